@@ -1,0 +1,1 @@
+"""Questions put to a record; pure functions, one file per question."""

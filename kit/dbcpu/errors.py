@@ -1,0 +1,72 @@
+"""Every error a user can meet: one sentence that says what happened, what was found and what to do.
+
+    DbcpuError                 exit 3
+    ├── UsageError             exit 2   the command line or a configuration file asks for something impossible
+    │   └── UnknownName        exit 2   no such target, workload, size, format, run ...: lists what there is
+    ├── MeasureError           exit 3   the measurement could not be made
+    │   ├── ConnectError       exit 3   a session could not be opened
+    │   ├── GateError          exit 3   not all sessions reached the gate: nothing was released
+    │   └── ServerError        exit 3   the database was lost, or refused the work
+    ├── HostError              exit 3   a file of the host could not be read or written
+    ├── StoreError             exit 3   results could not be kept or found
+    │   └── RecordFormatError  exit 3   a record file is damaged or newer than this program
+    └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are kept
+
+Raised low, caught once, in ``dbcpu.cli``. A message never contains a secret.
+"""
+
+from collections.abc import Iterable
+
+
+class DbcpuError(Exception):
+    """Base of every expected failure; ``str(error)`` is the sentence shown to the user."""
+
+    exit_code = 3
+
+
+class UsageError(DbcpuError):
+    """The request itself cannot be carried out."""
+
+    exit_code = 2
+
+
+class UnknownName(UsageError):
+    """A name that is not among the known ones."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        listed = ", ".join(sorted(known)) or "none"
+        super().__init__(f"no {what} is called {name!r}; there are: {listed}")
+
+
+class MeasureError(DbcpuError):
+    """The measurement could not be made."""
+
+
+class ConnectError(MeasureError):
+    """A session could not be opened."""
+
+
+class GateError(MeasureError):
+    """Not every session reached the gate, so none was released."""
+
+
+class ServerError(MeasureError):
+    """The database was lost or refused the work."""
+
+
+class HostError(DbcpuError):
+    """A file of the measured host could not be read or written."""
+
+
+class StoreError(DbcpuError):
+    """Results could not be kept or found."""
+
+
+class RecordFormatError(StoreError):
+    """A record is damaged, or written by a newer version."""
+
+
+class Interrupted(DbcpuError):
+    """The user asked to stop; what was finished is kept."""
+
+    exit_code = 130

@@ -1,0 +1,1 @@
+"""Where files of the measured host come from."""

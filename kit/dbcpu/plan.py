@@ -1,0 +1,110 @@
+"""Which rounds are run, in which order, with how much work: pure, so that a seed gives the same plan everywhere."""
+
+import math
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dbcpu.errors import UsageError
+
+MOST_SESSIONS = 10_000
+SMALL_HOST_VCPUS = 16
+QUICK, NORMAL, COMPARE = 3, 5, 10
+"""Repeats: with 3 against 3 no test can decide (least two-sided p of Mann-Whitney's U is 0.10); 5 and 10 can."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSpec:
+    """One round to run: ``level`` sessions at once. Fields as in ``record.Round``."""
+
+    level: int
+    repeat: int
+    variant: str
+    order: int
+    anchor: bool = False
+
+
+def parse_levels(text: str, vcpus: int) -> tuple[int, ...]:
+    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, or ``auto``.
+
+    Raises:
+        UsageError: not in that form, below 1, or above 10,000 sessions.
+    """
+    if text.strip() == "auto":
+        return auto_levels(vcpus)
+    levels: set[int] = set()
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        if not (low.isdecimal() and (high.isdecimal() if dash else True)):
+            raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8 or auto")
+        first, last = int(low), int(high or low)
+        if not 1 <= first <= last <= MOST_SESSIONS:
+            raise UsageError(
+                f"--sessions {text!r}: {part!r} is not between 1 and {MOST_SESSIONS} in rising order; give 4, 1-8 or auto"
+            )
+        levels.update(range(first, last + 1))
+    return tuple(sorted(levels))
+
+
+def auto_levels(vcpus: int) -> tuple[int, ...]:
+    """Every N to 1.25 x vCPUs and 2 x vCPUs on small hosts; on large ones those where a knee can lie."""
+    v = vcpus
+    if v <= SMALL_HOST_VCPUS:
+        wanted: Iterable[int] = (*range(1, math.ceil(1.25 * v) + 1), 2 * v)
+    else:
+        wanted = (1, 2, v // 4, v // 2 - 1, v // 2, v // 2 + 1, 3 * v // 4, v - 1, v, v + 1, math.ceil(1.25 * v), 2 * v)
+    return tuple(sorted({n for n in wanted if n >= 1}))
+
+
+def rounds(
+    levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...] = ("baseline",)
+) -> tuple[RoundSpec, ...]:
+    """The order of rounds: levels shuffled within each repeat, solo rounds spread evenly from first to last.
+
+    Solo rounds are the reference and show drift. Where the levels bring too few, anchors are added,
+    up to three. Variants follow each other in ABBA order.
+
+    Raises:
+        UsageError: ``repeats`` is not between 1 and 1000.
+    """
+    if not 1 <= repeats <= 1000:
+        raise UsageError(
+            f"--repeats {repeats} is not between 1 and 1000; {NORMAL} is usual, {COMPARE} to compare hosts"
+        )
+    shuffler = random.Random(seed)  # noqa: S311 - an order, not a secret
+    others: list[tuple[int, int, str]] = []
+    for repeat in range(repeats):
+        loaded = [level for level in levels if level > 1]
+        shuffler.shuffle(loaded)
+        in_order = variants if repeat % 2 == 0 else variants[::-1]
+        others += [(level, repeat, variant) for level in loaded for variant in in_order]
+    solos: list[tuple[int, int, str]] = []
+    solo_repeats = repeats if 1 in levels else 0
+    for repeat in range(max(solo_repeats, min(3, 1 + len(others)))):
+        in_order = variants if repeat % 2 == 0 else variants[::-1]
+        solos += [(1, repeat, variant) for variant in in_order]
+    merged = _spread(solos, others)
+    return tuple(
+        RoundSpec(level, repeat, variant, order, anchor=level == 1 and repeat >= solo_repeats)
+        for order, (level, repeat, variant) in enumerate(merged)
+    )
+
+
+def _spread(solos: list[tuple[int, int, str]], others: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    gaps = max(1, len(solos) - 1)
+    merged: list[tuple[int, int, str]] = []
+    for position, solo in enumerate(solos):
+        merged.append(solo)
+        first, last = (round(len(others) * edge / gaps) for edge in (position, position + 1))
+        merged += others[first:last]
+    return merged
+
+
+def executions_for(seconds: float, solo_s: float) -> int:
+    """How many executions of ``solo_s`` fill ``seconds``; at least one."""
+    return max(1, round(seconds / max(solo_s, 1e-6)))
+
+
+def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int, overhead_s: float = 0.6) -> float:
+    """Expected wall seconds of the rounds when one session alone takes ``solo_work_s`` for its work."""
+    return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + overhead_s for spec in specs)

@@ -1,0 +1,354 @@
+"""What was measured, as plain data: the one thing that the measuring and the explaining half share.
+
+Raw measurements only: no mean and no verdict is stored, so better analysis improves old runs.
+Everything is frozen; sequences are tuples; units are in the names (``_s`` seconds, ``_bytes``).
+Times called an *offset* count from the release of their round (``Round.released_monotonic_s``) and
+may be negative. No NaN and no infinity occur: what is unknown is ``None``. No secret occurs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SCHEMA = 1
+"""Version of the record's form; docs/record.md tells the history."""
+
+
+# --- the host -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """One logical CPU (vCPU).
+
+    ``core``, ``socket`` and ``node`` are numbered by dbcpu from 0 in order of the lowest CPU (the
+    kernel's core_id is unique only within a die). ``siblings`` are all CPUs of the same core, itself
+    included. Unknown values of an offline CPU are -1 and ().
+    Source: Documentation/admin-guide/cputopology.rst
+    """
+
+    cpu: int
+    core: int
+    socket: int
+    node: int
+    siblings: tuple[int, ...]
+    online: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """One cache and the CPUs that share it."""
+
+    level: int
+    kind: str
+    size_bytes: int | None
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The host as its kernel shows it. A virtual machine may be told less than the truth."""
+
+    cpus: tuple[Cpu, ...]
+    caches: tuple[Cache, ...] = ()
+    smt_active: bool | None = None
+    smt_control: str | None = None
+    node_memory_bytes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What keeps processes from using all CPUs: affinity, cpuset and CPU quota (the tightest ancestor)."""
+
+    allowed_cpus: tuple[int, ...]
+    quota_cpus: float | None = None
+    quota_source: str | None = None
+    memory_available_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostInfo:
+    """The measured host. ``facts`` are further named properties, as text (tuned profile, boot options)."""
+
+    hostname: str
+    kernel: str
+    cpu_model: str
+    topology: Topology
+    limits: Limits
+    hypervisor: str | None = None
+    container: str | None = None
+    governor: str | None = None
+    memory_bytes: int | None = None
+    clock_ticks: int = 100
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+# --- what was to be measured --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The measured database. ``parameters`` are the settings that matter for CPU."""
+
+    kind: str
+    version: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    driver: str = ""
+    driver_on_host: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadInfo:
+    """The unit of work: the text that ran, its fixed size, and the answer it has to give.
+
+    ``rows`` is the work in one execution (rows counted, or loop iterations). ``sql_hash`` is SHA-256
+    of the measured text; ``plan_shape`` names the operators of the plan where the database tells.
+    """
+
+    name: str
+    size: str
+    n: int
+    rows: int
+    sql: str
+    sql_hash: str
+    answer: str
+    plan_shape: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the run set out to do. Of ``executions`` (fixed work) and ``for_s`` (fixed time) one is set."""
+
+    target: str
+    workload: WorkloadInfo
+    levels: tuple[int, ...]
+    repeats: int
+    seed: int
+    executions: int | None
+    for_s: float | None
+    sampler: str
+    hz: float
+    vcpus: int | None
+    vcpus_source: str
+    variants: tuple[str, ...] = ("baseline",)
+    rounds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The machine and process that drove the run. ``pid`` and ``start_ticks`` name the process beyond doubt."""
+
+    hostname: str
+    pid: int
+    start_ticks: int | None
+    python: str
+    boot_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """All of a run but its rounds. ``started_at`` is UTC, ISO 8601. ``status``: running, complete, interrupted, failed."""
+
+    run_id: str
+    label: str
+    started_at: str
+    status: str
+    tool_version: str
+    plan: Plan
+    host: HostInfo | None
+    database: Database
+    driver: Driver
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+
+# --- what happened ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server process behind a session. Sampled only if ``verified``; ``how`` says why (not)."""
+
+    pid: int | None
+    tid: int | None = None
+    start_ticks: int | None = None
+    verified: bool = False
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution of the workload.
+
+    ``start_s``: offset of the client stamp taken just before the send; where executions are queued
+    ahead (pipeline), that of the previous answer's arrival if later. ``elapsed_s``: from there to the
+    arrival of the answer. ``server_*``: from the statement itself, on the server's clock moved to the
+    driver's by the round's clock offset; ``None`` where the database cannot tell.
+    """
+
+    start_s: float
+    elapsed_s: float
+    server_start_s: float | None = None
+    server_elapsed_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """A stretch of polls that all found the server process on ``cpu`` in ``state`` (proc(5): R S D T ...).
+
+    ``cpu_s`` and ``run_delay_s`` are what schedstat gained meanwhile. Offsets on the sampler's clock.
+    """
+
+    cpu: int
+    state: str
+    from_s: float
+    to_s: float
+    cpu_s: float | None = None
+    run_delay_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Time a session spent in one wait event, as the database counts it."""
+
+    event: str
+    count: int
+    waited_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session in one round.
+
+    ``cpu_s`` and ``run_delay_s`` are exact counters over the round (schedstat; ``cpu_source`` says
+    ``stat`` where only 10 ms ticks exist). ``migrations`` is the kernel's count, ``migrations_seen``
+    what the polls saw. ``answer_ok`` is None when no execution ended. ``db`` holds counter deltas.
+    """
+
+    ordinal: int
+    server: Server
+    connect_s: float
+    executions: tuple[Execution, ...] = ()
+    answer_ok: bool | None = None
+    error: str | None = None
+    allowed_cpus: tuple[int, ...] = ()
+    policy: str | None = None
+    nice: int | None = None
+    cgroup: str | None = None
+    memory_nodes: tuple[int, ...] = ()
+    cpu_s: float | None = None
+    cpu_source: str | None = None
+    run_delay_s: float | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    migrations: int | None = None
+    migrations_seen: int | None = None
+    residency: tuple[Residency, ...] = ()
+    db: Mapping[str, float] = field(default_factory=dict)
+    waits: tuple[Wait, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """How the sessions were released: ``skew_s`` is the spread of the client stamps before the send."""
+
+    expected: int
+    connected: int
+    verified: int
+    skew_s: float
+    realtime: bool
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A remote clock against the driver's: remote = driver + ``offset_s``, known to ± ``uncertainty_s``."""
+
+    source: str
+    offset_s: float
+    uncertainty_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSeries:
+    """One CPU over the slices of ``Round.timeline_s``; each tuple has one value less than ``timeline_s``.
+
+    Values are seconds spent so within the slice (/proc/stat, 10 ms grains); ``mhz`` only where it is measured.
+    """
+
+    cpu: int
+    busy_s: tuple[float, ...]
+    steal_s: tuple[float, ...]
+    irq_s: tuple[float, ...]
+    softirq_s: tuple[float, ...]
+    mhz: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A process that is neither a session's server process nor the kit's, and used CPU during the round."""
+
+    pid: int
+    command: str
+    cpu_s: float
+    cpus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupUse:
+    """CPU bandwidth control over the round for one control group that holds server processes.
+
+    ``throttled_s`` adds up over CPUs. ``sessions`` are ordinals. Source: cgroup-v2.rst, sched-bwc.rst
+    """
+
+    path: str
+    quota_cpus: float | None
+    periods: int
+    throttled_periods: int
+    throttled_s: float
+    sessions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KitCost:
+    """CPU that dbcpu itself used between release and the last answer, and how well the sampler kept time."""
+
+    window_s: float
+    driver_cpu_s: float
+    sampler_cpu_s: float | None = None
+    polls: int = 0
+    hz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """N sessions released together once. ``order`` counts rounds within the run from 0.
+
+    ``anchor`` marks an extra solo round that shows drift. ``error`` is set when the round failed as a
+    whole; a failed session has its own. ``not_sampled`` says why there is no evidence from the host.
+    """
+
+    level: int
+    repeat: int
+    variant: str
+    order: int
+    released_at: str
+    released_monotonic_s: float
+    gate: Gate
+    sessions: tuple[Session, ...]
+    anchor: bool = False
+    clocks: tuple[Clock, ...] = ()
+    timeline_s: tuple[float, ...] = ()
+    cpu_timeline: tuple[CpuSeries, ...] = ()
+    foreign: tuple[Foreign, ...] = ()
+    cgroups: tuple[CgroupUse, ...] = ()
+    cost: KitCost | None = None
+    not_sampled: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run: its header and the rounds that were finished, in the order they ran."""
+
+    header: Header
+    rounds: tuple[Round, ...]

@@ -1,0 +1,1 @@
+"""Forms in which an analysed run is shown."""

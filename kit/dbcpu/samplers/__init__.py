@@ -1,0 +1,1 @@
+"""How the CPU of a server process is watched."""

@@ -1,0 +1,68 @@
+"""Watches on which CPU each server process runs, from a process of its own, while a round runs.
+
+A member module offers ``unavailable(host) -> str | None`` (a reason, or None when it can be used) and
+``open_sampler(host, hz) -> Sampler``.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from dbcpu.record import CgroupUse, CpuSeries, Foreign, Residency
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One verified server process (or thread) to watch."""
+
+    ordinal: int
+    pid: int
+    tid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of one session: exact counter differences, placement, and how it was configured."""
+
+    ordinal: int
+    allowed_cpus: tuple[int, ...]
+    policy: str | None
+    nice: int | None
+    cgroup: str | None
+    memory_nodes: tuple[int, ...]
+    cpu_s: float | None
+    cpu_source: str | None
+    run_delay_s: float | None
+    voluntary_switches: int | None
+    involuntary_switches: int | None
+    migrations: int | None
+    migrations_seen: int
+    residency: tuple[Residency, ...]
+    vanished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What one round of watching brought: times are absolute CLOCK_MONOTONIC seconds of the sampled host."""
+
+    sessions: tuple[Seen, ...]
+    timeline_s: tuple[float, ...]
+    cpu_timeline: tuple[CpuSeries, ...]
+    foreign: tuple[Foreign, ...]
+    cgroups: tuple[CgroupUse, ...]
+    cpu_used_s: float
+    polls: int
+    hz: float
+
+
+class Sampler(AbstractContextManager["Sampler"], Protocol):
+    """One sampler process for a whole run; ``start`` and ``stop`` once per round."""
+
+    pid: int | None
+
+    def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
+        """Take the counters "before" and begin to poll. Returns when the first poll is done."""
+
+    def stop(self) -> Sampled:
+        """Take the counters "after", end polling, and hand over."""

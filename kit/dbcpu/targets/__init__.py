@@ -1,0 +1,1 @@
+"""Databases that sessions can be opened on."""

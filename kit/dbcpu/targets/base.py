@@ -1,0 +1,144 @@
+"""A database on which sessions can be opened.
+
+A member module offers ``open_target(request: Request) -> Target``. A new database is one such file
+and its folder below sql/.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dbcpu.findings import Finding
+from dbcpu.hosts.base import Host
+from dbcpu.record import Clock, Database, Execution, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked to measure: a configured name or URL, resolved.
+
+    ``url`` is a SQLAlchemy URL without password, or ''. ``password`` never leaves this process; its repr is hidden.
+    """
+
+    name: str
+    kind: str
+    url: str = ""
+    password: str | None = field(default=None, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a session has to execute: setup statements (untimed) and the measured text.
+
+    ``answer`` is compared as text with the first column of the single row that the text returns.
+    """
+
+    name: str
+    size: str
+    n: int
+    rows: int
+    setup: tuple[str, ...]
+    sql: str
+    answer: str
+    warm_sql: str
+    """The same text at the smallest size: the untimed warm-up."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerClaim:
+    """What the database says of the process behind a session; ``identity`` checks it before it is believed.
+
+    ``started_at_s``: server process start, seconds since the epoch, if told. ``local``: None unknown,
+    False when the connection goes to another machine. ``command``: text its command line must contain.
+    """
+
+    pid: int | None
+    tid: int | None = None
+    started_at_s: float | None = None
+    local: bool | None = None
+    command: str = ""
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one session brought back. Offsets in ``executions`` are absolute driver monotonic seconds
+    (the gate subtracts the release); server stamps are seconds since the epoch on the server's clock."""
+
+    executions: tuple[Execution, ...]
+    answer_ok: bool | None
+    error: str | None = None
+    db: Mapping[str, float] = field(default_factory=dict)
+    waits: tuple[Wait, ...] = ()
+
+
+class Session(Protocol):
+    """One session. Methods are called in this order, by one thread at a time.
+
+    With a descriptor (``fileno``) ``start`` returns at once and ``finish`` is called whenever the
+    descriptor is readable, until it says True. Without one, the gate gives the session a thread of its
+    own: ``start`` blocks until all is done, and ``finish`` says True. ``cancel`` may come from another
+    thread at any time. No method raises for a failure of the database after ``start``: ``outcome`` tells.
+    """
+
+    ordinal: int
+
+    def identify(self) -> ServerClaim: ...
+
+    def prepare(self, work: Work) -> None:
+        """Settings, setup, parse; nothing measured runs yet. Raises ServerError."""
+
+    def warm(self) -> None:
+        """One short execution that pages the process in and moves its CPU time. Raises ServerError."""
+
+    def start(self, executions: int | None, until_s: float | None) -> float:
+        """Send the first execution, at once; return the monotonic stamp taken just before. Queue the rest later.
+
+        ``executions`` for fixed work; else new ones begin until driver monotonic time ``until_s``.
+        """
+
+    def feed(self) -> None:
+        """Called once after all sessions have started: queue further executions ahead."""
+
+    def fileno(self) -> int | None: ...
+
+    def finish(self) -> bool:
+        """Take in what has arrived; True when nothing more will come."""
+
+    def outcome(self) -> Outcome: ...
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Target(AbstractContextManager["Target"], Protocol):
+    """A database, running while the context lasts."""
+
+    kind: str
+    """The record's ``database.kind`` and the folder below sql/."""
+    private: bool
+    """True for one that the kit started for itself: no confirmation needed."""
+
+    def connect(self, ordinal: int, timeout_s: float) -> Session:
+        """Open one session (called from several threads). Raises ConnectError, without the password in it."""
+
+    def describe(self) -> Database: ...
+
+    def explain(self, work: Work) -> str | None:
+        """Names of the plan's operators, outermost first, or None where the database does not tell."""
+
+    def clock(self) -> Clock:
+        """The server's clock against this machine's ``time.time()``, by the probe of least round trip."""
+
+    def connections_free(self) -> int | None:
+        """How many more sessions the server will take, if it tells."""
+
+    def host(self) -> Host | None:
+        """The machine the server processes run on, if its files can be read from here."""
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What in the database would spoil a measurement, for ``doctor``."""

@@ -1,0 +1,1 @@
+"""Host and plan settings that a run can be repeated under."""

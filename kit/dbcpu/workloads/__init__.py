@@ -1,0 +1,1 @@
+"""The SQL that is measured, read from sql/."""

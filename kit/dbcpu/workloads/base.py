@@ -1,0 +1,131 @@
+"""The unit of work of a database, read from ``sql/<database>/<workload>.sql``; this room holds no SQL itself.
+
+A file begins with a header of ``-- key: value`` lines: ``what`` (one sentence), ``answer`` (``n^4``,
+or one known value per size as ``size=value, ...``), ``rows`` (``n^4``, ``n``: the work in one execution),
+``sizes`` (``tiny=20, short=50, ...``: fixed, so that hosts can be compared), ``memory`` (bytes per
+session, by size or one number), ``needs`` (privileges) and ``try`` (how to run it by hand). Then come
+statements ended by ``;`` at the end of a line. The last is measured; those before it are its setup.
+``:n`` stands for the size wherever it occurs outside dollar quotes, as in psql.
+"""
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from dbcpu.errors import UnknownName, UsageError
+from dbcpu.targets.base import Work
+
+SIZES = ("tiny", "short", "medium", "long", "seed")
+_HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
+_SIZE_MARK = re.compile(r"(?<![:\w]):n\b")
+_DOLLAR_QUOTED = re.compile(r"(\$\w*\$.*?\$\w*\$)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One file of sql/, parsed. ``sizes`` maps a size's name to its n."""
+
+    database: str
+    name: str
+    what: str
+    sizes: dict[str, int]
+    statements: tuple[str, ...]
+    header: dict[str, str]
+
+    def work(self, size: str) -> Work:
+        """The work for one size.
+
+        Raises:
+            UnknownName: the workload has no such size.
+        """
+        if size not in self.sizes:
+            raise UnknownName(f"size of workload {self.name!r}", size, self.sizes)
+        n = self.sizes[size]
+        *setup, measured = (_substitute(text, n) for text in self.statements)
+        smallest = min(self.sizes.values())
+        return Work(
+            name=self.name,
+            size=size,
+            n=n,
+            rows=int(self._value("rows", size, n)),
+            setup=tuple(setup),
+            sql=measured,
+            answer=self._value("answer", size, n),
+            warm_sql=_substitute(self.statements[-1], smallest),
+            memory_bytes=int(self._value("memory", size, n)),
+        )
+
+    def _value(self, key: str, size: str, n: int) -> str:
+        text = self.header[key]
+        if text == "n":
+            return str(n)
+        if text.startswith("n^"):
+            return str(n ** int(text[2:]))
+        return _pairs(text)[size] if "=" in text else text
+
+
+def names(database: str) -> tuple[str, ...]:
+    """Workloads that exist for ``database``, sorted."""
+    folder = _folder(database)
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(f.name.removesuffix(".sql") for f in folder.iterdir() if f.name.endswith(".sql")))
+
+
+def load(database: str, name: str) -> Workload:
+    """Read one workload.
+
+    Raises:
+        UnknownName: this database has no such workload; the message lists those it has.
+        UsageError: the file's header lacks a key.
+    """
+    if name not in names(database):
+        raise UnknownName(f"workload for {database}", name, names(database))
+    return parse(database, name, (_folder(database) / f"{name}.sql").read_text("utf-8"))
+
+
+def parse(database: str, name: str, text: str) -> Workload:
+    """Take a workload file apart. Raises UsageError when its header lacks a key."""
+    header: dict[str, str] = {}
+    lines = text.splitlines()
+    for line in lines:
+        if found := _HEADER.match(line):
+            header[found[1]] = found[2].strip()
+    missing = [key for key in ("what", "answer", "rows", "sizes", "memory") if key not in header]
+    if missing:
+        raise UsageError(
+            f"sql/{database}/{name}.sql has no {', '.join(missing)} in its header; add '-- {missing[0]}: ...'"
+        )
+    body = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
+    statements = tuple(part.strip() for part in re.split(r";[ \t]*(?:\n|$)", _hide(body)) if part.strip())
+    return Workload(
+        database=database,
+        name=name,
+        what=header["what"],
+        sizes={size: int(n) for size, n in _pairs(header["sizes"]).items()},
+        statements=tuple(_show(part) for part in statements),
+        header=header,
+    )
+
+
+def _folder(database: str) -> Traversable:
+    return files("dbcpu") / "sql" / database
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return {key.strip(): value.strip() for key, value in (pair.split("=", 1) for pair in text.split(","))}
+
+
+def _substitute(statement: str, n: int) -> str:
+    parts = _DOLLAR_QUOTED.split(statement)
+    return "".join(part if _DOLLAR_QUOTED.fullmatch(part) else _SIZE_MARK.sub(str(n), part) for part in parts)
+
+
+def _hide(body: str) -> str:
+    """Make the semicolons inside dollar quotes invisible to the split."""
+    return _DOLLAR_QUOTED.sub(lambda quoted: quoted[0].replace(";", "\x00"), body)
+
+
+def _show(statement: str) -> str:
+    return statement.replace("\x00", ";")
