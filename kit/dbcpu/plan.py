@@ -40,7 +40,7 @@ def parse_levels(text: str, vcpus: int) -> tuple[int, ...]:
         first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MOST_SESSIONS:
             raise UsageError(
-                f"--sessions {text!r}: {part!r} is not between 1 and {MOST_SESSIONS} in rising order; give 4, 1-8 or auto"
+                f"--sessions {text!r}: {part!r} is not between 1 and {MOST_SESSIONS}, rising; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))

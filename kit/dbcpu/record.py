@@ -146,7 +146,10 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """All of a run but its rounds. ``started_at`` is UTC, ISO 8601. ``status``: running, complete, interrupted, failed."""
+    """All of a run but its rounds.
+
+    ``started_at`` is UTC, ISO 8601. ``status`` is one of running, complete, interrupted, failed.
+    """
 
     run_id: str
     label: str
