@@ -8,5 +8,5 @@
 --
 -- Needs work_mem above the materialised n^3 rows, or it spills to a temporary file: the session sets it.
 -- Compared with cartesian it shows what caches and memory add.
-with t as materialized (select generate_series(1, :n) as x)
+with t as (select generate_series(1, :n) as x)
 select count(*) from t a, t b, t c, t d;

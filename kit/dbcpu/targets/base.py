@@ -45,6 +45,8 @@ class Work:
     warm_sql: str
     """The same text at the smallest size: the untimed warm-up."""
     memory_bytes: int
+    timeout_s: float = 3600.0
+    """Longest that one execution may take before the server is to end it by itself."""
 
 
 @dataclass(frozen=True, slots=True)

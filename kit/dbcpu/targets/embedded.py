@@ -1,0 +1,34 @@
+"""The default target: a PostgreSQL of the kit's own, started for the run and gone with it."""
+
+from typing import Self
+
+from dbcpu.embedded_server import EmbeddedServer
+from dbcpu.guard import Guard
+from dbcpu.libpq_target import LibpqTarget
+from dbcpu.targets.base import Request, Target
+
+
+class EmbeddedTarget(LibpqTarget):
+    """A LibpqTarget that brings its server along."""
+
+    def __init__(self, sessions: int, guard: Guard | None) -> None:
+        super().__init__("", private=True)
+        self._server = EmbeddedServer(sessions, guard)
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        self._conninfo = self._server.conninfo
+        try:
+            return super().__enter__()
+        except BaseException:
+            self._server.__exit__()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self._server.__exit__(*exception)
+
+
+def open_target(request: Request, guard: Guard | None = None) -> Target:
+    """``request.options['sessions']``: how many sessions the server has to take (default 32)."""
+    return EmbeddedTarget(int(request.options.get("sessions", "32")), guard)
