@@ -111,7 +111,17 @@ class EmbeddedServer:
         return folder
 
     def _initdb(self, binaries: Path) -> None:
-        command = [binaries / "initdb", "-D", self._part("data"), "-U", "dbcpu", "-A", "trust", "-E", "UTF8"]
+        command: list[str | Path] = [
+            binaries / "initdb",
+            "-D",
+            self._part("data"),
+            "-U",
+            "dbcpu",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+        ]
         process = self._launch([*command, "--locale=C", "--no-sync", "--no-instructions"], subprocess.PIPE)
         output, _ = process.communicate()
         if process.returncode != 0:

@@ -5,6 +5,7 @@ number is an innocent process. Four facts are held against it: its command, its 
 stands still while its session is idle, and that its CPU time rises by the session's own warm-up.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from dbcpu.hosts.base import Host
@@ -36,10 +37,9 @@ def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | N
         return None
     name, fields = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
     cpu_s = (int(fields[11]) + int(fields[12])) / clock_ticks
-    try:
+    # Kernels without SCHED_INFO have no such file, or an empty one.
+    with suppress(OSError, IndexError, ValueError):
         cpu_s = int(host.read(f"{folder}/schedstat").split()[0]) / 1e9 or cpu_s
-    except (OSError, IndexError, ValueError):
-        pass  # kernels without SCHED_INFO have no such file, or an empty one
     return Process(command=f"{name} {command}", start_ticks=int(fields[19]), cpu_s=cpu_s)
 
 
@@ -61,11 +61,15 @@ def refuse(claim: ServerClaim, process: Process | None, boot_s: float | None, cl
     if process is None:
         return f"there is no process {claim.pid} here: the server runs in a container or on another machine"
     if claim.command and claim.command not in process.command:
-        return f"process {claim.pid} here is {process.command.split()[0]!r}, not {claim.command!r}: another pid namespace"
+        return (
+            f"process {claim.pid} here is {process.command.split()[0]!r}, not {claim.command!r}: another pid namespace"
+        )
     if claim.started_at_s is not None and boot_s is not None:
         apart_s = boot_s + process.start_ticks / clock_ticks - claim.started_at_s
         if abs(apart_s) > START_TOLERANCE_S:
-            return f"process {claim.pid} here started {abs(apart_s):.0f} s apart from the session: another pid namespace"
+            return (
+                f"process {claim.pid} here started {abs(apart_s):.0f} s apart from the session: another pid namespace"
+            )
     return ""
 
 

@@ -131,8 +131,6 @@ class LibpqSession:
 
     def warm(self) -> None:
         query(self._connection, stamped(self._warm_sql))
-        self._connection.nonblocking = 1
-        self._connection.enter_pipeline_mode()
 
     def explain(self, sql: str) -> list[str]:
         """The plan of ``sql`` under this session's settings, a line per operator. Raises ServerError."""
@@ -142,6 +140,8 @@ class LibpqSession:
 
     def start(self, executions: int | None, until_s: float | None) -> float:
         self._wanted, self._until_s = executions, until_s
+        self._connection.nonblocking = 1
+        self._connection.enter_pipeline_mode()
         self._previous_s = time.monotonic()
         self._send(1)
         self._connection.flush()
