@@ -1,0 +1,37 @@
+"""Lists of CPUs as the kernel writes them: ``0-3,8,10-11``."""
+
+from collections.abc import Iterable
+
+from dbcpu.errors import UsageError
+
+MOST_CPUS = 65_536
+"""Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
+
+
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """CPU numbers, rising and without repeats; () for an empty list.
+
+    Raises:
+        UsageError: not in the form of ``0-3,8,10-11``.
+    """
+    cpus: set[int] = set()
+    for part in text.strip().split(",") if text.strip() else ():
+        low, dash, high = part.strip().partition("-")
+        numeric = low.isdecimal() and low.isascii() and (not dash or (high.isdecimal() and high.isascii()))
+        if not numeric or not int(low) <= int(high or low) < MOST_CPUS:
+            raise UsageError(
+                f"CPU list {text.strip()!r} is not understood at {part!r}; give a list such as 0-3,8,10-11"
+            )
+        cpus.update(range(int(low), int(high or low) + 1))
+    return tuple(sorted(cpus))
+
+
+def format_cpu_list(cpus: Iterable[int]) -> str:
+    """The shortest list: ``format_cpu_list((0, 1, 2, 8))`` is ``0-2,8``."""
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and runs[-1][1] == cpu - 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
