@@ -1,7 +1,7 @@
 """Watches on which CPU each server process runs, from a process of its own, while a round runs.
 
 A member module offers ``unavailable(host) -> str | None`` (a reason, or None when it can be used) and
-``open_sampler(host, hz) -> Sampler``.
+``open_sampler(host, hz) -> Sampler``; ``host`` is None where the database's machine cannot be read.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,293 @@
+"""Gathers N sessions, checks that each is what it says, and lets all of them go at once.
+
+Nothing is released unless every session is connected and prepared. Between release and the last answer
+this module only sends, receives and stamps: it prints nothing and writes no file.
+"""
+
+import contextlib
+import gc
+import os
+import queue
+import selectors
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Self
+
+from dbcpu.crew import Crew
+from dbcpu.errors import DbcpuError, GateError
+from dbcpu.hosts.base import Host
+from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look, refuse
+from dbcpu.record import Server
+from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
+
+BATCH = 8
+"""Sessions that connect at the same time: a logon storm would measure the listener's queue."""
+CONNECT_TIMEOUT_S = 20.0
+CANCEL_S = 5.0
+CANCEL_AGAIN_S = 0.2
+IDLE_LOOK_S = 0.02
+WARM_UPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """How one release went. ``*_monotonic_s`` on the driver's clock, ``epoch_s`` on its ``time.time()``."""
+
+    at: str
+    monotonic_s: float
+    epoch_s: float
+    skew_s: float
+    realtime: bool
+    window_s: float
+    driver_cpu_s: float
+
+
+@dataclass(slots=True)
+class Member:
+    """One session at the gate."""
+
+    session: Session
+    connect_s: float
+    claim: ServerClaim
+    server: Server
+
+
+class Gate:
+    """A context manager around one round's sessions: leaving it cancels what runs and closes all."""
+
+    def __init__(self, target: Target, host: Host | None, clock_ticks: int, batch: int = BATCH) -> None:
+        self._target = target
+        self._host = host
+        self._ticks = clock_ticks
+        self._batch = batch
+        self._selector = selectors.DefaultSelector()
+        self._threads: _Threads | None = None
+        self._running: set[Session] = set()
+        self._late: dict[int, str] = {}
+        self.members: list[Member] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._end_running()
+        finally:
+            for member in self.members:
+                member.session.close()
+            if self._threads:
+                self._threads.close()
+            self._selector.close()
+
+    # --- before the release
+
+    def gather(self, level: int, work: Work) -> None:
+        """Connect, prepare, verify and warm ``level`` sessions.
+
+        Raises:
+            GateError: not all could be connected; the text counts those that were, and says why not more.
+            ServerError: a session was refused its settings, setup or warm-up.
+        """
+
+        def connect(ordinal: int) -> Member:
+            began_s = time.perf_counter()
+            session = self._target.connect(ordinal, CONNECT_TIMEOUT_S)
+            connect_s = time.perf_counter() - began_s
+            return Member(session, connect_s, ServerClaim(None), Server(None))
+
+        crew = Crew(connect, self._batch, too_late=lambda late: late.session.close())
+        try:
+            crew.work(range(level))
+        finally:
+            self.members = sorted(crew.results, key=lambda member: member.session.ordinal)
+        if isinstance(crew.error, DbcpuError):
+            reason = f"{crew.error}{_remedy(str(crew.error))}"
+            raise GateError(f"{len(self.members)} of {level} sessions connected: {reason}")
+        if crew.error is not None:
+            raise crew.error
+        self._each(lambda member: _prepare(member, work))
+        self._verify()
+
+    def _verify(self) -> None:
+        """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
+        first = self._look()
+        boot_s = boot_time_s(self._host) if self._host else None
+        refusals = [
+            refuse(member.claim, process, boot_s, self._ticks)
+            for member, process in zip(self.members, first, strict=True)
+        ]
+        time.sleep(IDLE_LOOK_S)
+        second = self._look()
+        self._each(lambda member: member.session.warm())
+        warmed = self._look()
+        for _ in range(WARM_UPS):
+            if all(why or _moved(before, after) for why, before, after in zip(refusals, second, warmed, strict=True)):
+                break
+            self._each(lambda member: member.session.warm())
+            warmed = self._look()
+        rows = zip(self.members, first, second, warmed, refusals, strict=True)
+        for member, one, two, three, why in rows:
+            member.server = judge(member.claim, (one, two), three, why)
+        self._refuse_twins()
+
+    def _refuse_twins(self) -> None:
+        """Two sessions in one process (a shared server, a pooler) cannot be told apart by it."""
+        seen: dict[tuple[int | None, int | None], int] = {}
+        for member in self.members:
+            key = (member.server.pid, member.server.tid)
+            if member.server.verified and seen.setdefault(key, member.session.ordinal) != member.session.ordinal:
+                why = f"process {key[0]} already serves session {seen[key]}: sessions share server processes"
+                member.server = Server(key[0], key[1], None, verified=False, how=why)
+
+    def _look(self) -> list[Process | None]:
+        host = self._host
+        if host is None:
+            return [None for _ in self.members]
+        return [
+            look(host, member.claim.pid, member.claim.tid, self._ticks) if member.claim.pid is not None else None
+            for member in self.members
+        ]
+
+    def _each(self, action: Callable[[Member], None]) -> None:
+        crew = Crew(action, self._batch)
+        crew.work(self.members)
+        if crew.error is not None:
+            raise crew.error
+
+    # --- the release
+
+    def release(self, executions: int | None, for_s: float | None, timeout_s: float) -> Released:
+        """Send to all, then take in answers until all have finished or ``timeout_s`` has passed.
+
+        One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given. A session that is late is
+        cancelled and reports so in its outcome.
+        """
+        sessions = [member.session for member in self.members]
+        polled = [session for session in sessions if session.fileno() is not None]
+        for session in polled:
+            self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
+        threads = self._threads = _Threads([session for session in sessions if session.fileno() is None])
+        self._selector.register(threads.done, selectors.EVENT_READ, threads)
+        self._running = set(sessions)
+        with _undisturbed():
+            realtime = _realtime(True)
+            cpu_s, at, epoch_s, now_s = time.process_time(), datetime.now(UTC), time.time(), time.monotonic()
+            until_s = None if for_s is None else now_s + for_s
+            threads.release(executions, until_s)
+            stamps = [session.start(executions, until_s) for session in polled]
+            if realtime:
+                _realtime(False)
+            for session in polled:
+                session.feed()
+            self._receive(now_s + timeout_s)
+            window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
+        if self._running:
+            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
+            self._end_running()
+        stamps += threads.stamps
+        return Released(
+            at=at.isoformat(),
+            monotonic_s=now_s,
+            epoch_s=epoch_s,
+            skew_s=max(stamps) - min(stamps) if stamps else 0.0,
+            realtime=realtime,
+            window_s=window_s,
+            driver_cpu_s=cpu_s,
+        )
+
+    def _receive(self, deadline_s: float) -> None:
+        while self._running and (left_s := deadline_s - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left_s):
+                if isinstance(key.data, _Threads):
+                    self._running.difference_update(key.data.take())
+                elif key.data.finish():
+                    self._running.discard(key.data)
+                    self._selector.unregister(key.fd)
+
+    def _end_running(self) -> None:
+        """Cancel until all have stopped: one request ends one batch of a pipeline. Gives up after ``CANCEL_S``."""
+        deadline_s = time.monotonic() + CANCEL_S
+        while self._running and (left_s := deadline_s - time.monotonic()) > 0:
+            Crew[Session, None](lambda session: session.cancel(), self._batch).work(list(self._running), left_s)
+            self._receive(min(deadline_s, time.monotonic() + CANCEL_AGAIN_S))
+
+    def outcomes(self) -> list[Outcome]:
+        """What each session brought back, in the order of ``members``."""
+        brought = [member.session.outcome() for member in self.members]
+        return [
+            replace(outcome, error=self._late.get(member.session.ordinal, outcome.error))
+            for member, outcome in zip(self.members, brought, strict=True)
+        ]
+
+
+class _Threads:
+    """Sessions of drivers that block: a thread each, all waiting for one event."""
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self.done, self._tell = os.pipe()
+        self._finished: queue.SimpleQueue[Session] = queue.SimpleQueue()
+        self._go = threading.Event()
+        self._order: tuple[int | None, float | None] = (None, None)
+        self.stamps: list[float] = []
+        for session in sessions:
+            threading.Thread(target=self._run, args=(session,), daemon=True).start()
+
+    def release(self, executions: int | None, until_s: float | None) -> None:
+        self._order = (executions, until_s)
+        self._go.set()
+
+    def take(self) -> list[Session]:
+        count = len(os.read(self.done, 4096))
+        return [self._finished.get() for _ in range(count)]
+
+    def close(self) -> None:
+        self._go.set()
+        os.close(self.done)
+
+    def _run(self, session: Session) -> None:
+        self._go.wait()
+        if self._order == (None, None):
+            return
+        self.stamps.append(session.start(*self._order))
+        self._finished.put(session)
+        with contextlib.suppress(OSError):
+            os.write(self._tell, b".")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No garbage collection: with many sessions one takes longer than the release itself."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _prepare(member: Member, work: Work) -> None:
+    member.claim = member.session.identify()
+    member.session.prepare(work)
+
+
+def _moved(before: Process | None, after: Process | None) -> bool:
+    return before is not None and after is not None and after.cpu_s - before.cpu_s >= LEAST_WORK_S
+
+
+def _realtime(wanted: bool) -> bool:
+    """SCHED_FIFO while sending, so that the first released sessions cannot displace the sender. sched(7)"""
+    try:
+        if wanted:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        else:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _remedy(reason: str) -> str:
+    full = ("too many clients", "connection slots", "too many connections", "remaining connection", "ORA-00018")
+    return "; lower --sessions or raise max_connections" if any(text in reason for text in full) else ""

@@ -1,0 +1,201 @@
+"""One round after another, as raw rounds; nothing else.
+
+It knows neither charts nor findings. What comes next is asked of the caller before each round, so that a
+fixed plan and one that looks at the results so far are the same to it.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dbcpu.gate import Gate, Member, Released
+from dbcpu.hosts.base import Host
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Session
+from dbcpu.record import Gate as GateRecord
+from dbcpu.samplers.base import Sampled, Sampler, Seen, Watched
+from dbcpu.settle import Quiet, settle
+from dbcpu.targets.base import Outcome, Target, Work
+
+SETTLE_S = 2.0
+LEAST_TIMEOUT_S = 60.0
+TIMEOUT_TIMES = 20.0
+"""A round may take so many times what it should before its sessions are cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything a round needs. ``host`` is where the server processes run, None if it cannot be read.
+
+    ``solo_s``: what one execution takes alone, from the calibration; deadlines follow from it.
+    ``not_sampled``: why the sampler in use sees nothing, or ''.
+    """
+
+    target: Target
+    host: Host | None
+    sampler: Sampler
+    work: Work
+    executions: int | None
+    for_s: float | None
+    solo_s: float
+    vcpus: int
+    clock_ticks: int
+    kit_pids: tuple[int, ...] = ()
+    not_sampled: str = ""
+
+
+def measure(
+    setting: Setting,
+    next_round: Callable[[Sequence[Round]], RoundSpec | None],
+    begun: Callable[[RoundSpec], object] = lambda _: None,
+) -> Iterator[Round]:
+    """Yield each round as soon as it is finished, so that it can be stored at once.
+
+    Args:
+        next_round: the next round given those so far, or None for the end.
+        begun: told of each round before its sessions connect.
+
+    Raises:
+        GateError, ConnectError, ServerError: the round could not be released.
+    """
+    done: list[Round] = []
+    while (spec := next_round(done)) is not None:
+        begun(spec)
+        finished = run_round(setting, spec)
+        done.append(finished)
+        yield finished
+
+
+def calibrate(target: Target, work: Work) -> float:
+    """Seconds that one execution takes alone: the better of two, since the first may page things in."""
+    with Gate(target, None, 100) as gate:
+        gate.gather(1, replace(work, timeout_s=3600.0))
+        gate.release(2, None, timeout_s=7200.0)
+        outcome = gate.outcomes()[0]
+    if outcome.error or not outcome.executions:
+        from dbcpu.errors import ServerError
+
+        raise ServerError(f"one session alone could not do the work: {outcome.error or 'no answer came'}")
+    return min(execution.elapsed_s for execution in outcome.executions)
+
+
+def run_round(setting: Setting, spec: RoundSpec) -> Round:
+    """Run one round. Raises as ``measure`` does."""
+    timeout_s = _timeout_s(setting, spec.level)
+    clock_before = setting.target.clock()
+    with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
+        gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
+        watched = [
+            Watched(member.session.ordinal, member.server.pid, member.server.tid)
+            for member in gate.members
+            if member.server.verified and member.server.pid is not None
+        ]
+        quiet = settle(setting.host, SETTLE_S)
+        setting.sampler.start(watched, setting.kit_pids)
+        released = gate.release(setting.executions, setting.for_s, timeout_s)
+        sampled = setting.sampler.stop()
+        outcomes = gate.outcomes()
+        members = gate.members
+    return _assemble(setting, spec, members, outcomes, released, sampled, quiet, clock_before)
+
+
+def _timeout_s(setting: Setting, level: int) -> float:
+    """What the round should take under fair sharing, times twenty, and no less than a minute."""
+    share = max(1.0, level / max(1, setting.vcpus))
+    expected_s = setting.for_s or setting.solo_s * (setting.executions or 1) * share
+    return max(LEAST_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
+
+
+def _assemble(
+    setting: Setting,
+    spec: RoundSpec,
+    members: Sequence[Member],
+    outcomes: Sequence[Outcome],
+    released: Released,
+    sampled: Sampled,
+    quiet: Quiet,
+    clock: Clock,
+) -> Round:
+    seen = {one.ordinal: one for one in sampled.sessions}
+    sessions = tuple(
+        _session(member, outcome, seen.get(member.session.ordinal), released, clock)
+        for member, outcome in zip(members, outcomes, strict=True)
+    )
+    errors = [session.error for session in sessions]
+    verified = sum(member.server.verified for member in members)
+    not_sampled = setting.not_sampled or next((m.server.how for m in members if not m.server.verified), None)
+    return Round(
+        level=spec.level,
+        repeat=spec.repeat,
+        variant=spec.variant,
+        order=spec.order,
+        anchor=spec.anchor,
+        released_at=released.at,
+        released_monotonic_s=released.monotonic_s,
+        gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
+        sessions=sessions,
+        clocks=(clock, setting.target.clock()) if not all(errors) else (clock,),
+        timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
+        cpu_timeline=sampled.cpu_timeline,
+        foreign=sampled.foreign,
+        cgroups=sampled.cgroups,
+        cost=KitCost(
+            window_s=released.window_s,
+            driver_cpu_s=released.driver_cpu_s,
+            sampler_cpu_s=sampled.cpu_used_s,
+            polls=sampled.polls,
+            hz=sampled.hz or None,
+        ),
+        not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
+        error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
+    )
+
+
+def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> Session:
+    session = Session(
+        ordinal=member.session.ordinal,
+        server=member.server,
+        connect_s=member.connect_s,
+        executions=tuple(_execution(one, released, clock) for one in outcome.executions),
+        answer_ok=outcome.answer_ok,
+        error=outcome.error,
+        db=outcome.db,
+        waits=outcome.waits,
+    )
+    if seen is None:
+        return session
+    return replace(
+        session,
+        allowed_cpus=seen.allowed_cpus,
+        policy=seen.policy,
+        nice=seen.nice,
+        cgroup=seen.cgroup,
+        memory_nodes=seen.memory_nodes,
+        cpu_s=seen.cpu_s,
+        cpu_source=seen.cpu_source,
+        run_delay_s=seen.run_delay_s,
+        voluntary_switches=seen.voluntary_switches,
+        involuntary_switches=seen.involuntary_switches,
+        migrations=seen.migrations,
+        migrations_seen=seen.migrations_seen,
+        residency=tuple(_from_release(one, released) for one in seen.residency),
+    )
+
+
+def _execution(one: Execution, released: Released, clock: Clock) -> Execution:
+    """Driver stamps become offsets from the release; server stamps too, over the clock's offset."""
+    server_s = one.server_start_s
+    return replace(
+        one,
+        start_s=one.start_s - released.monotonic_s,
+        server_start_s=None if server_s is None else server_s - clock.offset_s - released.epoch_s,
+    )
+
+
+def _from_release(one: Residency, released: Released) -> Residency:
+    return replace(one, from_s=one.from_s - released.monotonic_s, to_s=one.to_s - released.monotonic_s)
+
+
+def own_pids(*others: int | None) -> tuple[int, ...]:
+    """This process and the kit's helpers: they are never counted as foreign."""
+    return (os.getpid(), *(pid for pid in others if pid is not None))

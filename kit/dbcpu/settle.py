@@ -1,0 +1,53 @@
+"""Waits until the host is quiet, and says how busy it was with other work."""
+
+import time
+from dataclasses import dataclass
+
+from dbcpu.hosts.base import Host
+
+QUIET_SHARE = 0.05
+WINDOW_S = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """``busy_share``: part of all CPU time that was used in the last window (0 to 1); None where unknown."""
+
+    settled: bool
+    busy_share: float | None
+    waited_s: float
+
+
+def settle(host: Host | None, timeout_s: float) -> Quiet:
+    """Look at /proc/stat in windows of 0.15 s until less than 5 % of all CPU time was used in one.
+
+    One tick (10 ms) per window never counts as load: it is the resolution of the counter.
+    """
+    began_s = time.monotonic()
+    before = _ticks(host)
+    while before is not None:
+        time.sleep(WINDOW_S)
+        after = _ticks(host)
+        if after is None:
+            break
+        total, idle = after[0] - before[0], after[1] - before[1]
+        busy = total - idle
+        share = busy / total if total else 0.0
+        waited_s = time.monotonic() - began_s
+        if share < QUIET_SHARE or busy <= 1:
+            return Quiet(True, share, waited_s)
+        if waited_s >= timeout_s:
+            return Quiet(False, share, waited_s)
+        before = after
+    return Quiet(True, None, time.monotonic() - began_s)
+
+
+def _ticks(host: Host | None) -> tuple[int, int] | None:
+    """All ticks and idle ticks (idle + iowait) of the whole machine; guest time is inside user. proc(5)"""
+    if host is None:
+        return None
+    try:
+        fields = [int(value) for value in host.read("/proc/stat").split("\n", 1)[0].split()[1:9]]
+    except (OSError, ValueError):
+        return None
+    return sum(fields), fields[3] + fields[4]
