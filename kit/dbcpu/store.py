@@ -20,7 +20,7 @@ from dbcpu.store_schema import rows, upgrade
 from dbcpu.store_schema.rows import RunSummary
 from dbcpu.store_schema.tables import round_, run
 
-__all__ = ["LAST", "RunSummary", "Store", "open_store", "upgrade_store"]
+__all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
 
 LAST = "last"
 
@@ -49,6 +49,14 @@ def upgrade_store(url: str | None = None) -> str:
         return f"the store {location.shown} is at schema {found} already"
     kept = f", a copy of before is {backup}" if backup else ""
     return f"the store {location.shown} went from {found or 'nothing'} to schema {store_schema.HEAD}{kept}"
+
+
+def load_run(name: str, url: str | None = None) -> RunRecord:
+    """A run from a file if ``name`` is a file's, else from the store at ``url``. Raises as ``Store.load``."""
+    if record_file.is_file_name(name):
+        return record_file.read(name)
+    with open_store(url, create=False) as store:
+        return store.load(name)
 
 
 def _make_room(location: Location, create: bool) -> None:
