@@ -1,1 +1,155 @@
-"""The command line; one file per command."""
+"""The command line: one file per command, and the one place where errors become words and exit codes.
+
+A command is a module in this folder that has a click command called ``command``; its name is the
+file's. Command files import nothing heavy before they run, so that ``dbcpu --help`` stays instant.
+"""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import click
+
+from dbcpu import __version__, registry
+from dbcpu.errors import DbcpuError
+
+OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+BROKEN_PIPE = 141
+"""128 + SIGPIPE, as a shell reports any program whose reader went away."""
+
+_FIRST = ("run", "doctor", "list", "show")
+
+
+class Commands(click.Group):
+    """The commands found in this folder; one is loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = [name.replace("_", "-") for name in registry.names("cli") if name != "options"]
+        return sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = registry.load("cli", cmd_name.replace("-", "_")).command
+        return command
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""
+\b
+Exit codes:
+    0  fine
+    1  findings at or above --fail-on
+    2  the command line or a configuration file asks for something impossible
+    3  could not measure, keep or read
+  130  interrupted; finished rounds are kept
+
+\b
+Example: dbcpu run                measures an embedded PostgreSQL
+         dbcpu show last          shows that run again
+""",
+)
+@click.version_option(__version__, prog_name="dbcpu", message="%(prog)s %(version)s")
+def group() -> None:
+    """Does every database session get the same CPU, and if not, who lost and why?
+
+    dbcpu opens N sessions, releases them together into a CPU-only SQL, watches on which CPU each server
+    process runs, and explains the spread. Results go to standard output, everything else to standard error.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code. No exception leaves, whatever happens."""
+    try:
+        with _terminable():
+            code = _invoke(arguments)
+    except BaseException as error:
+        code = _told(error)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        code = _told(error)
+    return code
+
+
+def _invoke(arguments: Sequence[str] | None) -> int:
+    if "_DBCPU_COMPLETE" in os.environ:
+        group.main(prog_name="dbcpu")  # answers the shell's completion and exits
+    try:
+        with group.make_context("dbcpu", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            code = group.invoke(context)
+            return code if isinstance(code, int) else OK
+    except click.exceptions.Exit as done:
+        return done.exit_code
+
+
+def _told(error: BaseException) -> int:
+    """Say on standard error what went wrong; returns the exit code."""
+    if os.environ.get("DBCPU_DEBUG") == "1" and not isinstance(error, SystemExit):
+        import traceback
+
+        traceback.print_exception(error)
+    match error:
+        case click.ClickException():
+            error.show()
+            return error.exit_code if error.exit_code != FINDINGS else USAGE
+        case DbcpuError():
+            return _say(str(error), error.exit_code)
+        case KeyboardInterrupt() | click.Abort() | EOFError():
+            return _say("interrupted", INTERRUPTED)
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else OK
+        case BrokenPipeError():
+            _silence_stdout()
+            return BROKEN_PIPE
+        case OSError() if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG):
+            _silence_stdout()
+            return _say(f"the result could not be written: {error.strerror}; send it where there is room", FAILED)
+        case MemoryError():
+            return _say("there was not enough memory; lower --sessions or free some", FAILED)
+    return _say(_unexpected(error), FAILED)
+
+
+def _say(sentence: str, code: int) -> int:
+    with suppress(OSError, ValueError):
+        click.echo(f"dbcpu: {sentence}", err=True)
+    return code
+
+
+def _unexpected(error: BaseException) -> str:
+    """Keep the traceback in a file of the user's and say where; it is a fault of dbcpu, not of the user."""
+    from dbcpu.crash import keep_traceback
+
+    where = keep_traceback(error)
+    kept = f"the details are in {where}" if where else "set DBCPU_DEBUG=1 to see the details"
+    return f"this should not have happened ({type(error).__name__}); {kept}; please report it"
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM stops like Ctrl-C, so that sessions are cancelled and rounds are kept then too."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: whoever called decides
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _silence_stdout() -> None:
+    """Nobody can read it any more: without this the interpreter complains once more on exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,31 @@
+"""``dbcpu export``: a run as a file."""
+
+from pathlib import Path
+
+import click
+
+from dbcpu.cli.options import run_argument, store_option
+
+
+@click.command()
+@run_argument
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@store_option
+def command(run: str, file: str, force: bool, store: str | None) -> None:
+    """Write RUN to FILE, in full: .json, or .json.gz compressed; - is standard output.
+
+    \b
+    Example: dbcpu export last before-upgrade.json.gz
+    """
+    from dbcpu import record_file
+    from dbcpu.store import open_store
+
+    if file != "-" and Path(file).is_file() and not force:
+        raise click.UsageError(f"{file} exists already; give another name, or --force to replace it")
+    if record_file.is_file_name(run):
+        record_file.write_record(file, record_file.read(run))
+        return
+    with open_store(store, create=False) as opened:
+        header = opened.header(run)
+        record_file.write(file, header, opened.rounds(header.run_id))

@@ -1,0 +1,27 @@
+"""``dbcpu import``: runs from files."""
+
+import click
+
+from dbcpu.cli.options import store_option
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@store_option
+def command(files: tuple[str, ...], store: str | None) -> None:
+    """Take runs from FILEs (.json or .json.gz) into the store; prints each run_id.
+
+    A run that is there already is left as it is; a different run of the same run_id is refused.
+
+    \b
+    Example: dbcpu import old-box.json.gz new-box.json.gz
+    """
+    from dbcpu import record_file
+    from dbcpu.store import open_store
+
+    records = [record_file.read(file) for file in files]
+    with open_store(store) as opened:
+        for record in records:
+            if not opened.save(record):
+                click.echo(f"run {record.header.run_id} was kept already", err=True)
+            click.echo(record.header.run_id)

@@ -1,0 +1,101 @@
+"""Runs as files: ``.json``, or ``.json.gz`` in the same form compressed. Written whole or not at all."""
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from dbcpu import codec
+from dbcpu.errors import StoreError
+from dbcpu.record import Header, Round, RunRecord
+
+SUFFIXES = (".json", ".json.gz")
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def is_file_name(text: str) -> bool:
+    """Whether ``text`` means a record file rather than a run_id."""
+    return text.endswith(SUFFIXES) or "/" in text
+
+
+def read(path: Path | str) -> RunRecord:
+    """The run in a file; whether it is compressed is seen from its content.
+
+    Raises:
+        StoreError: the file is missing or cannot be read.
+        RecordFormatError: it holds no run, a damaged one, or one of a newer schema.
+    """
+    source = str(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise StoreError(f"{source} could not be read: {error.strerror}; give a file from dbcpu export") from None
+    if content.startswith(_GZIP_MAGIC):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise codec.damaged(source, f"it does not uncompress ({error})") from None
+    return codec.from_data(codec.loads(content, source), source)
+
+
+def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
+    """Write a run, round by round; ``-`` is standard output. What was at ``path`` stays until the new file is whole.
+
+    Raises:
+        StoreError: not a .json or .json.gz name, disk full, or not writable; nothing is changed then.
+        RecordFormatError: the run holds a value that JSON cannot.
+    """
+    pieces = codec.json_pieces(header, rounds)
+    if str(path) == "-":
+        sys.stdout.writelines(pieces)
+        sys.stdout.flush()
+        return
+    target = Path(path)
+    if not target.name.endswith(SUFFIXES) and not _is_device(target):
+        raise StoreError(
+            f"{target} does not end in .json or .json.gz; name the file so, and it is written in that form"
+        )
+    try:
+        with _replacing(target.resolve()) as stream:
+            for piece in pieces:
+                stream.write(piece.encode("ascii"))
+    except OSError as error:
+        raise StoreError(f"{target} could not be written: {error.strerror or error}; nothing was changed") from None
+
+
+def write_record(path: Path | str, record: RunRecord) -> None:
+    """``write`` for a run that is in memory."""
+    write(path, record.header, record.rounds)
+
+
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[IO[bytes]]:
+    """A stream whose content takes the place of ``target`` in one step, once all of it is on the disk."""
+    if _is_device(target):
+        with target.open("wb") as stream:
+            yield stream
+        return
+    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.draft")
+    try:
+        with draft.open("xb") as raw:
+            if target.suffix == ".gz":
+                # No name and no time in the header: the same run gives the same bytes.
+                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        draft.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise

@@ -1,0 +1,236 @@
+"""Where runs are kept: SQLite by default, any server for a team, through the same code.
+
+Each call is a transaction of its own, so that a killed driver keeps every finished round. A run that is
+stored as running while its driver is gone is told as interrupted; the stored text is left as it is.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Self
+
+from sqlalchemy import Connection, delete, exc, insert, select
+from sqlalchemy import update as change
+
+from dbcpu import codec, driver, record_file, store_schema
+from dbcpu.errors import StoreError, UsageError
+from dbcpu.record import Header, Round, RunRecord
+from dbcpu.store_engine import Location, locate, open_engine, told
+from dbcpu.store_schema import rows, upgrade
+from dbcpu.store_schema.rows import RunSummary
+from dbcpu.store_schema.tables import round_, run
+
+__all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
+
+LAST = "last"
+
+
+def open_store(url: str | None = None, *, create: bool = True) -> "Store":
+    """The store at ``url`` (URL, or path of a SQLite file), else at DBCPU_STORE, else the user's own.
+
+    Only the user's own store gets its folder made. ``create=False``: a named file has to exist already.
+
+    Raises:
+        StoreError: cannot be reached, written or understood; the sentence says which.
+    """
+    location = locate(url)
+    _make_room(location, create)
+    engine = open_engine(location)
+    upgrade.check(engine, location)
+    return Store(location)
+
+
+def upgrade_store(url: str | None = None) -> str:
+    """Bring a store to this program's schema; returns a sentence that says what was done. Raises StoreError."""
+    location = locate(url)
+    _make_room(location, create=True)
+    found, backup = upgrade.upgrade(open_engine(location), location)
+    if found == store_schema.HEAD:
+        return f"the store {location.shown} is at schema {found} already"
+    kept = f", a copy of before is {backup}" if backup else ""
+    return f"the store {location.shown} went from {found or 'nothing'} to schema {store_schema.HEAD}{kept}"
+
+
+def load_run(name: str, url: str | None = None) -> RunRecord:
+    """A run from a file if ``name`` is a file's, else from the store at ``url``. Raises as ``Store.load``."""
+    if record_file.is_file_name(name):
+        return record_file.read(name)
+    with open_store(url, create=False) as store:
+        return store.load(name)
+
+
+def _make_room(location: Location, create: bool) -> None:
+    path = location.path
+    if path is None:
+        return
+    if not location.named:
+        with told(location):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not path.parent.is_dir():
+        raise StoreError(f"the store {path} cannot be opened: there is no folder {path.parent}; create it first")
+    elif not create and not path.exists():
+        raise StoreError(f"there is no store at {path}; see --store and DBCPU_STORE, or measure one by dbcpu run")
+
+
+class Store(AbstractContextManager["Store"]):
+    """An open store. All methods raise StoreError when the database fails."""
+
+    def __init__(self, location: Location) -> None:
+        self.shown = location.shown
+        self._location = location
+        self._reading = open_engine(location)
+        self._writing = self._reading.execution_options(writes=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._reading.dispose()
+
+    # --- a run that is being measured
+
+    def begin(self, header: Header) -> None:
+        """Keep a run that begins. Raises StoreError if its run_id is taken."""
+        with told(self._location), self._writing.begin() as connection:
+            self._insert_run(connection, header, 0)
+
+    def append(self, run_id: str, finished: Round) -> None:
+        """Keep one finished round, for good when this returns."""
+        with told(self._location), self._writing.begin() as connection:
+            changed = connection.execute(change(run).where(run.c.run_id == run_id).values(rounds=run.c.rounds + 1))
+            if not changed.rowcount:
+                raise StoreError(f"the store {self.shown} has no run {run_id!r} any more; was it deleted meanwhile?")
+            try:
+                connection.execute(insert(round_).values(rows.round_values(run_id, finished)))
+            except exc.IntegrityError:
+                raise StoreError(f"run {run_id} has a round {finished.order} already; nothing was changed") from None
+
+    def finish(self, run_id: str, status: str, notes: Sequence[str] = ()) -> None:
+        """Close a run as complete, interrupted or failed; ``notes`` are added to its header's."""
+        with told(self._location), self._writing.begin() as connection:
+            header = self._header(connection, run_id)
+            header = dataclasses.replace(header, status=status, notes=(*header.notes, *notes))
+            text = codec.dumps(codec.header_to_data(header))
+            connection.execute(change(run).where(run.c.run_id == run_id).values(status=status, header=text))
+
+    # --- runs that were measured
+
+    def list(self, limit: int | None = None, target: str | None = None) -> tuple[RunSummary, ...]:
+        """Runs, newest first, at most ``limit`` of them, of one ``target`` if given. Reads no header and no round."""
+        query = select(*rows.SUMMARY_COLUMNS).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(limit)
+        if target is not None:
+            query = query.where(run.c.target == target)
+        with told(self._location), self._reading.connect() as connection:
+            return tuple(rows.summary(row) for row in connection.execute(query))
+
+    def resolve(self, name: str) -> str:
+        """The run_id meant by a run_id, an unambiguous beginning of one, or ``last``.
+
+        Raises:
+            UsageError: none or several are; the message names some.
+        """
+        newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
+        fits = run.c.run_id.startswith(name, autoescape=True)
+        with told(self._location), self._reading.connect() as connection:
+            newest: Sequence[str] = connection.scalars(newest_first.limit(5)).all()
+            found: Sequence[str] = connection.scalars(newest_first.where(fits)).all() if name else ()
+        found = [run_id for run_id in found if run_id.startswith(name)]  # SQLite's LIKE takes a for A
+        if not newest:
+            raise UsageError(f"the store {self.shown} holds no run yet; dbcpu run measures one")
+        if name == LAST:
+            return newest[0]
+        if name in found:
+            return name
+        if not found:
+            raise UsageError(
+                f"no run in the store {self.shown} begins with {name!r}; the newest are {', '.join(newest)}; "
+                "dbcpu list shows all"
+            )
+        if len(found) > 1:
+            raise UsageError(
+                f"{name!r} begins {len(found)} runs ({', '.join(found[:5])}); give more of the one you mean"
+            )
+        return found[0]
+
+    def header(self, name: str) -> Header:
+        """The header of the run that ``resolve`` finds; interrupted if its driver is gone."""
+        run_id = self.resolve(name)
+        with told(self._location), self._reading.connect() as connection:
+            header = self._header(connection, run_id)
+        return dataclasses.replace(header, status=rows.status_now(header.status, header.driver))
+
+    def rounds(self, run_id: str) -> Iterator[Round]:
+        """The rounds of a run in the order they ran, read one by one. Raises RecordFormatError on a damaged one."""
+        orders = select(round_.c.order).where(round_.c.run_id == run_id).order_by(round_.c.order)
+        with told(self._location), self._reading.connect() as connection:
+            wanted: Sequence[int] = connection.scalars(orders).all()
+        for order in wanted:
+            key = (round_.c.run_id == run_id) & (round_.c.order == order)
+            with told(self._location), self._reading.connect() as connection:
+                body = connection.scalar(select(round_.c.body).where(key))
+            if body is not None:
+                yield rows.round_from(body, f"round {order} of run {run_id} in the store {self.shown}")
+
+    def load(self, name: str) -> RunRecord:
+        """A whole run: by run_id, beginning of one, ``last``, or the name of a .json or .json.gz file.
+
+        Raises:
+            UsageError: no or several such runs.
+            RecordFormatError: what was found is damaged or newer.
+        """
+        if record_file.is_file_name(name):
+            return record_file.read(name)
+        header = self.header(name)
+        return RunRecord(header, tuple(self.rounds(header.run_id)))
+
+    def save(self, record: RunRecord) -> bool:
+        """Keep a whole run, all or nothing; False when the very same run is there already.
+
+        Raises:
+            StoreError: another run has that run_id.
+        """
+        run_id = record.header.run_id
+        with told(self._location), self._writing.begin() as connection:
+            if connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is None:
+                self._insert_run(connection, record.header, len(record.rounds))
+                for each in record.rounds:
+                    connection.execute(insert(round_).values(rows.round_values(run_id, each)))
+                return True
+        stored = self.load(run_id)
+        if stored == record or (stored.rounds == record.rounds and self._raw_header(run_id) == record.header):
+            return False
+        raise StoreError(
+            f"the store {self.shown} has a different run {run_id} (of {stored.header.started_at}); "
+            f"look at it by dbcpu show {run_id}, delete it first if the other is wanted"
+        )
+
+    def delete(self, run_id: str) -> None:
+        """Delete one run and its rounds; not one whose driver still measures."""
+        header = self.header(run_id)
+        if header.status == "running" and driver.is_here(header.driver):
+            raise StoreError(f"run {run_id} is being measured by process {header.driver.pid}; stop that first")
+        with told(self._location), self._writing.begin() as connection:
+            connection.execute(delete(round_).where(round_.c.run_id == header.run_id))
+            connection.execute(delete(run).where(run.c.run_id == header.run_id))
+
+    # --- inside
+
+    def _insert_run(self, connection: Connection, header: Header, rounds: int) -> None:
+        try:
+            connection.execute(insert(run).values(rows.run_values(header, rounds)))
+        except exc.IntegrityError:
+            raise StoreError(f"the store {self.shown} has a run {header.run_id} already; nothing was changed") from None
+
+    def _raw_header(self, run_id: str) -> Header:
+        with told(self._location), self._reading.connect() as connection:
+            return self._header(connection, run_id)
+
+    def _header(self, connection: Connection, run_id: str) -> Header:
+        text = connection.scalar(select(run.c.header).where(run.c.run_id == run_id))
+        if text is None:
+            raise StoreError(f"the store {self.shown} has no run {run_id!r}; dbcpu list shows what there is")
+        source = f"run {run_id} in the store {self.shown}"
+        return codec.header_from(codec.loads(text, source), source)

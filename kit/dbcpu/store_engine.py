@@ -1,0 +1,164 @@
+"""Where the results store is, how it is connected to, and its failures in words. No password is ever shown."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
+from sqlalchemy.pool import NullPool
+
+from dbcpu.errors import StoreError
+
+BUSY_TIMEOUT_S = 30
+CONNECT_TIMEOUT_S = 10
+_CREDENTIALS = re.compile(r"://[^/@]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A store's address. ``path`` is the file of a SQLite store, else None; ``shown`` is safe to print."""
+
+    url: URL = field(repr=False)
+    path: Path | None
+    shown: str
+    named: bool
+    """Whether the user named it; False for the default place."""
+
+
+def locate(text: str | None) -> Location:
+    """The store meant by ``text`` (URL or path of a SQLite file), else by DBCPU_STORE, else the default file.
+
+    Raises:
+        StoreError: not a URL that can be used.
+    """
+    wanted = text or os.environ.get("DBCPU_STORE")
+    if not wanted:
+        return _file(_default_path(), named=False)
+    if "://" not in wanted:
+        return _file(Path(wanted).expanduser(), named=True)
+    try:
+        # libpq's own spelling is taken as well.
+        url = make_url(re.sub(r"^postgres://", "postgresql://", wanted))
+    except (exc.ArgumentError, ValueError):
+        raise StoreError(
+            f"the store {_CREDENTIALS.sub('://***@', wanted)!r} is not a URL; "
+            "give a file, or postgresql://user@host:5432/database"
+        ) from None
+    if url.get_backend_name() == "sqlite":
+        if not url.database or ":memory:" in url.database:
+            raise StoreError("a SQLite store in memory would keep nothing; give a file")
+        return _file(Path(url.database), named=True)
+    place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+    user = f"{url.username}@" if url.username else ""
+    return Location(url, None, f"{url.get_backend_name()}://{user}{place}", named=True)
+
+
+def open_engine(location: Location) -> Engine:
+    """An engine that keeps no connection open: rounds are minutes apart, and processes are forked meanwhile.
+
+    Transactions of ``engine.execution_options(writes=True)`` take SQLite's write lock at once, because a
+    transaction that begins by reading cannot wait for it. Source: sqlite.org/lang_transaction.html
+
+    Raises:
+        StoreError: the URL names an unknown kind of database, or its driver is not installed.
+    """
+    arguments: dict[str, Any] = {}
+    if location.path is not None:
+        arguments["timeout"] = BUSY_TIMEOUT_S
+    elif location.url.get_backend_name() == "postgresql" and "connect_timeout" not in location.url.query:
+        arguments["connect_timeout"] = CONNECT_TIMEOUT_S
+    try:
+        engine = create_engine(location.url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
+    except (exc.ArgumentError, ImportError) as error:
+        reason = str(error).splitlines()[0]
+        raise StoreError(
+            f"the store {location.shown} cannot be used: {reason}; use SQLite or postgresql://, or install that driver"
+        ) from None
+    if location.path is not None:
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # BEGIN is sent by _begin_sqlite, not guessed by the driver
+    connection.execute("PRAGMA foreign_keys = ON")
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        # Readers then never wait for a writer. Refused while another process creates the store: it will do so.
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except connection.OperationalError:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _file(path: Path, named: bool) -> Location:
+    return Location(URL.create("sqlite", database=str(path)), path, str(path), named)
+
+
+def _default_path() -> Path:
+    base = os.environ.get("XDG_DATA_HOME", "")
+    try:
+        folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "share"
+    except RuntimeError:
+        raise StoreError(
+            "there is no home folder to keep results in; set HOME, or name a store by --store or DBCPU_STORE"
+        ) from None
+    return folder / "dbcpu" / "runs.db"
+
+
+# --- failures -----------------------------------------------------------------------------------
+
+_SQLITE = {
+    "SQLITE_FULL": "the disk is full; free some space, what was stored before is still there",
+    "SQLITE_IOERR": "the disk failed to read or write; see whether it is full, what was stored before is still there",
+    "SQLITE_READONLY": "it may not be written; choose another by --store or DBCPU_STORE",
+    "SQLITE_CANTOPEN": "it cannot be opened or created; see that the folder exists and may be written",
+    "SQLITE_NOTADB": "it is not a SQLite database; name another file by --store or DBCPU_STORE",
+    "SQLITE_CORRUPT": "it is damaged; go back to a copy, or name another file by --store or DBCPU_STORE",
+    "SQLITE_BUSY": f"another process has kept it locked for {BUSY_TIMEOUT_S} s; wait for that to end",
+}
+_SQLSTATE = {
+    "53100": "its disk is full; what was stored before is still there",
+    "42501": "the user may not do that there; ask for select, insert, update and delete on run and round",
+    "25006": "it is read only; connect to the primary server",
+}
+
+
+@contextmanager
+def told(location: Location) -> Iterator[None]:
+    """Turn every failure of the database inside into one sentence.
+
+    Raises:
+        StoreError: which names the store and what to do.
+    """
+    try:
+        yield
+    except exc.SQLAlchemyError as error:
+        raise StoreError(f"the store {location.shown} failed: {_reason(location, error)}") from None
+    except OSError as error:
+        raise StoreError(f"the store {location.shown} failed: {error.strerror or error}") from None
+
+
+def _reason(location: Location, error: exc.SQLAlchemyError) -> str:
+    cause = getattr(error, "orig", None) or error
+    code = str(getattr(cause, "sqlite_errorname", ""))
+    for name, reason in _SQLITE.items():
+        if code.startswith(name):
+            return reason
+    if known := _SQLSTATE.get(str(getattr(cause, "sqlstate", ""))):
+        return known
+    text = " ".join(str(cause).split())[:300]
+    if location.url.password:
+        text = text.replace(str(location.url.password), "***")
+    connecting = isinstance(error, exc.OperationalError) and location.path is None
+    remedy = "; see that the server runs and that user, password and database are right" if connecting else ""
+    return text + remedy

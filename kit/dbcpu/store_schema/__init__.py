@@ -1,0 +1,7 @@
+"""The results store's tables, and how an older store becomes a newer one (Alembic)."""
+
+HEAD = "0001"
+"""The newest revision in versions/. Kept here so that a current store is opened without loading Alembic."""
+
+VERSION_TABLE = "dbcpu_schema_version"
+"""Not Alembic's usual name: a shared database may hold other programs' tables."""

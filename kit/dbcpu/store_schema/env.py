@@ -1,0 +1,14 @@
+"""Run by Alembic: applies migrations within the transaction that ``dbcpu.store_upgrade`` has begun."""
+
+from alembic import context
+
+from dbcpu.store_schema import VERSION_TABLE
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    version_table=VERSION_TABLE,
+    # SQLite's DDL is transactional once BEGIN is sent by us, as the store does.
+    transactional_ddl=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,133 @@
+"""Records as rows of the store's tables: the columns that people query, and the JSON texts that hold all."""
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from dbcpu import codec, driver
+from dbcpu.errors import RecordFormatError
+from dbcpu.record import Driver, Header, Round
+from dbcpu.store_schema.tables import run
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What is shown of a run in a list. ``started_at`` is UTC, ISO 8601; ``levels`` like ``1-4,8``."""
+
+    run_id: str
+    label: str
+    started_at: str
+    status: str
+    target: str
+    database_kind: str
+    database_version: str
+    hostname: str
+    workload: str
+    size: str
+    levels: str
+    rounds: int
+    tool_version: str
+
+
+_NAMES = tuple(each.name for each in fields(RunSummary))
+SUMMARY_COLUMNS = (
+    *(run.c[name] for name in _NAMES),
+    run.c.driver_hostname,
+    run.c.driver_boot_id,
+    run.c.driver_pid,
+    run.c.driver_start_ticks,
+)
+
+
+def run_values(header: Header, rounds: int) -> dict[str, Any]:
+    """The row of table ``run``. Raises RecordFormatError when the header holds what cannot be kept."""
+    plan, host, database, drove = header.plan, header.host, header.database, header.driver
+    texts = {
+        "run_id": header.run_id,
+        "label": header.label,
+        "started_at": _utc(header.started_at),
+        "status": header.status,
+        "target": plan.target,
+        "database_kind": database.kind,
+        "database_version": database.version,
+        "hostname": host.hostname if host else None,
+        "workload": plan.workload.name,
+        "size": plan.workload.size,
+        "levels": _ranges(plan.levels),
+        "tool_version": header.tool_version,
+        "driver_hostname": drove.hostname,
+        "driver_boot_id": drove.boot_id,
+        "driver_start_ticks": None if drove.start_ticks is None else str(drove.start_ticks),
+        "header": codec.dumps(codec.header_to_data(header)),
+    }
+    return {
+        **{name: None if text is None else _storable(text) for name, text in texts.items()},
+        "rounds": rounds,
+        "driver_pid": drove.pid,
+    }
+
+
+def round_values(run_id: str, finished: Round) -> dict[str, Any]:
+    """The row of table ``round``. Raises RecordFormatError as ``run_values``."""
+    return {
+        "run_id": run_id,
+        "order": finished.order,
+        "level": finished.level,
+        "repeat": finished.repeat,
+        "variant": _storable(finished.variant),
+        "body": zlib.compress(codec.dumps(codec.encode(finished)).encode("ascii")),
+    }
+
+
+def round_from(body: bytes, source: str) -> Round:
+    """The round in a row's body. Raises RecordFormatError when it is damaged."""
+    try:
+        text = zlib.decompress(body)
+    except zlib.error as error:
+        raise RecordFormatError(f"{source} is damaged: it does not uncompress ({error})") from None
+    return codec.decode(Round, codec.loads(text, source), source)
+
+
+def summary(row: Row[Any]) -> RunSummary:
+    """One line of a list, from a row of SUMMARY_COLUMNS."""
+    values: dict[str, Any] = {name: "" if value is None else value for name, value in zip(_NAMES, row, strict=False)}
+    if values["status"] == "running":
+        start_ticks = None if row.driver_start_ticks is None else int(row.driver_start_ticks)
+        drove = Driver(row.driver_hostname or "", row.driver_pid, start_ticks, "", row.driver_boot_id)
+        values["status"] = status_now("running", drove)
+    return RunSummary(**values)
+
+
+def status_now(status: str, drove: Driver) -> str:
+    """``interrupted`` for a run that is stored as running although its driver is gone, else as stored."""
+    return "interrupted" if status == "running" and driver.is_gone(drove) else status
+
+
+def _utc(started_at: str) -> str:
+    """One fixed form, so that sorting the text sorts the times; what is no time stays as it is."""
+    try:
+        moment = datetime.fromisoformat(started_at)
+    except ValueError:
+        return started_at[:32]
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _ranges(levels: Iterable[int]) -> str:
+    """``1-4,8`` for (1, 2, 3, 4, 8)."""
+    parts: list[list[int]] = []
+    for level in sorted(levels):
+        if parts and level == parts[-1][1] + 1:
+            parts[-1][1] = level
+        else:
+            parts.append([level, level])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+
+
+def _storable(text: str) -> str:
+    """Without what a database column refuses (NUL, lone surrogates); the JSON text has it all."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")

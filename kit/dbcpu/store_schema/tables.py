@@ -1,0 +1,45 @@
+"""The store's two tables. ``run`` has the columns that people query; the rest is in the JSON texts."""
+
+from sqlalchemy import Column, ForeignKey, Integer, LargeBinary, MetaData, String, Table, Text
+
+metadata = MetaData()
+
+_ID = 64
+_LARGE = 2**31 - 1
+_LONG_TEXT = Text().with_variant(Text(_LARGE), "mysql", "mariadb")
+"""Only MySQL and its like look at the length: their plain BLOB and TEXT end at 64 kB."""
+
+run = Table(
+    "run",
+    metadata,
+    Column("run_id", String(_ID), primary_key=True),
+    Column("label", Text),
+    Column("started_at", String(32), index=True),
+    Column("status", String(16)),
+    Column("target", Text),
+    Column("database_kind", Text),
+    Column("database_version", Text),
+    Column("hostname", Text),
+    Column("workload", Text),
+    Column("size", Text),
+    Column("levels", Text),
+    Column("rounds", Integer),
+    Column("tool_version", Text),
+    # Who writes this run: a run that is 'running' without its driver was interrupted.
+    Column("driver_hostname", Text),
+    Column("driver_boot_id", Text),
+    Column("driver_pid", Integer),
+    Column("driver_start_ticks", Text),
+    Column("header", _LONG_TEXT),
+)
+
+round_ = Table(
+    "round",
+    metadata,
+    Column("run_id", String(_ID), ForeignKey("run.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("order", Integer, primary_key=True, autoincrement=False),
+    Column("level", Integer),
+    Column("repeat", Integer),
+    Column("variant", Text),
+    Column("body", LargeBinary(_LARGE)),
+)

@@ -1,0 +1,110 @@
+"""Which revision a store has, and how it becomes the newest: SQLite by itself after a backup, a server on request."""
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select
+
+from dbcpu import store_schema
+from dbcpu.errors import StoreError
+from dbcpu.store_engine import Location, told
+
+FOLDER = Path(__file__).parent
+_version_table = Table(store_schema.VERSION_TABLE, MetaData(), Column("version_num", String(32)))
+
+
+def check(engine: Engine, location: Location) -> None:
+    """See that the store has the newest revision; bring an older or empty SQLite store there.
+
+    Raises:
+        StoreError: newer than this program, another program's database, or a server that needs
+            ``dbcpu store upgrade``.
+    """
+    with told(location), engine.connect() as connection:
+        found = revision(connection)
+    if found == store_schema.HEAD:
+        return
+    if location.path is None:
+        state = f"is at schema {found}, older than {store_schema.HEAD}" if found else "has no tables of dbcpu yet"
+        _refuse_newer(found, location)
+        raise StoreError(
+            f"the store {location.shown} {state}; others may use it, so say it once: "
+            f"dbcpu store upgrade --store {location.shown}"
+        )
+    upgrade(engine, location)
+
+
+def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None]:
+    """Bring the store to the newest revision, in one transaction.
+
+    Returns the revision it had (None: it was empty) and the backup that was made (SQLite only).
+
+    Raises:
+        StoreError: newer than this program, not ours, or the database failed; then nothing is changed.
+    """
+    with told(location), engine.execution_options(writes=True).begin() as connection:
+        found = revision(connection)
+        _refuse_newer(found, location)
+        if found == store_schema.HEAD:
+            return found, None
+        if found is None:
+            _refuse_foreign(connection, location)
+        backup = _back_up(location.path, found) if found and location.path else None
+        _migrate(connection)
+        return found, backup
+
+
+def revision(connection: Connection) -> str | None:
+    """The store's revision, or None for one without tables of ours."""
+    if not inspect(connection).has_table(store_schema.VERSION_TABLE):
+        return None
+    found: str | None = connection.scalar(select(_version_table.c.version_num))
+    return found
+
+
+def _migrate(connection: Connection) -> None:
+    # Loaded here: it takes longer than everything else that `dbcpu list` does.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    command.upgrade(config, store_schema.HEAD)
+
+
+def _refuse_newer(found: str | None, location: Location) -> None:
+    if found is not None and found > store_schema.HEAD:
+        raise StoreError(
+            f"the store {location.shown} has schema {found}, newer than {store_schema.HEAD}, "
+            "the newest this dbcpu knows; update dbcpu"
+        )
+
+
+def _refuse_foreign(connection: Connection, location: Location) -> None:
+    tables = set(inspect(connection).get_table_names())
+    ours = tables & {"run", "round"}
+    if ours or (tables and location.path is not None):
+        raise StoreError(
+            f"the store {location.shown} holds another program's tables ({', '.join(sorted(ours or tables)[:5])}); "
+            "name another file, database or schema by --store or DBCPU_STORE"
+        )
+
+
+def _back_up(path: Path, found: str) -> Path:
+    """Copy the store to ``<name>.schema-<revision>.backup``; the write lock is held, so nothing changes meanwhile."""
+    backup = path.with_name(f"{path.name}.schema-{found}.backup")
+    draft = backup.with_name(backup.name + ".draft")
+    try:
+        draft.unlink(missing_ok=True)
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(draft)) as copy:
+            source.backup(copy)
+        draft.replace(backup)
+    except (OSError, sqlite3.Error) as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise StoreError(
+            f"the store {path} needs an upgrade from schema {found}, but could not be copied to {backup}: {error}; "
+            "nothing was changed"
+        ) from None
+    return backup

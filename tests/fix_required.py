@@ -1,0 +1,37 @@
+"""With DBCPU_TEST_REQUIRE=1, as in CI, a test that skips itself has failed: a missing part must not look green.
+
+The one exception is what no package can mend: a reason that begins with "this machine" (no tracefs, one CPU).
+"""
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+UNMENDABLE = "this machine"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if not hasattr(report, "wasxfail"):
+        _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or os.environ.get("DBCPU_TEST_REQUIRE") != "1":
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not reason.removeprefix("Skipped: ").startswith(UNMENDABLE):
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} skipped itself, which DBCPU_TEST_REQUIRE=1 forbids: {reason}"
