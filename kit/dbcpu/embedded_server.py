@@ -48,7 +48,7 @@ _SETTINGS = {
 class EmbeddedServer:
     """A context manager: the server runs while it lasts. ``conninfo`` connects to it."""
 
-    def __init__(self, sessions: int, guard: Guard | None = None) -> None:
+    def __init__(self, sessions: int, guard: Guard) -> None:
         self._sessions = sessions
         self._guard = guard
         self._folder: Path | None = None
@@ -69,8 +69,7 @@ class EmbeddedServer:
         try:
             binaries = binaries_for(self._account)
             self._folder = self._make_folder()
-            if self._guard:
-                self._guard.remove_later(self._folder)
+            self._guard.remove_later(self._folder)
             self._initdb(binaries)
             self._start(binaries)
         except BaseException:
@@ -87,12 +86,11 @@ class EmbeddedServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        if self._guard and self._process:
+        if self._process:
             self._guard.forget(self._process.pid)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-            if self._guard:
-                self._guard.forget(self._folder)
+            self._guard.forget(self._folder)
         if self._lock is not None:
             self._lock.close()
         self._process = self._folder = self._lock = None
@@ -143,8 +141,7 @@ class EmbeddedServer:
         self._part("server.json").write_text(
             json.dumps({"pid": self._process.pid, "start_ticks": start_ticks(self._process.pid)})
         )
-        if self._guard:
-            self._guard.end_later(self._process.pid, signal.SIGQUIT)
+        self._guard.end_later(self._process.pid, signal.SIGQUIT)
         self._await_ready(log)
 
     def _await_ready(self, log: Path) -> None:

@@ -1,6 +1,8 @@
 """A finding: something a DBA should know, as data, so that every renderer and exit code agrees on it."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 
 
@@ -29,3 +31,22 @@ class Finding:
     seen: str
     meaning: str
     remedy: str = ""
+
+
+def reached(findings: Iterable[Finding], fail_on: str) -> bool:
+    """Whether any finding is at or above ``fail_on``: never, info, warning or problem."""
+    return fail_on != "never" and any(finding.level >= Level[fail_on.upper()] for finding in findings)
+
+
+def as_text(findings: Iterable[Finding]) -> str:
+    """A paragraph per finding, for a terminal or a log."""
+    return "\n".join(
+        f"{finding.level.label:8} {finding.code}: {finding.seen}; {finding.meaning}"
+        + (f"\n         remedy: {finding.remedy}" if finding.remedy else "")
+        for finding in findings
+    )
+
+
+def as_json_text(findings: Iterable[Finding]) -> str:
+    """The findings as a JSON list, levels by name."""
+    return json.dumps([{**asdict(finding), "level": finding.level.label} for finding in findings], indent=2)

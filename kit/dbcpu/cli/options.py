@@ -87,6 +87,14 @@ yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask, go on."
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Neither progress nor remarks, only the result.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["never", "info", "warning", "problem"]),
+    default="never",
+    show_default=True,
+    help="Exit with 1 when a finding is at or above this level.",
+)
+
 _MEASURING = (
     click.option("--sessions", metavar="N", default="auto", show_default=True,
                  help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8 or auto."),

@@ -1,7 +1,7 @@
 """A database on which sessions can be opened.
 
-A member module offers ``open_target(request: Request) -> Target``. A new database is one such file
-and its folder below sql/.
+A member module offers ``open_target(request: Request, guard: Guard) -> Target``. A new database is one
+such file and its folder below sql/. ``guard`` ends processes that the target starts if the driver dies.
 """
 
 from collections.abc import Mapping

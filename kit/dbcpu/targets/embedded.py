@@ -11,7 +11,7 @@ from dbcpu.targets.base import Request, Target
 class EmbeddedTarget(LibpqTarget):
     """A LibpqTarget that brings its server along."""
 
-    def __init__(self, sessions: int, guard: Guard | None) -> None:
+    def __init__(self, sessions: int, guard: Guard) -> None:
         super().__init__("", private=True)
         self._server = EmbeddedServer(sessions, guard)
 
@@ -29,6 +29,6 @@ class EmbeddedTarget(LibpqTarget):
         self._server.__exit__(*exception)
 
 
-def open_target(request: Request, guard: Guard | None = None) -> Target:
+def open_target(request: Request, guard: Guard) -> Target:
     """``request.options['sessions']``: how many sessions the server has to take (default 32)."""
     return EmbeddedTarget(int(request.options.get("sessions", "32")), guard)

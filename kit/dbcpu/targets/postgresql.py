@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
+from dbcpu.guard import Guard
 from dbcpu.libpq_target import LibpqTarget
 from dbcpu.targets.base import Request, Target
 
 
-def open_target(request: Request) -> Target:
+def open_target(request: Request, guard: Guard) -> Target:
     """With no URL, libpq takes everything from its environment, as psql does."""
     from psycopg.conninfo import make_conninfo
     from sqlalchemy.engine import make_url

@@ -16,6 +16,7 @@ import dbcpu
 from dbcpu import registry
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.findings import Finding
+from dbcpu.guard import Guard
 from dbcpu.hosts.base import Host
 from dbcpu.record import Clock, Database, Execution
 from dbcpu.targets.base import Outcome, Request, ServerClaim, Work
@@ -241,7 +242,7 @@ class SqliteTarget:
             raise ConnectError(f"SQLite database {self._name} could not be opened: {error}") from None
 
 
-def open_target(request: Request) -> SqliteTarget:
+def open_target(request: Request, guard: Guard) -> SqliteTarget:
     """``sqlite`` or ``sqlite://`` for a database in memory, ``sqlite:///FILE`` for a file, opened read-only.
 
     Raises:

@@ -1,0 +1,25 @@
+"""``dbcpu doctor``: what can be measured on a target, what would spoil it, and how to mend it."""
+
+import click
+
+from dbcpu.cli.options import fail_on_option, json_flag
+
+
+@click.command()
+@click.argument("target", default="embedded")
+@json_flag
+@fail_on_option
+def command(target: str, as_json: bool, fail_on: str) -> int:
+    """Examine TARGET and its host without loading them.
+
+    \b
+    Examples: dbcpu doctor
+              dbcpu doctor postgresql://dba@db1/postgres
+    """
+    from dbcpu.config import resolve
+    from dbcpu.findings import as_json_text, as_text, reached
+    from dbcpu.runner import diagnose
+
+    findings = diagnose(resolve(target))
+    click.echo(as_json_text(findings) if as_json else as_text(findings))
+    return int(reached(findings, fail_on))

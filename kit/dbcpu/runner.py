@@ -1,0 +1,288 @@
+"""Takes a run from the request to its last stored round: the measuring half, put together.
+
+Files, in order of time: config resolves the target, topology and doctor look at the host, plan decides
+the rounds, measure runs them, store keeps each one as it ends. Nothing is explained here.
+"""
+
+import hashlib
+import os
+import random
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from dbcpu import __version__, plan, registry
+from dbcpu.doctor import best_sampler, examine
+from dbcpu.driver import this_process
+from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
+from dbcpu.findings import Finding
+from dbcpu.guard import Guard
+from dbcpu.hosts.local import LocalHost
+from dbcpu.measure import Setting, calibrate, measure, own_pids
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Database, Header, HostInfo, Plan, Round, WorkloadInfo
+from dbcpu.settle import settle
+from dbcpu.store import Store
+from dbcpu.targets.base import Request, Target, Work
+from dbcpu.topology import read_host, usable_vcpus
+from dbcpu.workloads import base as workloads
+
+DEFAULT_SECONDS = 1.5
+MEMORY_SHARE = 0.6
+"""Largest part of the available memory that all sessions together may take."""
+BUSY_SHARE = 0.5
+BUSY_WAIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose; None means the default. At most one of executions, seconds and for_s is set."""
+
+    sessions: str = "auto"
+    workload: str = "cartesian"
+    size: str = "short"
+    executions: int | None = None
+    seconds: float | None = None
+    for_s: float | None = None
+    repeats: int = plan.QUICK
+    sampler: str | None = None
+    hz: float = 20.0
+    vcpus: int | None = None
+    label: str = ""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a run is about to do, before it does it."""
+
+    target: str
+    private: bool
+    database: Database
+    work: Work
+    levels: tuple[int, ...]
+    rounds: int
+    executions: int | None
+    duration_s: float
+    cpu_s: float
+    memory_bytes: int
+    findings: tuple[Finding, ...]
+
+
+class Watcher:
+    """Told how the run goes; this one says nothing. ``agree`` raises to stop before the first round."""
+
+    def agree(self, preview: Preview) -> None: ...
+
+    def stage(self, what: str) -> None: ...
+
+    def begun(self, spec: RoundSpec) -> None: ...
+
+    def finished(self, done: Round) -> None: ...
+
+
+def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, forced: bool = False) -> str:
+    """Measure and store; returns the run_id. ``forced``: measure a busy host too.
+
+    Raises:
+        UsageError: the choices do not fit each other, the target or the host.
+        MeasureError: nothing, or not all, could be measured; finished rounds are stored.
+        Interrupted: the user stopped it; finished rounds are stored.
+    """
+    local = read_host(LocalHost())
+    seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
+    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0]))
+    request = replace(request, options={**request.options, "sessions": str(most)})
+    member = registry.load("targets", request.kind)
+    with ExitStack() as stack:
+        guard = stack.enter_context(Guard())
+        watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
+        target: Target = stack.enter_context(member.open_target(request, guard))
+        work = workloads.load(target.kind, choices.workload).work(choices.size)
+        host = target.host()
+        info = read_host(host) if host is not None else None
+        vcpus, source = _vcpus(choices, info)
+        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1), choices.repeats, seed)
+        quiet = settle(host, BUSY_WAIT_S) if host else None
+        if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
+            raise MeasureError(
+                f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
+            )
+        watcher.stage("calibrating: one session alone")
+        solo_s = calibrate(target, work)
+        executions = None if choices.for_s else choices.executions
+        if executions is None and choices.for_s is None:
+            executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
+        findings = examine(target, host, info, quiet)
+        preview = _preview(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
+        _check_room(preview, info, target)
+        watcher.agree(preview)
+        name = choices.sampler or best_sampler(host)
+        sampler = stack.enter_context(registry.load("samplers", name).open_sampler(host, choices.hz))
+        if sampler.pid is not None:
+            guard.end_later(sampler.pid)
+        header = Header(
+            run_id=_run_id(),
+            label=choices.label,
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            status="running",
+            tool_version=__version__,
+            plan=Plan(
+                target=request.name,
+                workload=_workload_info(target, work),
+                levels=tuple(sorted({spec.level for spec in specs})),
+                repeats=choices.repeats,
+                seed=seed,
+                executions=executions,
+                for_s=choices.for_s,
+                sampler=name,
+                hz=choices.hz,
+                vcpus=vcpus,
+                vcpus_source=source,
+                rounds=len(specs),
+            ),
+            host=info,
+            database=preview.database,
+            driver=this_process(),
+            notes=tuple(f"{finding.code}: {finding.seen}" for finding in findings),
+        )
+        setting = Setting(
+            target=target,
+            host=host,
+            sampler=sampler,
+            work=work,
+            executions=executions,
+            for_s=choices.for_s,
+            solo_s=solo_s,
+            vcpus=vcpus or 1,
+            clock_ticks=os.sysconf("SC_CLK_TCK"),
+            kit_pids=own_pids(guard.pid, sampler.pid),
+            not_sampled=_not_sampled(name, choices.sampler, info),
+        )
+        return _keep(store, header, measure(setting, _fixed(specs), watcher.begun), watcher)
+
+
+def diagnose(request: Request) -> tuple[Finding, ...]:
+    """What doctor says of a target: opened, looked at, and closed again. Raises as ``run`` does."""
+    member = registry.load("targets", request.kind)
+    with Guard() as guard, member.open_target(request, guard) as target:
+        host = target.host()
+        info = read_host(host) if host is not None else None
+        return examine(target, host, info, settle(host, 1.0) if host else None)
+
+
+def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher) -> str:
+    """Store each round as it ends, and in the end how the run ended."""
+    run_id, planned, kept = header.run_id, header.plan.rounds, 0
+    store.begin(header)
+    try:
+        for finished in rounds:
+            store.append(run_id, finished)
+            kept += 1
+            watcher.finished(finished)
+            if finished.error:
+                raise MeasureError(finished.error)
+    except KeyboardInterrupt:
+        store.finish(run_id, "interrupted")
+        raise Interrupted(_stopped("interrupted", run_id, kept, planned)) from None
+    except DbcpuError as error:
+        store.finish(run_id, "failed", (str(error),))
+        raise type(error)(_stopped(str(error), run_id, kept, planned)) from None
+    store.finish(run_id, "complete")
+    return run_id
+
+
+def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
+    if kept == 0:
+        return f"{why}; no round was finished"
+    return f"{why}; {kept} of {planned} rounds are kept, see: dbcpu show {run_id}"
+
+
+def _fixed(specs: Sequence[RoundSpec]) -> Callable[[Sequence[Round]], RoundSpec | None]:
+    return lambda done: specs[len(done)] if len(done) < len(specs) else None
+
+
+def _vcpus(choices: Choices, info: HostInfo | None) -> tuple[int | None, str]:
+    if choices.vcpus is not None:
+        return choices.vcpus, "--vcpus"
+    if info is not None:
+        return usable_vcpus(info)
+    if choices.sessions == "auto":
+        raise UsageError(
+            "how many vCPUs the database has cannot be seen from here; give --vcpus N, or the levels: --sessions 1-8"
+        )
+    return None, "unknown"
+
+
+def _not_sampled(name: str, asked: str | None, info: HostInfo | None) -> str:
+    if name != "none":
+        return ""
+    if asked == "none":
+        return "--sampler none was asked for"
+    return "the database's host cannot be read from here" if info is None else "no sampler works on this host"
+
+
+def _preview(
+    request: Request,
+    target: Target,
+    work: Work,
+    specs: Sequence[RoundSpec],
+    executions: int | None,
+    for_s: float | None,
+    solo_s: float,
+    vcpus: int | None,
+    findings: tuple[Finding, ...],
+) -> Preview:
+    solo_work_s = for_s if for_s else solo_s * (executions or 1)
+    spare = len(specs) if for_s else vcpus or 1  # fixed time does not grow with the level
+    return Preview(
+        target=request.name,
+        private=target.private,
+        database=target.describe(),
+        work=work,
+        levels=tuple(sorted({spec.level for spec in specs})),
+        rounds=len(specs),
+        executions=executions,
+        duration_s=plan.estimate_s(specs, solo_work_s, plan.MOST_SESSIONS if for_s else spare),
+        cpu_s=sum(solo_work_s * (min(spec.level, vcpus or spec.level) if for_s else spec.level) for spec in specs),
+        memory_bytes=work.memory_bytes * max(spec.level for spec in specs),
+        findings=findings,
+    )
+
+
+def _check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
+    """Memory and connections for the highest level, before anything is loaded."""
+    most = max(preview.levels)
+    free = target.connections_free()
+    if free is not None and free < most:
+        raise UsageError(
+            f"{free} of {most} sessions can connect: the server has no more free connections; "
+            f"lower --sessions to {free} or raise max_connections"
+        )
+    available = info.limits.memory_available_bytes if info else None
+    if available is not None and preview.memory_bytes > MEMORY_SHARE * available:
+        fit = int(MEMORY_SHARE * available // preview.work.memory_bytes)
+        raise UsageError(
+            f"{most} sessions of {preview.work.name} {preview.work.size} need {preview.memory_bytes / 1e9:.1f} GB, "
+            f"more than 60 % of the {available / 1e9:.1f} GB available; the largest level that fits is {fit}"
+        )
+
+
+def _workload_info(target: Target, work: Work) -> WorkloadInfo:
+    return WorkloadInfo(
+        name=work.name,
+        size=work.size,
+        n=work.n,
+        rows=work.rows,
+        sql=work.sql,
+        sql_hash=hashlib.sha256(work.sql.encode()).hexdigest(),
+        answer=work.answer,
+        plan_shape=target.explain(work),
+    )
+
+
+def _run_id() -> str:
+    """Sortable by time, unique without asking anybody, and easy to read out."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
