@@ -2,7 +2,7 @@
 -- answer: tiny=666716.46, short=568495.83, medium=873729.72, long=499632.84
 -- rows: n
 -- sizes: tiny=10000, short=5000000, medium=10000000, long=50000000
--- memory: 12000000
+-- memory: 7000000
 -- needs: TEMPORARY on the database (a function in the session's own temporary schema)
 -- try: psql -v n=5000000 -f sql/postgresql/arithmetic.sql
 --

@@ -2,7 +2,7 @@
 -- answer: n^4
 -- rows: n^4
 -- sizes: tiny=20, short=50, medium=80, long=120, seed=200
--- memory: tiny=13000000, short=20000000, medium=40000000, long=80000000, seed=300000000
+-- memory: tiny=6000000, short=10000000, medium=40000000, long=120000000, seed=400000000
 -- needs: nothing beyond CONNECT
 -- try: psql -v n=50 -c "set work_mem='1GB'" -f sql/postgresql/cartesian_wide.sql
 --
