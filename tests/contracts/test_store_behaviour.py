@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-import fix_runs
 import pytest
 
+import fix_runs
 from dbcpu import driver, record_file
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.record import RunRecord

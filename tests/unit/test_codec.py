@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import fix_runs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import fix_runs
 from dbcpu import codec, record_file
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import SCHEMA, Execution, Header, Residency, RunRecord
@@ -169,4 +169,3 @@ def test_number_too_large_for_a_float_is_damaged() -> None:
     data = codec.loads('{"start_s": 1e999, "elapsed_s": 0}', "f.json")
     with pytest.raises(RecordFormatError, match="start_s should be a finite number, but is inf"):
         codec.decode(Execution, data, "f.json")
-

@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fix_runs
 import pytest
 
+import fix_runs
 from dbcpu import codec, record_file
 from dbcpu.errors import RecordFormatError, StoreError
 
