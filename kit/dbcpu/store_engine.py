@@ -15,7 +15,7 @@ from dbcpu.errors import StoreError
 
 BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
-_CREDENTIALS = re.compile(r"://[^/@]*@")
+_CREDENTIALS = re.compile(r"://.*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,12 @@ def locate(text: str | None) -> Location:
     try:
         # libpq's own spelling is taken as well.
         url = make_url(re.sub(r"^postgres://", "postgresql://", wanted))
+        if "@" in (url.host or ""):
+            raise ValueError  # the rest of a password in which @ was not written as %40
     except (exc.ArgumentError, ValueError):
         raise StoreError(
             f"the store {_CREDENTIALS.sub('://***@', wanted)!r} is not a URL; "
-            "give a file, or postgresql://user@host:5432/database"
+            "give a file, or postgresql://user@host:5432/database (in a password write @ as %40)"
         ) from None
     if url.get_backend_name() == "sqlite":
         if not url.database or ":memory:" in url.database:
@@ -157,8 +159,9 @@ def _reason(location: Location, error: exc.SQLAlchemyError) -> str:
     if known := _SQLSTATE.get(str(getattr(cause, "sqlstate", ""))):
         return known
     text = " ".join(str(cause).split())[:300]
-    if location.url.password:
-        text = text.replace(str(location.url.password), "***")
+    for secret in (location.url.password, location.url.query.get("password")):
+        if secret:
+            text = text.replace(str(secret), "***")
     connecting = isinstance(error, exc.OperationalError) and location.path is None
     remedy = "; see that the server runs and that user, password and database are right" if connecting else ""
     return text + remedy

@@ -1,0 +1,82 @@
+"""What is particular to a store on a shared server. What all stores do is in tests/contracts."""
+
+import socket
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+import fix_runs
+from dbcpu.errors import StoreError
+from dbcpu.store import open_store, upgrade_store
+
+pytestmark = pytest.mark.postgres
+
+
+def test_tables_are_made_only_on_request(postgres_database: str) -> None:
+    with pytest.raises(StoreError, match=r"has no tables of dbcpu yet; .*: dbcpu store upgrade --store postgresql://"):
+        open_store(postgres_database)
+    assert "went from nothing to schema 0001" in upgrade_store(postgres_database)
+    assert "is at schema 0001 already" in upgrade_store(postgres_database)
+    with open_store(postgres_database) as store:
+        assert store.list() == ()
+
+
+def test_older_and_newer_schemas_are_refused(postgres_database: str) -> None:
+    upgrade_store(postgres_database)
+    engine = create_engine(postgres_database)
+    for version, sentence in (("0000", "is at schema 0000, older than 0001"), ("9000", "has schema 9000, newer")):
+        with engine.begin() as connection:
+            connection.execute(text("update dbcpu_schema_version set version_num = :v"), {"v": version})
+        with pytest.raises(StoreError, match=sentence):
+            open_store(postgres_database)
+    engine.dispose()
+
+
+def test_tables_of_another_program_are_left_alone(postgres_database: str) -> None:
+    engine = create_engine(postgres_database)
+    with engine.begin() as connection:
+        connection.execute(text("create table run (id integer)"))
+    engine.dispose()
+    with pytest.raises(StoreError, match=r"holds another program's tables \(run\)"):
+        upgrade_store(postgres_database)
+
+
+def test_wrong_password_is_told_and_never_shown(postgres_url: str) -> None:
+    wrong = make_url(postgres_url).set(password="not-the-password").render_as_string(hide_password=False)
+    with pytest.raises(
+        StoreError, match=r"password authentication failed .* user, password and database are"
+    ) as caught:
+        open_store(wrong)
+    assert "not-the-password" not in str(caught.value)
+
+
+def test_missing_database_is_told(postgres_url: str) -> None:
+    url = make_url(postgres_url).set(database="gone").render_as_string(hide_password=False)
+    with pytest.raises(StoreError, match='database "gone" does not exist'):
+        open_store(url)
+
+
+def test_server_that_is_down_is_told() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        with pytest.raises(StoreError, match=f"127.0.0.1:{port}/x failed: .*refused.*see that the server runs"):
+            open_store(f"postgresql://bob@127.0.0.1:{port}/x")
+
+
+def test_user_who_may_only_read_is_told(postgres_database: str) -> None:
+    upgrade_store(postgres_database)
+    engine = create_engine(postgres_database)
+    with engine.begin() as connection:
+        connection.execute(text("drop role if exists reader"))
+        connection.execute(text("create role reader login password 'reading'"))
+        connection.execute(text("grant select on all tables in schema public to reader"))
+    url = make_url(postgres_database).set(username="reader", password="reading").render_as_string(hide_password=False)
+    with open_store(url) as store:
+        assert store.list() == ()
+        with pytest.raises(StoreError, match="the user may not do that there; ask for select, insert, update"):
+            store.save(fix_runs.record())
+    with engine.begin() as connection:
+        connection.execute(text("drop owned by reader"))
+        connection.execute(text("drop role reader"))
+    engine.dispose()
