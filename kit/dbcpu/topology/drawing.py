@@ -2,20 +2,23 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from dbcpu.record import Cpu, HostInfo, Topology
 from dbcpu.topology.cpu_list import format_cpu_list
 from dbcpu.topology.host_info import usable_vcpus
 
 WIDTH = 96
-MOST_LINES = 8
-"""Lines of cores per memory node; more are folded to the first ones and the last."""
+MOST_LINES = 24
+"""Lines of cores over all memory nodes (three per node at least); what is beyond is folded away."""
+LONGEST_LIST = 36
+"""Columns of a CPU list; longer ones are told by their ends."""
 
 _GIB = 1024**3
 
 
 def draw(info: HostInfo) -> str:
-    """The host in lines of at most 96 columns (list of offline CPUs and names excepted), ended by a newline.
+    """The host in lines of at most about 96 columns, ended by a newline.
 
     A core is drawn as its CPUs in brackets: ``[0 8]`` are two siblings. ``(5)`` may not be used here.
     """
@@ -52,6 +55,8 @@ def _smt(info: HostInfo) -> str:
         return f"on{control}"
     if topology.smt_control in ("off", "forceoff"):
         return f"off{control}"
+    if any(not cpu.online for cpu in topology.cpus):
+        return f"no two siblings are online{control}"
     if info.hypervisor:
         return f"none shown{control}; a guest is not always told of its host's"
     return f"none{control}"
@@ -60,6 +65,7 @@ def _smt(info: HostInfo) -> str:
 def _cores(info: HostInfo) -> list[str]:
     topology, allowed = info.topology, set(info.limits.allowed_cpus)
     online = [cpu for cpu in topology.cpus if cpu.online]
+    most_lines = max(3, MOST_LINES // max(1, len({cpu.node for cpu in online})))
     lines: list[str] = []
     for socket in sorted({cpu.socket for cpu in online}):
         lines.append(f"socket {socket}")
@@ -68,12 +74,12 @@ def _cores(info: HostInfo) -> list[str]:
             memory = topology.node_memory_bytes
             size = f" · {memory[node] / _GIB:.1f} GiB" if 0 <= node < len(memory) else ""
             members = [cpu for cpu in inside if cpu.node == node]
-            lines.append(f"  node {node}{size} · CPUs {format_cpu_list(cpu.cpu for cpu in members)}")
-            lines += _core_lines(members, allowed)
+            lines.append(f"  node {node}{size} · CPUs {_short([cpu.cpu for cpu in members])}")
+            lines += _core_lines(members, allowed, most_lines)
     return lines
 
 
-def _core_lines(members: Sequence[Cpu], allowed: set[int]) -> list[str]:
+def _core_lines(members: Sequence[Cpu], allowed: set[int], most_lines: int) -> list[str]:
     cores: dict[int, str] = {}
     for cpu in members:
         if cpu.core not in cores:
@@ -88,23 +94,24 @@ def _core_lines(members: Sequence[Cpu], allowed: set[int]) -> list[str]:
         f"    core {numbers[at]:>{label}} " + " ".join(cores[core].ljust(cell) for core in numbers[at : at + per_line])
         for at in range(0, len(numbers), per_line)
     ]
-    if len(lines) > MOST_LINES:
-        hidden = len(lines) - MOST_LINES + 1
-        lines[MOST_LINES - 2 : -1] = [f"    ... {hidden * per_line} more cores ..."]
+    if len(lines) > most_lines:
+        hidden = len(lines) - most_lines + 1
+        lines[most_lines - 2 : -1] = [f"    ... {hidden * per_line} more cores ..."]
     return [line.rstrip() for line in lines]
 
 
 def _remarks(info: HostInfo) -> list[str]:
     topology = info.topology
     lines: list[str] = []
-    shared = {cache.level: cache for cache in topology.caches if len(cache.cpus) > 1 and cache.kind != "instruction"}
-    if shared:
-        level = max(shared)
+    core_of = {cpu.cpu: cpu.core for cpu in topology.cpus}
+    wide = [cache.level for cache in topology.caches if len({core_of.get(cpu) for cpu in cache.cpus}) > 1]
+    if wide:
+        level = max(wide)
         caches = [cache for cache in topology.caches if cache.level == level]
         lines.append(_cache_line(level, [c.cpus for c in caches], caches[0].size_bytes))
     offline = [cpu.cpu for cpu in topology.cpus if not cpu.online]
     if offline:
-        lines.append(f"offline: {format_cpu_list(offline)}")
+        lines.append(f"offline: {_short(offline)}")
     if not _all_allowed(topology, info):
         lines.append("(n): not allowed here")
     if info.governor:
@@ -118,12 +125,22 @@ _SHOWN_FACTS = ("boot_options", "isolated_cpus", "lxcfs", "nohz_full_cpus", "sch
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:
     each = f" of {size / 1024**2:g} MiB" if size else ""
-    shown = [format_cpu_list(group) for group in groups[:4]] + (["..."] if len(groups) > 4 else [])
+    shown = [_short(group) for group in groups[:4]] + (["..."] if len(groups) > 4 else [])
     return f"L{level} cache: {len(groups)}{each}, shared by CPUs {' | '.join(shown)}"
 
 
 def _all_allowed(topology: Topology, info: HostInfo) -> bool:
     return {cpu.cpu for cpu in topology.cpus if cpu.online} <= set(info.limits.allowed_cpus)
+
+
+def _short(cpus: Sequence[int]) -> str:
+    text = format_cpu_list(cpus)
+    if len(text) <= LONGEST_LIST:
+        return text
+    steps = {later - earlier for earlier, later in pairwise(cpus)}
+    return (
+        f"{cpus[0]}-{cpus[-1]} by {steps.pop()}" if len(steps) == 1 else f"{text[: LONGEST_LIST - 4]}... ({len(cpus)})"
+    )
 
 
 def _plural(count: int, noun: str) -> str:

@@ -141,7 +141,7 @@ def _container(host: Host) -> str | None:
             return name
     groups = text_of(host, "/proc/self/cgroup") or ""
     for mark, name in _CONTAINER_MARKS:
-        if re.search(rf"[:/]{mark}[-./:]|/[^/]*{mark}-", groups):
+        if re.search(rf"[:/]{mark}(?!\.service)[-./:]|/[^/]*{mark}-", groups):
             return name
     return "lxc" if _faked_by_lxcfs(host) else None
 

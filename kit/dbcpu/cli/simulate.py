@@ -1,0 +1,42 @@
+"""``dbcpu simulate``: a host that you don't have."""
+
+from typing import Any
+
+import click
+
+from dbcpu.cli.options import Duration, store_option
+
+
+@click.command()
+@click.argument("preset", default="c4.4xlarge")
+@click.option("--list", "listing", is_flag=True, help="List the presets and end.")
+@click.option("--sessions", default="auto", metavar="N", help="Levels: 4, 1-8, 1,2,4,8 or auto.  [default: auto]")
+@click.option("--size", default="medium", show_default=True, metavar="NAME", help="tiny, short, medium, long or seed.")
+@click.option("--executions", type=click.IntRange(1, 10_000), metavar="N", help="Executions per session. [default: 1]")
+@click.option("--seconds", type=Duration(), metavar="TIME", help="As many executions as take this long alone.")
+@click.option("--for", "for_s", type=Duration(), metavar="TIME", help="New executions begin until then.")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed: the same rounds.")
+@click.option("--scheduler", metavar="NAME", help="frozen, sticky, rotating or smt_balancing, not the preset's.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")
+@click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
+@store_option
+def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
+    """Simulate the host PRESET: what would be measured there.
+
+    Example: dbcpu simulate 2x20x2 --sessions 1,40,41,80 --scheduler sticky"""
+    from dbcpu import record_file, registry, simulator
+    from dbcpu.store import open_store
+
+    if listing:
+        click.echo(simulator.listing())
+        return
+    record = simulator.simulate_now(preset, **given)
+    if not no_save:
+        with open_store(store) as opened:
+            opened.save(record)
+    if json_file:
+        record_file.write_record(json_file, record)
+    if json_file != "-":
+        analysis = registry.load("analysis", "explain").explain(record)
+        click.echo(registry.load("renderers", "table").render(record, analysis).rstrip())

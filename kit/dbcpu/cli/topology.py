@@ -1,0 +1,34 @@
+"""``dbcpu topology``: the host as its kernel shows it."""
+
+import click
+
+from dbcpu.cli.options import json_flag
+
+
+@click.command()
+@click.option(
+    "--host",
+    "where",
+    metavar="DIR|FILE",
+    help="A recorded host, a folder or .tar.gz made by shell/capture-host.  [default: this machine]",
+)
+@json_flag
+def command(where: str | None, as_json: bool) -> None:
+    """Draw sockets, memory nodes, cores and siblings, and say how many CPUs can be used.
+
+    \b
+    Examples: dbcpu topology
+              dbcpu topology --host host-db1.tar.gz
+    """
+    from dbcpu.hosts import local, recorded
+    from dbcpu.topology import draw, read_host, usable_vcpus
+
+    info = read_host(local.open_host("") if where is None else recorded.open_host(where))
+    if as_json:
+        from dbcpu import codec
+
+        vcpus, decided_by = usable_vcpus(info)
+        usable = {"vcpus": vcpus, "decided_by": decided_by}
+        click.echo(codec.dumps({"host": codec.encode(info), "usable": usable}))
+    else:
+        click.echo(draw(info), nl=False)

@@ -1,0 +1,123 @@
+"""A host captured earlier by ``shell/capture-host``: a folder or .tar.gz of its files, read-only."""
+
+import os
+import posixpath
+import tarfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbcpu.errors import HostError
+from dbcpu.hosts.base import Finished
+
+MOST_FILE_BYTES = 4 * 1024**2
+MOST_BYTES = 256 * 1024**2
+"""Files of /proc and /sys are small: larger ones are not a capture (or were made to fill the memory)."""
+
+
+class RecordedHost:
+    """Files of a host that is elsewhere, or gone. ``files`` maps absolute paths to their text."""
+
+    live = False
+
+    def __init__(self, name: str, files: Mapping[str, str]) -> None:
+        self.name = name
+        self._files = {_absolute(path): text for path, text in files.items()}
+        self._folders: dict[str, set[str]] = {}
+        for path in self._files:
+            while path != "/":
+                path, name_ = posixpath.split(path)
+                self._folders.setdefault(path, set()).add(name_)
+
+    def read(self, path: str) -> str:
+        wanted = _absolute(path)
+        if wanted in self._folders:
+            raise IsADirectoryError(path)
+        if wanted not in self._files:
+            raise FileNotFoundError(path)
+        return self._files[wanted]
+
+    def list(self, path: str) -> tuple[str, ...]:
+        return tuple(sorted(self._folders.get(_absolute(path), ())))
+
+    def write(self, path: str, text: str) -> None:
+        raise HostError(f"{path} was not written: {self.name} is a recorded host, which can only be read")
+
+    def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished:
+        raise HostError(f"{argv[0]} was not run: {self.name} is a recorded host, which can only be read")
+
+    def clock(self) -> float:
+        raise HostError(f"{self.name} is a recorded host: it has no running clock")
+
+
+def open_host(where: str) -> RecordedHost:
+    """``where``: a folder with proc/ and sys/ in it, or a .tar.gz of one.
+
+    Only regular files count: links are left out, so that nothing outside of the capture is ever read.
+
+    Raises:
+        HostError: nothing there, not an archive, damaged, too large, or without proc/ and sys/.
+    """
+    path = Path(where)
+    name = path.name.removesuffix(".tar.gz").removesuffix(".tgz") or where
+    if path.resolve() == Path("/"):
+        raise HostError("/ is this running machine, not a recording; leave --host away to look at it")
+    if path.is_dir():
+        files = _files_of_folder(path)
+    elif path.is_file():
+        files = _files_of_archive(path)
+    else:
+        raise HostError(f"recorded host {where} does not exist; give a folder or .tar.gz made by shell/capture-host")
+    tops = {file.split("/", 1)[0] for file in files}
+    if len(tops) == 1 and not tops & {"proc", "sys"}:
+        files = {file.split("/", 1)[1]: text for file, text in files.items() if "/" in file}
+    if not any(file.startswith(("proc/", "sys/")) for file in files):
+        raise HostError(f"recorded host {where} holds no proc/ and no sys/; make one with shell/capture-host")
+    return RecordedHost(name, files)
+
+
+def _absolute(path: str) -> str:
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def _files_of_folder(root: Path) -> dict[str, str]:
+    files: dict[str, str] = {}
+    room = MOST_BYTES
+    try:
+        for folder, _, names in os.walk(root):  # does not follow links to folders
+            for name in names:
+                file = Path(folder, name)
+                if file.is_symlink() or not file.is_file():
+                    continue
+                size = file.stat().st_size
+                room -= size
+                _check_size(root, file.name, size, room)
+                files[file.relative_to(root).as_posix()] = file.read_text("utf-8", errors="replace")
+    except OSError as error:
+        raise HostError(f"recorded host {root} could not be read: {error.strerror}") from None
+    return files
+
+
+def _files_of_archive(path: Path) -> dict[str, str]:
+    files: dict[str, str] = {}
+    room = MOST_BYTES
+    try:
+        with tarfile.open(path, "r:*") as archive:
+            for member in archive:
+                stream = archive.extractfile(member) if member.isreg() else None
+                if stream is None:
+                    continue
+                room -= member.size
+                _check_size(path, member.name, member.size, room)
+                inside = posixpath.normpath("/" + member.name).lstrip("/")
+                files[inside] = stream.read().decode("utf-8", errors="replace")
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise HostError(f"recorded host {path} is not a whole .tar.gz ({error}); capture it again") from None
+    except OSError as error:
+        raise HostError(f"recorded host {path} could not be read: {error.strerror or error}") from None
+    return files
+
+
+def _check_size(where: Path, name: str, size: int, room: int) -> None:
+    if size > MOST_FILE_BYTES or room < 0:
+        raise HostError(f"recorded host {where} is too large at {name}; a capture holds small files of /proc and /sys")

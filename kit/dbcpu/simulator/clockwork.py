@@ -1,0 +1,228 @@
+"""The virtual clock: advances all sessions from event to event and keeps every integral on the way."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.scheduler import Scheduler
+
+Floats = NDArray[np.float64]
+STEAL_CHANGES_S = 0.25
+NEIGHBOUR_CYCLE_S = 0.5
+MOST_LOST = 0.95
+"""Share of a CPU that steal and interrupts together can take."""
+_TINY_S = 1e-10
+MOST_EVENTS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All that happened. E events after the start, N sessions, C online CPUs; all sums grow with time.
+
+    ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``alive[e]`` (E, N). Sums at
+    each event: ``run_s``, ``delay_s``, ``lost_s`` (stolen or interrupted while running), ``work_s`` (E+1, N);
+    ``busy_s``, ``steal_s``, ``irq_s`` (E+1, C); ``foreign_s``, ``speed_s`` (integral of the turbo factor) (E+1).
+    ``executions``: (start, end) per session. ``work_s`` is in seconds of a session alone.
+    """
+
+    times_s: Floats
+    cpu: NDArray[np.intp]
+    alive: NDArray[np.bool_]
+    run_s: Floats
+    delay_s: Floats
+    lost_s: Floats
+    work_s: Floats
+    busy_s: Floats
+    steal_s: Floats
+    irq_s: Floats
+    foreign_s: Floats
+    speed_s: Floats
+    executions: tuple[tuple[tuple[float, float], ...], ...]
+    moves: NDArray[np.intp]
+    periods: int
+    throttled_periods: int
+    throttled_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Rates:
+    """Per second, until the next event. Shapes as in Trace."""
+
+    run: Floats
+    delay: Floats
+    lost: Floats
+    work: Floats
+    busy: Floats
+    steal: Floats
+    irq: Floats
+    foreign: float
+    speed: float
+    throttled_cpus: int
+
+
+class Clockwork:
+    """One round on ``host``: ``sessions`` sessions of which each execution is ``work_s`` seconds alone.
+
+    Fixed work when ``executions`` is given; else new ones begin until ``for_s``.
+    """
+
+    def __init__(
+        self,
+        host: SimulatedHost,
+        sessions: int,
+        work_s: float,
+        rng: np.random.Generator,
+        executions: int | None = 1,
+        for_s: float | None = None,
+    ) -> None:
+        self.host, self.rng, self.work_s = host, rng, work_s
+        self.executions, self.for_s = executions, for_s
+        self.now = 0.0
+        self.scheduler = Scheduler(host, sessions, rng)
+        self.alive = np.ones(sessions, dtype=np.bool_)
+        self.left = np.array([self._amount() for _ in range(sessions)])
+        self.began = np.zeros(sessions)
+        self.done: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
+        self.foreign = np.zeros(len(host.online), dtype=np.intp)
+        self.steal = np.zeros(len(host.online))
+        self.pool_s = 0.0
+        self.throttled = False
+        self.periods = self.throttled_periods = 0
+        self.throttled_s = 0.0
+        never = float("inf")
+        self.next_balance = host.rebalance_s * rng.uniform(0.5, 1.5)
+        self.next_steal = 0.0 if host.steal else never
+        self.next_neighbour = NEIGHBOUR_CYCLE_S * rng.random() if host.noisy_neighbour else never
+        self.next_period = 0.0 if host.quota_cpus is not None else never
+
+    def run(self) -> Trace:
+        """Run until no session has work left."""
+        scheduler = self.scheduler
+        scheduler.place()
+        self.home = self.host.node_of[scheduler.cpu]
+        count, cpus = len(self.alive), len(self.host.online)
+        sums = [np.zeros(count)] * 4 + [np.zeros(cpus)] * 3 + [np.zeros(1)] * 2
+        history = [sums]
+        times, placed, alive = [0.0], [], []
+        self._due()
+        while self.alive.any():
+            rates = self._rates()
+            step = self._step(rates)
+            per_second = (rates.run, rates.delay, rates.lost, rates.work, rates.busy, rates.steal, rates.irq)
+            gained = [*per_second, np.array([rates.foreign]), np.array([rates.speed])]
+            sums = [total + rate * step for total, rate in zip(sums, gained, strict=True)]
+            placed.append(scheduler.cpu.copy())
+            alive.append(self.alive.copy())
+            self.now += step
+            self.left -= rates.work * step
+            self.pool_s -= float(rates.run.sum()) * step
+            self.throttled_s += rates.throttled_cpus * step
+            times.append(self.now)
+            history.append(sums)
+            self._finish()
+            self._due()
+            if len(times) > MOST_EVENTS:
+                raise RuntimeError(f"the simulation of {self.host.name} does not end")
+        run, delay, lost, work, busy, steal, irq, foreign, speed = (
+            np.array(column) for column in zip(*history, strict=True)
+        )
+        return Trace(
+            times_s=np.array(times),
+            cpu=np.array(placed),
+            alive=np.array(alive),
+            run_s=run,
+            delay_s=delay,
+            lost_s=lost,
+            work_s=work,
+            busy_s=busy,
+            steal_s=steal,
+            irq_s=irq,
+            foreign_s=foreign[:, 0],
+            speed_s=speed[:, 0],
+            executions=tuple(tuple(each) for each in self.done),
+            moves=scheduler.moves,
+            periods=self.periods,
+            throttled_periods=self.throttled_periods,
+            throttled_s=self.throttled_s,
+        )
+
+    def _amount(self) -> float:
+        return self.work_s * max(0.1, 1 + self.host.noise * float(self.rng.standard_normal()))
+
+    def _rates(self) -> _Rates:
+        host, cpu, alive = self.host, self.scheduler.cpu, self.alive
+        sessions = np.bincount(cpu[alive], minlength=len(self.foreign))
+        queue = self.foreign if self.throttled else sessions + self.foreign
+        busy = queue > 0
+        lost_by_irq = np.zeros(len(busy))
+        lost_by_irq[0] = host.irq
+        irq = lost_by_irq * busy
+        steal = np.minimum(self.steal, MOST_LOST - irq) * busy
+        usable = 1 - steal - irq
+        share = np.zeros(len(alive)) if self.throttled else alive / np.maximum(queue[cpu], 1)
+        on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)
+        turbo = 1 - host.turbo_slope * max(0, int((on_core > 0).sum()) - 1) / max(1, host.all_cores - 1)
+        together = 1 - host.all_slow if busy.sum() > 1 else 1.0
+        remote = np.where(host.node_of[cpu] == self.home, 1.0, 1 - host.remote_slowdown)
+        run = share * usable[cpu]
+        foreign = np.divide(self.foreign, queue, out=np.zeros(len(queue)), where=busy) * usable
+        return _Rates(
+            run=run,
+            delay=alive - share,
+            lost=share - run,
+            work=run * host.thread_speed[on_core[host.core_of]][cpu] * turbo * together * remote,
+            busy=busy * usable,
+            steal=steal,
+            irq=irq,
+            foreign=float(foreign.sum()),
+            speed=turbo,
+            throttled_cpus=int((sessions > 0).sum()) if self.throttled else 0,
+        )
+
+    def _step(self, rates: _Rates) -> float:
+        working = rates.work > 0
+        first_end = float((self.left[working] / rates.work[working]).min()) if working.any() else float("inf")
+        until = min(self.next_balance, self.next_steal, self.next_neighbour, self.next_period) - self.now
+        used = float(rates.run.sum())
+        empty = self.pool_s / used if self.host.quota_cpus is not None and used > 0 else float("inf")
+        return max(0.0, min(first_end, until, empty))
+
+    def _finish(self) -> None:
+        """Executions whose work is done end; the next one of the session begins at once, if there is one."""
+        ended = np.flatnonzero(self.alive & (self.left <= _TINY_S * max(1.0, self.work_s)))
+        for session in ended:
+            self.done[session].append((float(self.began[session]), self.now))
+            self.began[session] = self.now
+            more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
+            self.left[session] = self._amount() if more else 0.0
+            self.alive[session] = more
+        if ended.size and not self.alive[ended].all():
+            self.scheduler.settle(self.alive, self.foreign)
+
+    def _due(self) -> None:
+        """Everything else whose time has come."""
+        host, due = self.host, self.now + _TINY_S
+        if self.next_steal <= due:
+            mean, spread = host.steal, 4.0
+            self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))
+            self.next_steal += STEAL_CHANGES_S
+        if self.next_neighbour <= due:
+            wants = not self.foreign[host.noisy_cpu]
+            self.foreign[host.noisy_cpu] = int(wants)
+            part = host.noisy_neighbour if wants else 1 - host.noisy_neighbour
+            self.next_neighbour = self.now + max(0.001, NEIGHBOUR_CYCLE_S * part)
+            self.scheduler.settle(self.alive, self.foreign)
+        if self.next_balance <= due:
+            self.scheduler.balance(self.alive, self.foreign, self.left)
+            self.next_balance += host.rebalance_s
+        if host.quota_cpus is None:
+            return
+        if self.next_period <= due:
+            self.pool_s, self.throttled = host.quota_cpus * host.quota_period_s, False
+            self.next_period += host.quota_period_s
+            self.periods += 1
+        elif self.pool_s <= _TINY_S and not self.throttled:
+            self.throttled = True
+            self.throttled_periods += 1

@@ -1,0 +1,173 @@
+"""What the simulated machine is, and what it tells of itself."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbcpu.errors import UsageError
+from dbcpu.record import Cache, Cpu, HostInfo, Limits, Topology
+
+SCHEDULERS = {
+    "frozen": "never moves a session, not even to an idle CPU",
+    "sticky": "evens out run queues, and never moves a running session because its core is shared (Linux before 6.6)",
+    "rotating": "as sticky, and lets sessions on shared cores and sessions alone on a core change places",
+    "smt_balancing": "as sticky, and moves a session off a shared core when a core falls idle (Linux since 6.6)",
+}
+_KERNELS = {"frozen": "4.4.0", "sticky": "4.4.0", "rotating": "5.15.0", "smt_balancing": "6.6.0"}
+SMT_DIMINISHES = 0.6
+"""Each further thread of a core adds this share of what the one before it added."""
+GROUP = "/database.slice"
+MOST_CPUS = 4096
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+@dataclass(frozen=True)
+class SimulatedHost:
+    """A machine of ``sockets`` x ``cores`` per socket x ``threads`` per core.
+
+    ``smt_yield``: what a second busy thread adds to its core's speed (0.33: two run at 0.667 each; 0: at
+    half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel is not told of siblings
+    and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0).
+    ``quota_cpus``: CPU quota of the group of all sessions, per ``quota_period_s``. ``turbo_slope``: share of
+    speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session began.
+    ``all_slow``: share of speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share
+    of time during which a foreign process wants CPU ``noisy_cpu``, to which it is bound. ``rebalance_s``:
+    seconds between two balancings. ``noise``: relative standard deviation of an execution's work.
+    ``mrows_per_s``: a session alone.
+    """
+
+    name: str = "simulated"
+    sockets: int = 1
+    cores: int = 8
+    threads: int = 2
+    nodes: int = 1
+    scheduler: str = "sticky"
+    smt_yield: float = 0.33
+    smt_off: bool = False
+    hidden_smt: bool = False
+    steal: float = 0.0
+    irq: float = 0.0
+    quota_cpus: float | None = None
+    quota_period_s: float = 0.1
+    turbo_slope: float = 0.0
+    remote_slowdown: float = 0.1
+    all_slow: float = 0.0
+    noisy_neighbour: float = 0.0
+    noisy_cpu: int = 0
+    rebalance_s: float = 0.2
+    noise: float = 0.005
+    mrows_per_s: float = 40.0
+    hypervisor: str | None = "kvm"
+    nominal_mhz: float = 2600.0
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        cpus = self.sockets * self.cores * self.threads
+        wrong = [
+            f"{name} {value} is not {wanted}"
+            for name, value, wanted, fine in (
+                ("name", self.name, "1 to 40 letters, digits, '.', '_' or '-'", NAME.fullmatch(self.name) is not None),
+                ("sockets", self.sockets, "at least 1", self.sockets >= 1),
+                ("cores", self.cores, "at least 1", self.cores >= 1),
+                ("threads", self.threads, "1 to 8", 1 <= self.threads <= 8),
+                ("CPUs in all", cpus, f"1 to {MOST_CPUS}", 1 <= cpus <= MOST_CPUS),
+                ("nodes", self.nodes, "1 to the number of cores", 1 <= self.nodes <= self.sockets * self.cores),
+                ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
+                ("smt_yield", self.smt_yield, "0 to 1", 0 <= self.smt_yield <= 1),
+                ("steal", self.steal, "0 to 0.9", 0 <= self.steal <= 0.9),
+                ("irq", self.irq, "0 to 0.9", 0 <= self.irq <= 0.9),
+                ("quota", self.quota_cpus, "above 0.01", self.quota_cpus is None or self.quota_cpus >= 0.01),
+                ("quota period", self.quota_period_s, "0.001 to 1 s", 0.001 <= self.quota_period_s <= 1),
+                ("turbo slope", self.turbo_slope, "0 to 0.9", 0 <= self.turbo_slope <= 0.9),
+                ("remote slowdown", self.remote_slowdown, "0 to 0.9", 0 <= self.remote_slowdown <= 0.9),
+                ("all_slow", self.all_slow, "0 to 0.9", 0 <= self.all_slow <= 0.9),
+                ("noisy neighbour", self.noisy_neighbour, "0 to 1", 0 <= self.noisy_neighbour <= 1),
+                ("noisy CPU", self.noisy_cpu, "an online CPU", 0 <= self.noisy_cpu < len(self.online)),
+                ("rebalance_s", self.rebalance_s, "at least 0.001", self.rebalance_s >= 0.001),
+                ("noise", self.noise, "0 to 0.2", 0 <= self.noise <= 0.2),
+                ("mrows_per_s", self.mrows_per_s, "above 0", self.mrows_per_s > 0),
+            )
+            if not fine
+        ]
+        if wrong:
+            raise UsageError(f"the simulated host {self.name!r} cannot be: {'; '.join(wrong)}")
+
+    @property
+    def all_cores(self) -> int:
+        return self.sockets * self.cores
+
+    @property
+    def cpus(self) -> int:
+        """CPUs present, online or not."""
+        return self.all_cores * self.threads
+
+    @property
+    def online(self) -> range:
+        """CPUs that run."""
+        return range(self.all_cores if self.smt_off else self.cpus)
+
+    @cached_property
+    def core_of(self) -> NDArray[np.intp]:
+        """The true core of each online CPU: i and i + cores are siblings; 2 i and 2 i + 1 where they are hidden."""
+        cpus = np.arange(len(self.online))
+        return cpus // self.threads if self.hidden_smt and not self.smt_off else cpus % self.all_cores
+
+    @cached_property
+    def known_core_of(self) -> NDArray[np.intp]:
+        """The core of each online CPU as its kernel believes."""
+        return np.arange(len(self.online)) if self.hidden_smt else self.core_of
+
+    @cached_property
+    def node_of(self) -> NDArray[np.intp]:
+        return np.asarray(self.core_of * self.nodes // self.all_cores)
+
+    @cached_property
+    def thread_speed(self) -> NDArray[np.float64]:
+        """Speed of each of k busy threads of one core, for k = 0 to ``threads``; 1 for a thread alone."""
+        added = self.smt_yield * SMT_DIMINISHES ** np.arange(self.threads)
+        whole = 1 + np.concatenate([[0.0], np.cumsum(added)])[: self.threads]
+        return np.concatenate([[1.0], whole / np.arange(1, self.threads + 1)])
+
+    def info(self) -> HostInfo:
+        """The host as its kernel would show it."""
+        running = len(self.online)
+        cpus = tuple(self._cpu(cpu) for cpu in range(self.cpus))
+        caches = tuple(
+            Cache(3, "unified", 32 * 1024**2, tuple(c.cpu for c in cpus if c.online and c.socket == socket))
+            for socket in range(self.sockets)
+        )
+        control = "off" if self.smt_off and self.threads > 1 else "on" if self.threads > 1 else "notimplemented"
+        memory = 4 * 1024**3 * self.cpus
+        shown = self.all_cores if self.hidden_smt else self.cores
+        return HostInfo(
+            hostname=self.name,
+            kernel=f"{_KERNELS[self.scheduler]}-simulated",
+            cpu_model=f"simulated: {self.sockets} x {shown} cores",
+            topology=Topology(
+                cpus=cpus,
+                caches=caches,
+                smt_active=self.threads > 1 and not self.smt_off and not self.hidden_smt,
+                smt_control="notsupported" if self.hidden_smt else control,
+                node_memory_bytes=(memory // self.nodes,) * self.nodes,
+            ),
+            limits=Limits(
+                allowed_cpus=tuple(range(running)),
+                quota_cpus=self.quota_cpus,
+                quota_source=f"cpu.max of {GROUP}" if self.quota_cpus is not None else None,
+                memory_available_bytes=memory * 9 // 10,
+            ),
+            hypervisor=self.hypervisor,
+            governor=None if self.hypervisor else "performance",
+            memory_bytes=memory,
+            facts={"simulated": self.about or f"scheduler {self.scheduler}"},
+        )
+
+    def _cpu(self, cpu: int) -> Cpu:
+        if cpu >= len(self.online):
+            return Cpu(cpu, -1, -1, -1, (), online=False)
+        known = int(self.known_core_of[cpu])
+        siblings = tuple(int(other) for other in np.flatnonzero(self.known_core_of == known))
+        return Cpu(cpu, known, int(self.core_of[cpu]) // self.cores, int(self.node_of[cpu]), siblings)

@@ -1,0 +1,47 @@
+"""Simulated hosts by name."""
+
+from dbcpu.errors import UnknownName
+from dbcpu.simulator.host import SimulatedHost
+
+_PRESETS = (
+    SimulatedHost("c4.4xlarge", cores=8, rebalance_s=1.0, hypervisor="xen",
+                  about="16 vCPUs on 8 cores, Linux 4.4: the instance of the 2017 articles"),
+    SimulatedHost("c4.4xlarge-smt-off", cores=8, smt_off=True, rebalance_s=1.0, hypervisor="xen",
+                  about="the same with CPUs 8-15 offline: the articles' remedy"),
+    SimulatedHost("c4.4xlarge-6.6", cores=8, scheduler="smt_balancing",
+                  about="the same with a kernel that moves sessions off shared cores"),
+    SimulatedHost("2x20x2", sockets=2, cores=20, nodes=2, scheduler="smt_balancing", turbo_slope=0.2, hypervisor=None,
+                  about="bare metal, 2 sockets x 20 cores x 2 threads, 2 memory nodes, turbo"),
+    SimulatedHost("smt8", sockets=2, cores=4, threads=8, nodes=2, smt_yield=0.5, hypervisor="powervm",
+                  about="2 sockets x 4 cores x 8 threads"),
+    SimulatedHost("graviton", cores=64, threads=1, scheduler="smt_balancing", mrows_per_s=44.0,
+                  about="64 vCPUs, each a core of its own"),
+    SimulatedHost("hidden-smt", cores=4, hidden_smt=True,
+                  about="8 vCPUs on 4 cores, and the guest is not told"),
+    SimulatedHost("quota-4", cores=8, quota_cpus=4.0, scheduler="smt_balancing",
+                  about="a container that may use 4 of 16 CPUs"),
+    SimulatedHost("noisy", cores=4, noisy_neighbour=0.7, scheduler="smt_balancing",
+                  about="8 vCPUs; a foreign process wants CPU 0 for 70 % of the time"),
+    SimulatedHost("steal", cores=4, threads=1, steal=0.15,
+                  about="4 vCPUs of an overbooked hypervisor: 15 % steal"),
+    SimulatedHost("this-vm", cores=2, threads=1, scheduler="smt_balancing", mrows_per_s=45.0,
+                  about="2 vCPUs without SMT"),
+)  # fmt: skip
+
+
+def presets() -> dict[str, SimulatedHost]:
+    """All presets by name, in the order they are listed."""
+    return {host.name: host for host in _PRESETS}
+
+
+def preset(name: str) -> SimulatedHost:
+    """One preset. Raises UnknownName, which lists those there are."""
+    known = presets()
+    if name not in known:
+        raise UnknownName("simulated host", name, known)
+    return known[name]
+
+
+def listing() -> str:
+    """The presets as lines of text."""
+    return "\n".join(f"{host.name:20}{host.about}" for host in _PRESETS)

@@ -1,0 +1,225 @@
+"""A simulated round in the form of a measured one: polled residency, exact counters, /proc/stat grains."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbcpu.plan import RoundSpec
+from dbcpu.record import (
+    CgroupUse,
+    Clock,
+    CpuSeries,
+    Execution,
+    Foreign,
+    Gate,
+    KitCost,
+    Residency,
+    Round,
+    Server,
+    Session,
+)
+from dbcpu.simulator.clockwork import Clockwork, Trace
+from dbcpu.simulator.host import GROUP, SimulatedHost
+
+Floats = NDArray[np.float64]
+SLICE_S = 0.003
+"""A time slice: only for the order in which a queue begins and for counts of involuntary switches."""
+SKEW_S = 0.0005
+TIMELINE_S = 0.5
+STAT_GRAIN_S = 0.01
+LEAD_S = 0.03
+"""The sampler watches from this long before the release to this long after the last answer."""
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+BOOTED_S = 1000.0
+"""The monotonic clock when a run starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedWork:
+    """What a session does: executions of ``rows`` rows; fixed work, or fixed time when ``for_s`` is given."""
+
+    rows: int
+    executions: int | None = 1
+    for_s: float | None = None
+
+
+def simulate_round(
+    host: SimulatedHost,
+    spec: RoundSpec,
+    work: SimulatedWork,
+    rng: np.random.Generator,
+    hz: float = 20.0,
+    released_s: float = 0.0,
+    started_at: datetime = EPOCH,
+) -> Round:
+    """One round: ``spec.level`` sessions, released ``released_s`` seconds after ``started_at``.
+
+    The same ``rng`` state gives the same round.
+    """
+    clockwork = Clockwork(host, spec.level, work.rows / host.mrows_per_s / 1e6, rng, work.executions, work.for_s)
+    return as_round(host, spec, clockwork.run(), rng, hz, released_s, started_at)
+
+
+def as_round(
+    host: SimulatedHost,
+    spec: RoundSpec,
+    trace: Trace,
+    rng: np.random.Generator,
+    hz: float = 20.0,
+    released_s: float = 0.0,
+    started_at: datetime = EPOCH,
+) -> Round:
+    """``trace`` as dbcpu would have measured it."""
+    # The trace's clock starts when the last session has been sent its work.
+    sent_s = np.sort(rng.uniform(0, SKEW_S, spec.level))
+    begin_s = float(sent_s[-1]) + 0.00005
+    end_s = begin_s + float(trace.times_s[-1])
+    polls = _polls(end_s, hz, rng)
+    sessions = tuple(_session(host, spec, trace, i, float(sent_s[i]), begin_s, polls, rng) for i in range(spec.level))
+    quota = host.quota_cpus
+    group = CgroupUse(GROUP, quota, trace.periods, trace.throttled_periods, trace.throttled_s, tuple(range(spec.level)))
+    edges, series = _timeline(host, trace, begin_s, end_s)
+    return Round(
+        level=spec.level,
+        repeat=spec.repeat,
+        variant=spec.variant,
+        order=spec.order,
+        released_at=(started_at + timedelta(seconds=released_s)).isoformat(timespec="milliseconds"),
+        released_monotonic_s=BOOTED_S + released_s,
+        gate=Gate(spec.level, spec.level, spec.level, float(np.ptp(sent_s)), realtime=True),
+        sessions=sessions,
+        anchor=spec.anchor,
+        clocks=(Clock("server", 0.0, 0.00002),),
+        timeline_s=edges,
+        cpu_timeline=series,
+        foreign=(Foreign(4242, "neighbour", float(trace.foreign_s[-1]), (host.noisy_cpu,)),)
+        if trace.foreign_s[-1] > 0
+        else (),
+        cgroups=(group,) if quota is not None else (),
+        cost=KitCost(end_s, 0.0005 * spec.level, 0.00001 * spec.level * len(polls), len(polls), hz),
+    )
+
+
+def _polls(end_s: float, hz: float, rng: np.random.Generator) -> Floats:
+    """Times of the polls: at ``hz`` with a little lateness, the first before the release, the last after the end."""
+    regular = np.arange(-LEAD_S, end_s + LEAD_S, 1 / hz)
+    late = rng.exponential(0.0002, len(regular)).clip(max=0.2 / hz)
+    return np.append(regular + late, max(end_s + LEAD_S, float(regular[-1] + late[-1]) + 0.001))
+
+
+def _session(
+    host: SimulatedHost,
+    spec: RoundSpec,
+    trace: Trace,
+    ordinal: int,
+    sent_s: float,
+    begin_s: float,
+    polls: Floats,
+    rng: np.random.Generator,
+) -> Session:
+    residency = _residency(trace, ordinal, polls - begin_s, begin_s)
+    delay_s = float(trace.delay_s[-1, ordinal])
+    executions = trace.executions[ordinal]
+    seen = [stretch.cpu for stretch in residency]
+    pid = 20_000 + 64 * spec.order + ordinal
+    return Session(
+        ordinal=ordinal,
+        server=Server(pid, start_ticks=100_000 + pid, verified=True, how="simulated"),
+        connect_s=0.004 * (1 + 0.1 * (ordinal % 8)) * float(np.exp(0.2 * rng.standard_normal())),
+        executions=_executions(trace, ordinal, sent_s, begin_s, rng),
+        answer_ok=True if executions else None,
+        allowed_cpus=tuple(host.online),
+        policy="other",
+        nice=0,
+        cgroup=GROUP,
+        memory_nodes=tuple(range(host.nodes)),
+        cpu_s=float(trace.run_s[-1, ordinal]),
+        cpu_source="schedstat",
+        run_delay_s=delay_s,
+        voluntary_switches=1,
+        involuntary_switches=int(delay_s / SLICE_S) + int(rng.poisson(2)),
+        migrations=int(trace.moves[ordinal]),
+        migrations_seen=sum(before != after for before, after in pairwise(seen)),
+        residency=residency,
+    )
+
+
+def _executions(
+    trace: Trace, ordinal: int, sent_s: float, begin_s: float, rng: np.random.Generator
+) -> tuple[Execution, ...]:
+    """Client stamps from the send, or the answer before, to the answer; server stamps from the statement."""
+    first_cpu = trace.cpu[0, ordinal]
+    ahead = int((trace.cpu[0, :ordinal] == first_cpu).sum())
+    found: list[Execution] = []
+    start_s = sent_s
+    for index, (began_s, ended_s) in enumerate(trace.executions[ordinal]):
+        waited_s = min(ahead * SLICE_S, (ended_s - began_s) / 2) if index == 0 else 0.0
+        server_start_s, server_end_s = begin_s + began_s + waited_s, begin_s + ended_s
+        answer_s = server_end_s + float(rng.uniform(0.00002, 0.0001))
+        found.append(Execution(start_s, answer_s - start_s, server_start_s, server_end_s - server_start_s))
+        start_s = answer_s
+    return tuple(found)
+
+
+def _residency(trace: Trace, ordinal: int, polls: Floats, begin_s: float) -> tuple[Residency, ...]:
+    """Run-length stretches of what each poll saw; one ends halfway between two polls. ``polls``: trace's clock."""
+    during = np.searchsorted(trace.times_s, polls, side="right") - 1
+    inside = np.clip(during, 0, len(trace.cpu) - 1)
+    cpu = trace.cpu[inside, ordinal]
+    running = trace.alive[inside, ordinal] & (during >= 0) & (during < len(trace.cpu))
+    changed = np.flatnonzero((np.diff(cpu) != 0) | (np.diff(running) != 0)) + 1
+    first = np.concatenate([[0], changed])
+    edges = np.concatenate([polls[:1], (polls[changed - 1] + polls[changed]) / 2, polls[-1:]])
+    polled = np.concatenate([[0], changed, [len(polls) - 1]])
+    gained = []
+    for total in (trace.run_s, trace.delay_s):
+        at = np.interp(polls, trace.times_s, total[:, ordinal])
+        middle = (at[polled] + at[np.maximum(polled - 1, 0)]) / 2
+        middle[-1] = at[-1]
+        gained.append(np.diff(middle))
+    return tuple(
+        Residency(
+            cpu=int(cpu[poll]),
+            state="R" if running[poll] else "S",
+            from_s=float(edges[i] + begin_s),
+            to_s=float(edges[i + 1] + begin_s),
+            cpu_s=float(gained[0][i]),
+            run_delay_s=float(gained[1][i]),
+        )
+        for i, poll in enumerate(first)
+    )
+
+
+def _timeline(
+    host: SimulatedHost, trace: Trace, begin_s: float, end_s: float
+) -> tuple[tuple[float, ...], tuple[CpuSeries, ...]]:
+    edges = np.append(np.arange(-LEAD_S, end_s, TIMELINE_S), end_s + LEAD_S)
+    times = edges - begin_s
+
+    def slices(total: Floats) -> Floats:
+        """Gains per slice, counted in whole grains as the kernel shows them; shape (slices, CPUs)."""
+        at = np.column_stack([np.interp(times, trace.times_s, total[:, cpu]) for cpu in range(total.shape[1])])
+        grains = np.floor(at / STAT_GRAIN_S + 1e-9)
+        return np.asarray(np.diff(grains, axis=0) * STAT_GRAIN_S)
+
+    # As the sampler reads /proc/stat: time in interrupts is busy time.
+    busy, steal, irq = slices(trace.busy_s + trace.irq_s), slices(trace.steal_s), slices(trace.irq_s)
+    mhz: tuple[float, ...] = ()
+    if host.hypervisor is None:  # a guest cannot measure its frequency
+        gained = np.diff(np.interp(times, trace.times_s, trace.speed_s))
+        lasted = np.diff(np.clip(times, 0, trace.times_s[-1]))
+        mhz = tuple(float(value) for value in host.nominal_mhz * np.where(lasted > 0, gained / lasted.clip(1e-9), 1.0))
+    return tuple(float(edge) for edge in edges), tuple(
+        CpuSeries(
+            cpu=cpu,
+            busy_s=tuple(float(value) for value in busy[:, cpu]),
+            steal_s=tuple(float(value) for value in steal[:, cpu]),
+            irq_s=(0.0,) * (len(edges) - 1),
+            softirq_s=tuple(float(value) for value in irq[:, cpu]),
+            mhz=mhz,
+        )
+        for cpu in host.online
+    )

@@ -1,0 +1,137 @@
+"""A whole simulated run: levels and repeats in the order a measurement would have, as a RunRecord."""
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from dbcpu import __version__
+from dbcpu.errors import UnknownName, UsageError
+from dbcpu.plan import MOST_SESSIONS, RoundSpec, executions_for, parse_levels, rounds
+from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.presets import preset
+from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
+from dbcpu.topology import usable_vcpus
+
+SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
+"""The sizes of the real cartesian: n, of which n^4 rows are counted."""
+PAUSE_S = 0.6
+
+
+def simulate(
+    host: SimulatedHost,
+    levels: tuple[int, ...],
+    repeats: int = 5,
+    seed: int = 0,
+    size: str = "medium",
+    executions: int | None = None,
+    seconds: float | None = None,
+    for_s: float | None = None,
+    hz: float = 20.0,
+    label: str = "",
+    run_id: str | None = None,
+    started_at: datetime = EPOCH,
+) -> RunRecord:
+    """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.
+
+    Of ``executions``, ``seconds`` (fixed work that takes about as long alone) and ``for_s`` (fixed time) at
+    most one is used; by default each session does one execution. The same arguments give the same record.
+
+    Raises:
+        UsageError: a number makes no sense, or the size is unknown.
+    """
+    if size not in SIZES:
+        raise UnknownName("size of workload 'cartesian'", size, SIZES)
+    if not levels or not 1 <= min(levels) <= max(levels) <= MOST_SESSIONS:
+        raise UsageError(f"levels {levels} are not between 1 and {MOST_SESSIONS} sessions; give some, such as 1-8")
+    if not 0.1 <= hz <= 1000:
+        raise UsageError(f"{hz:g} polls per second is not between 0.1 and 1000; 20 is usual")
+    rows = SIZES[size] ** 4
+    if seconds is not None:
+        executions = executions_for(seconds, rows / host.mrows_per_s / 1e6)
+    fixed = None if for_s is not None else (executions or 1)
+    specs = rounds(levels, repeats, seed)
+    vcpus, source = usable_vcpus(host.info())
+    workload = WorkloadInfo(
+        name="cartesian",
+        size=size,
+        n=SIZES[size],
+        rows=rows,
+        sql="simulated",
+        sql_hash=hashlib.sha256(b"simulated").hexdigest(),
+        answer=str(rows),
+    )
+    header = Header(
+        run_id=run_id or f"simulated-{host.name}-{seed}",
+        label=label or host.about,
+        started_at=started_at.isoformat(timespec="seconds"),
+        status="complete",
+        tool_version=__version__,
+        plan=Plan(
+            target=host.name,
+            workload=workload,
+            levels=levels,
+            repeats=repeats,
+            seed=seed,
+            executions=fixed,
+            for_s=for_s,
+            sampler="simulated",
+            hz=hz,
+            vcpus=vcpus,
+            vcpus_source=source,
+            rounds=len(specs),
+        ),
+        host=host.info(),
+        database=Database("simulated", __version__, driver="simulator", driver_on_host=False),
+        driver=Driver("simulator", pid=1, start_ticks=None, python="", boot_id=None),
+        notes=("simulated: no machine was measured",),
+    )
+    work = SimulatedWork(rows, fixed, for_s)
+    made = tuple(simulate_rounds(host, specs, work, seed, hz, started_at))
+    return RunRecord(header, made)
+
+
+def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None, **choices: Any) -> RunRecord:
+    """A run of the preset ``name`` as if it had been measured just now, with a run_id of its own.
+
+    ``sessions`` as on the command line; ``choices`` are those of ``simulate``. Its default label is the host's.
+
+    Raises:
+        UsageError: an unknown name, a wrong number, or two kinds of amount.
+    """
+    amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
+    if len(amounts) > 1:
+        raise UsageError("of --executions, --seconds and --for only one can be given")
+    host = preset(name)
+    if scheduler is not None:
+        host = replace(host, scheduler=scheduler)
+    now = datetime.now(UTC)
+    return simulate(
+        host,
+        parse_levels(sessions, usable_vcpus(host.info())[0]),
+        **choices,
+        run_id=f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
+        started_at=now,
+    )
+
+
+def simulate_rounds(
+    host: SimulatedHost,
+    specs: tuple[RoundSpec, ...],
+    work: SimulatedWork,
+    seed: int,
+    hz: float = 20.0,
+    started_at: datetime = EPOCH,
+) -> Iterator[Round]:
+    """The rounds one by one. Each has a random source of its own: leaving one out changes no other."""
+    now_s = PAUSE_S
+    for spec in specs:
+        rng = np.random.default_rng([seed, spec.level, spec.repeat, int(spec.anchor), *spec.variant.encode()])
+        made = simulate_round(host, spec, work, rng, hz, now_s, started_at)
+        now_s += (made.cost.window_s if made.cost else 0.0) + PAUSE_S
+        yield made

@@ -1,0 +1,112 @@
+"""Where sessions run: initial placement and balancing, as far as the kernel knows the cores."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbcpu.simulator.host import SimulatedHost
+
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+class Scheduler:
+    """Keeps ``cpu`` (session -> CPU) and ``moves`` (session -> migrations). All arrays are per session or CPU.
+
+    ``alive`` marks sessions that are runnable, ``foreign`` counts foreign processes that are, by CPU.
+    """
+
+    def __init__(self, host: SimulatedHost, sessions: int, rng: np.random.Generator) -> None:
+        self.host = host
+        self.rng = rng
+        self.cores = host.known_core_of
+        self.cpu: Ints = np.zeros(sessions, dtype=np.intp)
+        self.moves: Ints = np.zeros(sessions, dtype=np.intp)
+
+    def place(self) -> None:
+        """Spread all sessions, one after the other: an idle core first, then an idle CPU, then the shortest queue.
+
+        Among equals the emptier memory node, then chance. Source: select_idle_core and
+        find_idlest_group in kernel/sched/fair.c
+        """
+        host, count = self.host, len(self.host.online)
+        queue, on_core, on_node = np.zeros(count), np.zeros(count), np.zeros(host.nodes)
+        chance = self.rng.random(count)
+        for session in self.rng.permutation(len(self.cpu)):
+            order = queue * 1e9 + on_core[self.cores] * 1e5 + on_node[host.node_of] + chance
+            chosen = int(np.argmin(order))
+            self.cpu[session] = chosen
+            queue[chosen] += 1
+            on_core[self.cores[chosen]] += 1
+            on_node[host.node_of[chosen]] += 1
+
+    def settle(self, alive: Flags, foreign: Ints) -> None:
+        """What happens at once when a CPU falls idle, or a queue grows beside an idle CPU."""
+        if self.host.scheduler == "frozen":
+            return
+        while self._pull_to_idle_cpu(alive, foreign):
+            pass
+        if self.host.scheduler == "smt_balancing":
+            while self._pull_to_idle_core(alive, foreign):
+                pass
+
+    def balance(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> None:
+        """The periodic balancing. ``left``: work that each session still has to do."""
+        if self.host.scheduler == "frozen":
+            return
+        self._rotate_queues(alive, foreign)
+        if self.host.scheduler == "rotating":
+            self._swap_shared_with_lone(alive, foreign, left)
+
+    def _queues(self, alive: Flags, foreign: Ints) -> Ints:
+        return np.bincount(self.cpu[alive], minlength=len(foreign)) + foreign
+
+    def _move(self, session: int, cpu: int) -> None:
+        self.cpu[session] = cpu
+        self.moves[session] += 1
+
+    def _any_on(self, cpu: int, alive: Flags) -> int:
+        return int(self.rng.choice(np.flatnonzero(alive & (self.cpu == cpu))))
+
+    def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints) -> bool:
+        queue = self._queues(alive, foreign)
+        crowded = np.where(queue > foreign, queue, 0)
+        if crowded.max(initial=0) < 2 or queue.min() > 0:
+            return False
+        source = int(self.rng.choice(np.flatnonzero(crowded == crowded.max())))
+        on_core = np.bincount(self.cores, weights=queue)[self.cores]
+        self._move(self._any_on(source, alive), int(np.argmin(np.where(queue == 0, on_core, np.inf))))
+        return True
+
+    def _pull_to_idle_core(self, alive: Flags, foreign: Ints) -> bool:
+        queue = self._queues(alive, foreign)
+        busy_threads = np.bincount(self.cores, weights=queue > 0)[self.cores]
+        idle = np.flatnonzero(busy_threads == 0)
+        shared = np.flatnonzero((busy_threads >= 2) & (queue > foreign))
+        if not idle.size or not shared.size:
+            return False
+        crowded = shared[busy_threads[shared] == busy_threads[shared].max()]
+        self._move(self._any_on(int(self.rng.choice(crowded)), alive), int(idle[0]))
+        return True
+
+    def _rotate_queues(self, alive: Flags, foreign: Ints) -> None:
+        """Queues differ: each of the longest hands one session to one of the shortest."""
+        queue = self._queues(alive, foreign)
+        if queue.max() < 2 or queue.max() == queue.min():
+            return
+        sources = self.rng.permutation(np.flatnonzero((queue == queue.max()) & (queue > foreign)))
+        targets = self.rng.permutation(np.flatnonzero(queue == queue.min()))
+        for source, target in zip(sources, targets, strict=False):
+            self._move(self._any_on(int(source), alive), int(target))
+
+    def _swap_shared_with_lone(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> None:
+        """Those on shared cores with most work left change places with lone ones that have least left."""
+        queue = self._queues(alive, foreign)
+        shared_cpu = np.bincount(self.cores, weights=queue > 0)[self.cores] >= 2
+        behind = sorted(np.flatnonzero(alive & shared_cpu[self.cpu]), key=lambda session: -left[session])
+        ahead = sorted(np.flatnonzero(alive & ~shared_cpu[self.cpu]), key=lambda session: left[session])
+        for slow, fast in zip(behind, ahead, strict=False):
+            if left[slow] <= left[fast]:
+                break
+            slow_cpu, fast_cpu = int(self.cpu[slow]), int(self.cpu[fast])
+            self._move(int(slow), fast_cpu)
+            self._move(int(fast), slow_cpu)
