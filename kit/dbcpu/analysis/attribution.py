@@ -33,6 +33,7 @@ class Loss:
     queue_s: float | None
     throttled_s: float | None
     gap_s: float | None
+    unsplit_s: float
 
 
 def loss(each: Timed, reference: Reference, throttled_s: float | None) -> Loss:
@@ -43,11 +44,11 @@ def loss(each: Timed, reference: Reference, throttled_s: float | None) -> Loss:
     cpu_s, delay_s = each.session.cpu_s, each.session.run_delay_s
     inflation_s = None if cpu_s is None or reference.cpu_s is None else cpu_s - reference.cpu_s * executions
     if inflation_s is None or delay_s is None:
-        return Loss(total_s, inflation_s, None, None, None)
+        return Loss(total_s, inflation_s, None, None, None, total_s - (inflation_s or 0.0))
     own_s = throttled_s or 0.0
     beyond_s = own_s - (reference.throttled_s or 0.0) * executions
     queue_s = delay_s - own_s - (reference.queue_s or 0.0) * executions
-    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s)
+    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, 0.0)
 
 
 def attribute(
@@ -109,6 +110,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         group=group,
         valid=not case.timed.why,
         why=plain(case.timed.why),
+        unsplit_s=split.unsplit_s if split else None,
     )
 
 
@@ -155,9 +157,8 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
             )
         )
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
-        rest_s = split.total_s - split.inflation_s
-        text = f"{seconds(rest_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
-        return [*shares, Share("unexplained", rest_s, text)]
+        text = f"{seconds(split.unsplit_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
+        return [*shares, Share("unexplained", split.unsplit_s, text)]
     if split.queue_s > 0:
         met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
         shares += causes.queueing(split.queue_s, span.elapsed_s, evidence, met, case.timed.round.foreign)

@@ -48,7 +48,8 @@ class SessionView:
     ``elapsed_s`` runs from the first start to the last end. ``slowdown`` is elapsed over the reference for
     the same number of executions. The loss over the reference splits exactly:
     ``inflation_s + queue_s + throttled_s + gap_s`` = ``elapsed_s - reference_s``, each part beyond the
-    reference's own; a part is None where the host did not count it. ``group`` is 'fast', 'slow' or ''
+    reference's own; a part is None where the host did not count it, and then ``unsplit_s`` is what it leaves of
+    the loss. ``group`` is 'fast', 'slow' or ''
     (no two groups). ``valid`` False: left out of verdicts, ``why`` says so.
     """
 
@@ -72,6 +73,7 @@ class SessionView:
     group: str
     valid: bool
     why: str = ""
+    unsplit_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
