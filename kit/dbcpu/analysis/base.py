@@ -27,7 +27,8 @@ class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
 
     ``spread`` is the robust relative standard deviation (1.4826 MAD / median); ``tolerance`` is
-    max(10 %, 3 x spread): smaller losses are not explained.
+    max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
+    session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
     """
 
     sessions: int
@@ -36,15 +37,20 @@ class Reference:
     mrows_per_s: float
     spread: float
     tolerance: float
+    queue_s: float | None = None
+    throttled_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
     """One session explained. Seconds are per session over all its executions.
 
-    ``slowdown`` is elapsed over the reference for the same number of executions. The loss over the
-    reference splits exactly: ``inflation_s + queue_s + throttled_s + gap_s`` = ``elapsed_s - reference``.
-    ``group`` is 'fast', 'slow' or '' (no two groups). ``valid`` False: left out of verdicts, ``why`` says so.
+    ``elapsed_s`` runs from the first start to the last end. ``slowdown`` is elapsed over the reference for
+    the same number of executions. The loss over the reference splits exactly:
+    ``inflation_s + queue_s + throttled_s + gap_s`` = ``elapsed_s - reference_s``, each part beyond the
+    reference's own; a part is None where the host did not count it, and then ``unsplit_s`` is what it leaves of
+    the loss. ``group`` is 'fast', 'slow' or ''
+    (no two groups). ``valid`` False: left out of verdicts, ``why`` says so.
     """
 
     level: int
@@ -67,15 +73,21 @@ class SessionView:
     group: str
     valid: bool
     why: str = ""
+    unsplit_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LevelView:
     """All rounds of one level and variant: medians over rounds (a round is the independent unit).
 
+    ``rounds`` and ``sessions`` are those that the figures rest on: rounds without a failed session, or, if
+    there is none, what is left of the others. ``median_s`` is per execution. ``connect_max_s`` and
+    ``skew_s`` are the largest of all rounds.
     ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
-    ``ideal_throughput`` is solo rate x min(N, vCPUs).
+    ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
+    ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
+    tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first.
     """
 
     level: int
@@ -98,6 +110,11 @@ class LevelView:
     skew_s: float | None
     server_start_spread_s: float | None
     regime: str
+    efficiency: float | None = None
+    ideal_slowdown: float | None = None
+    slower: float | None = None
+    slower_factor: float | None = None
+    causes: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +128,11 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything the renderers show."""
+    """Everything the renderers show.
+
+    ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
+    that shows best what happened: the median round of the most uneven level.
+    """
 
     run_id: str
     verdict: str
@@ -120,3 +141,6 @@ class Analysis:
     sessions: tuple[SessionView, ...]
     scaling: Scaling
     findings: tuple[Finding, ...]
+    vcpus: int | None = None
+    cores: int | None = None
+    telling_order: int | None = None

@@ -2,13 +2,17 @@
 
 A member module offers ``SUFFIX`` (``.md``), ``BINARY`` and ``render(record, analysis) -> str | bytes``;
 ``chart`` has several pictures and offers ``pictures(record, analysis, form) -> Mapping[name, bytes]`` as well.
-All members take their numbers from ``Analysis``, so that all formats agree.
+All members take their numbers from ``Analysis``, so that all formats agree. What several forms say in the
+same words (the head, the columns of the level table, which sessions are listed) is worded here once.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
-from dbcpu.analysis.base import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.analysis.base import Analysis, LevelView, SessionView
+from dbcpu.record import HostInfo, RunRecord
+from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, plural, seconds
 
 
 class Renderer(Protocol):
@@ -18,3 +22,85 @@ class Renderer(Protocol):
     BINARY: bool
 
     def render(self, record: RunRecord, analysis: Analysis) -> str | bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the level table: its title, what it means, and the text for a level."""
+
+    title: str
+    meaning: str
+    text: Callable[[LevelView], str]
+
+
+LEVEL_COLUMNS = (
+    Column("N", "sessions at once", lambda each: str(each.level)),
+    Column("median s", "median elapsed seconds of one execution", lambda each: number(each.median_s, 3)),
+    Column("slowdown", "median against one session alone", lambda each: number(each.slowdown_median)),
+    Column("worst", "slowdown of the slowest session", lambda each: number(each.slowdown_max)),
+    Column("max/min", "slowest over fastest session", lambda each: number(each.max_over_min)),
+    Column("CV", "standard deviation over mean of the elapsed times", lambda each: percent(each.cv)),
+    Column("slow", "sessions in the slow one of two groups", lambda each: count(each.slow)),
+    Column("Mrows/s", "sum of the sessions' rates while all ran", lambda each: number(each.throughput, 1)),
+    Column("makespan", "Mrows/s over the time until the last ended", lambda each: number(each.makespan_throughput, 1)),
+    Column("of ideal", "the sum against solo rate x min(N, vCPUs)", lambda each: percent(each.efficiency)),
+    Column("lost to", "cause: sessions of all rounds", lambda each: causes(each)),
+)
+VARIANT_COLUMN = Column("variant", "how the host was set", lambda each: each.variant)
+
+
+def level_columns(analysis: Analysis) -> tuple[Column, ...]:
+    """Columns worth showing: the variant only where there are several."""
+    several = len({each.variant for each in analysis.levels}) > 1
+    return (VARIANT_COLUMN, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS
+
+
+def causes(each: LevelView) -> str:
+    """``run queue: 10 of 15``; several by commas; '' when nobody lost anything."""
+    told = [f"{CAUSE_WORDS[cause]}: {many} of {each.sessions}" for cause, many in each.causes if cause != "none"]
+    return ", ".join(told)
+
+
+def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
+    """What was measured, as (name, text) lines; text from outside is cleaned of control characters."""
+    header = record.header
+    plan, database, work = header.plan, header.database, header.plan.workload
+    amount = f"{plural(plan.executions, 'execution')} each" if plan.executions else f"for {plan.for_s or 0:g} s"
+    lines = [
+        ("run", f"{header.run_id} {header.label}".strip() + f", {header.started_at}, {header.status}"),
+        ("host", _host(header.host, analysis)),
+        ("database", f"{database.kind} {database.version} ({plan.target})"),
+        ("workload", f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows), {amount}"),
+    ]
+    ref = analysis.reference
+    if ref is not None:
+        lines.append(
+            (
+                "alone",
+                f"{seconds(ref.elapsed_s)}, {number(ref.mrows_per_s, 1)} Mrows/s "
+                f"({plural(ref.sessions, 'solo session')}, spread {percent(ref.spread)}, "
+                f"losses from {percent(ref.tolerance)} explained)",
+            )
+        )
+    return tuple((name, plain(text)) for name, text in lines)
+
+
+def _host(host: HostInfo | None, analysis: Analysis) -> str:
+    cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
+    if analysis.cores and analysis.vcpus:
+        cpus += f" on {plural(analysis.cores, 'core')}"
+    if host is None:
+        return f"not looked at, {cpus}"
+    guest = f", {host.hypervisor} guest" if host.hypervisor else ""
+    return f"{host.hostname}, {host.cpu_model}, {cpus}, kernel {host.kernel}{guest}"
+
+
+def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
+    """The sessions of the most telling round, the slowest first; those that failed last."""
+    chosen = [each for each in analysis.sessions if each.order == analysis.telling_order]
+    return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
+
+
+def losers(analysis: Analysis) -> tuple[SessionView, ...]:
+    """Of these, the ones that have something to explain."""
+    return tuple(each for each in telling_sessions(analysis) if each.cause != "none")

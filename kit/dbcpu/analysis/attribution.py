@@ -1,0 +1,193 @@
+"""Why did this session take longer than one alone?
+
+The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left.
+Each part is held against the evidence (``causes``). A cause is named only when what the evidence covers is
+at least 60 % of the loss and that cause is the largest of it with at least 40 %; the sentence lists every
+part of 15 % or more. A loss below the tolerance has the cause ``none``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dbcpu.analysis import causes
+from dbcpu.analysis.base import Reference, SessionView
+from dbcpu.analysis.causes import Share
+from dbcpu.analysis.consistency import by_round
+from dbcpu.analysis.placement import Evidence, Placement
+from dbcpu.analysis.spans import Timed
+from dbcpu.analysis.throttling import throttled_shares
+from dbcpu.record import Round, RunRecord
+from dbcpu.wording import percent, plain, seconds, times
+
+ACCOUNTED = 0.6
+LEADING = 0.4
+WORTH_WORDS = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss of one session in seconds; a part is None where the host did not count it."""
+
+    total_s: float
+    inflation_s: float | None
+    queue_s: float | None
+    throttled_s: float | None
+    gap_s: float | None
+    unsplit_s: float
+
+
+def loss(each: Timed, reference: Reference, throttled_s: float | None) -> Loss:
+    """Split what ``each`` took beyond the reference; the gap is the rest, so the parts add up exactly."""
+    assert each.span is not None
+    executions = len(each.span.executions)
+    total_s = each.span.elapsed_s - reference.elapsed_s * executions
+    cpu_s, delay_s = each.session.cpu_s, each.session.run_delay_s
+    inflation_s = None if cpu_s is None or reference.cpu_s is None else cpu_s - reference.cpu_s * executions
+    if inflation_s is None or delay_s is None:
+        return Loss(total_s, inflation_s, None, None, None, total_s - (inflation_s or 0.0))
+    own_s = throttled_s or 0.0
+    beyond_s = own_s - (reference.throttled_s or 0.0) * executions
+    queue_s = delay_s - own_s - (reference.queue_s or 0.0) * executions
+    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, 0.0)
+
+
+def attribute(
+    record: RunRecord,
+    sessions: Sequence[Timed],
+    reference: Reference | None,
+    groups: Mapping[tuple[int, int], str],
+) -> dict[tuple[int, int], SessionView]:
+    """A view of every session of the run by its key (round order, ordinal)."""
+    host = record.header.host
+    siblings = {each.cpu: each.siblings for each in host.topology.cpus if each.online} if host else {}
+    cores = {each.cpu: each.core for each in host.topology.cpus} if host else {}
+    views: dict[tuple[int, int], SessionView] = {}
+    for each, members in by_round(sessions):
+        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
+        placement = Placement(each, siblings)
+        throttled = throttled_shares(each)
+        for member, evidence in zip(members, placement.evidence(spans), strict=True):
+            case = _Case(member, reference, throttled.get(member.session.ordinal), evidence, placement, cores)
+            views[member.key] = _view(case, record.header.plan.workload.rows, groups.get(member.key, ""))
+    return views
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """All that is known of one session."""
+
+    timed: Timed
+    reference: Reference | None
+    throttled_s: float | None
+    evidence: Evidence | None
+    placement: Placement
+    cores: Mapping[int, int]
+
+
+def _view(case: _Case, rows: int, group: str) -> SessionView:
+    session, span, each = case.timed.session, case.timed.span, case.timed.round
+    split = loss(case.timed, case.reference, case.throttled_s) if span and case.reference else None
+    reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
+    cause, evidence = _cause(case, split, reference_s)
+    return SessionView(
+        level=each.level,
+        repeat=each.repeat,
+        variant=each.variant,
+        order=each.order,
+        ordinal=session.ordinal,
+        elapsed_s=span.elapsed_s if span else None,
+        connect_s=session.connect_s,
+        executions=len(session.executions),
+        mrows_per_s=rows / span.per_execution_s / 1e6 if span else None,
+        slowdown=span.elapsed_s / reference_s if span and reference_s else None,
+        inflation_s=split.inflation_s if split else None,
+        queue_s=split.queue_s if split else None,
+        throttled_s=split.throttled_s if split else None,
+        gap_s=split.gap_s if split else None,
+        reference_s=reference_s,
+        cause=cause,
+        evidence=evidence,
+        group=group,
+        valid=not case.timed.why,
+        why=plain(case.timed.why),
+        unsplit_s=split.unsplit_s if split else None,
+    )
+
+
+def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
+    if case.timed.why:
+        return "unexplained", f"left out: {plain(case.timed.why)}"
+    if split is None or reference_s is None or case.reference is None or case.timed.span is None:
+        return "unexplained", "no valid solo session to compare with"
+    slowdown = times(case.timed.span.elapsed_s / reference_s)
+    if split.total_s <= case.reference.tolerance * reference_s:
+        return "none", f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
+    shares = _shares(case, split)
+    by_cause: dict[str, float] = {}
+    for share in shares:
+        by_cause[share.cause] = by_cause.get(share.cause, 0.0) + share.seconds
+    named = {cause: lost_s for cause, lost_s in by_cause.items() if cause != "unexplained"}
+    cause = max(named, key=lambda name: named[name], default="unexplained")
+    if sum(named.values()) < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
+        cause = "unexplained"
+    ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
+    told = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
+    return cause, f"{slowdown}: {'; '.join(told) or 'many small losses'}"
+
+
+def _shares(case: _Case, split: Loss) -> list[Share]:
+    session, span, evidence = case.timed.session, case.timed.span, case.evidence
+    assert span is not None
+    worth_s = WORTH_WORDS * split.total_s
+    if split.inflation_s is None:
+        return [Share("unexplained", split.total_s, f"no evidence from the host: {_why_not(case.timed)}")]
+    steal_s = (evidence.steal_s if evidence else None) or 0.0
+    steal_left_s = steal_s - max(0.0, split.gap_s or 0.0)
+    shares = []
+    if split.inflation_s > 0:
+        asked = split.inflation_s >= worth_s and evidence is not None and evidence.sibling_s > 0
+        met = _partners(case, on_siblings=True) if asked else []
+        cpu = met[0][1] if met else (evidence.cpus[0] if evidence and evidence.cpus else -1)
+        threads = (
+            max((len(case.placement.siblings.get(each, ())) for each in evidence.cpus), default=1) if evidence else 1
+        )
+        shares.append(
+            causes.inflation(
+                split.inflation_s, session.cpu_s or 0.0, steal_left_s, evidence, met, case.cores.get(cpu), threads
+            )
+        )
+    if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
+        text = f"{seconds(split.unsplit_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
+        return [*shares, Share("unexplained", split.unsplit_s, text)]
+    if split.queue_s > 0:
+        met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
+        shares += causes.queueing(split.queue_s, span.elapsed_s, evidence, met, case.timed.round.foreign)
+    if split.throttled_s > 0:
+        shares.append(causes.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed)))
+    if split.gap_s > 0:
+        shares.append(causes.gap(split.gap_s, span.elapsed_s, evidence, session))
+    return shares
+
+
+def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:
+    span = case.timed.span
+    assert span is not None
+    return case.placement.partners(case.timed.session.ordinal, (span.start_s, span.end_s), on_siblings)
+
+
+def _quota(each: Timed) -> float | None:
+    quotas = [
+        group.quota_cpus
+        for group in each.round.cgroups
+        if each.session.ordinal in group.sessions and group.quota_cpus is not None
+    ]
+    return min(quotas, default=None)
+
+
+def _why_not(each: Timed) -> str:
+    return plain(each.round.not_sampled or each.session.server.how or "its server process was not sampled")
+
+
+def not_sampled(each: Round) -> bool:
+    """No session of this round has a CPU time from the host."""
+    return bool(each.sessions) and all(session.cpu_s is None for session in each.sessions)

@@ -1,0 +1,43 @@
+"""What every check is given."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dbcpu.analysis.base import LevelView, Reference, SessionView
+from dbcpu.analysis.spans import Timed
+from dbcpu.record import Round, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A record, and what has been made of it so far."""
+
+    record: RunRecord
+    sessions: tuple[Timed, ...]
+    views: tuple[SessionView, ...]
+    levels: tuple[LevelView, ...]
+    reference: Reference | None
+    vcpus: int | None
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        return self.record.rounds
+
+    def median_s(self, each: Round) -> float | None:
+        """Median elapsed time per execution of the round's level."""
+        for level in self.levels:
+            if (level.level, level.variant) == (each.level, each.variant):
+                return level.median_s
+        return None
+
+    def window_s(self, each: Round) -> float:
+        """How long the round ran; 0 when nothing ended."""
+        if each.cost:
+            return each.cost.window_s
+        spans = [member.span for member in self.sessions if member.round is each and member.span]
+        return max(span.end_s for span in spans) - min(span.start_s for span in spans) if spans else 0.0
+
+
+def places(rounds: Iterable[Round]) -> str:
+    """Where something was seen: ``at N=2 and N=4`` becomes ``N=2,4``."""
+    return "N=" + ",".join(str(level) for level in sorted({each.level for each in rounds}))

@@ -1,0 +1,84 @@
+"""Residency of all sessions of a round as columns, so that it can be worked on as a whole."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.curves import Floats
+from dbcpu.record import Residency, Round
+
+DEFAULT_HZ = 20.0
+HELD_POLLS = 3.0
+"""A stretch lasts until the next one begins, unless more than this many polls are missing between them."""
+
+RUNNABLE, STOPPED, ASLEEP, OTHER = range(4)
+_KINDS = {"R": RUNNABLE, "T": STOPPED, "t": STOPPED, "S": ASLEEP, "D": ASLEEP}
+
+Mask = npt.NDArray[np.bool_]
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """One row per stretch. ``session`` indexes the round's sessions; ``cpu_s`` is NaN where not counted."""
+
+    session: npt.NDArray[np.int64]
+    cpu: npt.NDArray[np.int64]
+    kind: npt.NDArray[np.int64]
+    from_s: Floats
+    to_s: Floats
+    cpu_s: Floats
+
+    @property
+    def length_s(self) -> Floats:
+        return self.to_s - self.from_s
+
+    @property
+    def runnable(self) -> Mask:
+        return np.asarray(self.kind == RUNNABLE)
+
+    def where(self, mask: Mask) -> "Stretches":
+        """The rows that ``mask`` marks."""
+        return Stretches(*(getattr(self, name)[mask] for name in Stretches.__slots__))
+
+    def clipped(self, spans: Sequence[Span | None]) -> "Stretches":
+        """Every stretch cut to its session's (start, end); its CPU time shrinks with it."""
+        starts = np.array([span[0] if span else np.inf for span in spans], dtype=np.float64)
+        ends = np.array([span[1] if span else -np.inf for span in spans], dtype=np.float64)
+        from_s, to_s = np.maximum(self.from_s, starts[self.session]), np.minimum(self.to_s, ends[self.session])
+        kept = np.asarray(to_s > from_s)
+        inner, from_s, to_s = self.where(kept), from_s[kept], to_s[kept]
+        share = (to_s - from_s) / inner.length_s
+        return Stretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
+
+
+def stretches(each: Round) -> Stretches:
+    """The residency of all sessions of a round."""
+    hold_s = HELD_POLLS / ((each.cost.hz if each.cost else None) or DEFAULT_HZ)
+    rows = [
+        (index, *stretch) for index, session in enumerate(each.sessions) for stretch in _held(session.residency, hold_s)
+    ]
+    session, cpu, kind, from_s, to_s, cpu_s = zip(*rows, strict=True) if rows else ((),) * 6
+    return Stretches(
+        np.array(session, dtype=np.int64),
+        np.array(cpu, dtype=np.int64),
+        np.array(kind, dtype=np.int64),
+        np.array(from_s, dtype=np.float64),
+        np.array(to_s, dtype=np.float64),
+        np.array(cpu_s, dtype=np.float64),
+    )
+
+
+def _held(residency: Iterable[Residency], hold_s: float) -> list[tuple[int, int, float, float, float]]:
+    ordered = sorted(residency, key=lambda each: each.from_s)
+    held = []
+    starts = [each.from_s for each in ordered] + [float("inf")]
+    for each, next_s in zip(ordered, starts[1:], strict=True):
+        to_s = max(each.to_s, each.from_s)
+        if next_s - to_s <= hold_s:
+            to_s = max(each.from_s, next_s)
+        cpu_s = np.nan if each.cpu_s is None else each.cpu_s
+        held.append((each.cpu, _KINDS.get(each.state, OTHER), each.from_s, to_s, cpu_s))
+    return held

@@ -1,0 +1,99 @@
+"""One sentence: does every session get its share, and if not, from where on, how much is lost, and to what?"""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.attribution import not_sampled
+from dbcpu.analysis.base import LevelView, Reference
+from dbcpu.analysis.consistency import gate
+from dbcpu.record import RunRecord
+from dbcpu.wording import CAUSE_WORDS, count, number, plain, plural, seconds, times
+
+
+def verdict(record: RunRecord, levels: Sequence[LevelView], reference: Reference | None, vcpus: int | None) -> str:
+    """The sentence for the levels of one variant, smallest level first."""
+    body = _body(record, [each for each in levels if each.sessions], reference, vcpus)
+    return f"{_restriction(record)}{body}"
+
+
+def _restriction(record: RunRecord) -> str:
+    status, planned = record.header.status, record.header.plan.rounds
+    whole = f" of {planned}" if planned is not None else ""
+    if status == "interrupted":
+        return f"Interrupted after {len(record.rounds)}{whole} rounds: "
+    if status == "failed" and record.rounds:
+        return f"Failed after {len(record.rounds)}{whole} rounds: "
+    return ""
+
+
+def _body(record: RunRecord, levels: Sequence[LevelView], reference: Reference | None, vcpus: int | None) -> str:
+    together = [each for each in levels if each.level > 1]
+    if not levels:
+        return _nothing(record)
+    if reference is None:
+        worst = max(together or levels, key=lambda each: each.max_over_min or 1.0)
+        return (
+            f"Without a valid solo session only the spread can be told: slowest over fastest is at most "
+            f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
+        )
+    if not together:
+        return (
+            f"One session alone counts {number(reference.mrows_per_s)} Mrows/s ({seconds(reference.elapsed_s)}); "
+            "measure more sessions to see whether each gets its share."
+        )
+    limit = gate(reference)
+    first_short = next((i for i, each in enumerate(together) if not _even(each, limit)), len(together))
+    even, short = together[:first_short], together[first_short:]
+    if not short:
+        return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
+    from_here = _at(record, short[0], vcpus)
+    if not even:
+        return f"Sessions share from the start: {from_here}."
+    return (
+        f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
+        f"from {short[0].level} on they share: {from_here}."
+    )
+
+
+def _even(each: LevelView, limit: float) -> bool:
+    return (each.max_over_min or 1.0) <= limit and (each.slowdown_max or 1.0) <= limit
+
+
+def _sessions(even: Sequence[LevelView]) -> str:
+    return plural(even[-1].level, "session")
+
+
+def _ratio(even: Sequence[LevelView]) -> str:
+    return f"max/min at most {number(max(each.max_over_min or 1.0 for each in even))}"
+
+
+def _at(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
+    if not each.slower:
+        return f"at {each.level} sessions the slowest took {number(each.max_over_min)}x as long as the fastest"
+    who = f"all {each.level}" if each.slower >= each.level else f"{count(each.slower)} of {each.level}"
+    loss = f"took {times(each.slower_factor)} as long as alone"
+    return f"at {each.level} sessions {who} {loss} ({_why(record, each, vcpus)})"
+
+
+def _why(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
+    blind = next((r for r in record.rounds if r.level == each.level and not_sampled(r)), None)
+    if blind is not None:
+        return f"cause unknown, not sampled: {plain(blind.not_sampled or 'no reason recorded')}"
+    cause = next((cause for cause, _ in each.causes if cause not in ("none", "unexplained")), "unexplained")
+    words = CAUSE_WORDS[cause]
+    if cause == "run_queue" and vcpus is not None:
+        if each.level > vcpus:
+            return f"{words}: more sessions than the {plural(vcpus, 'vCPU')}"
+        return f"{words}: sessions queued for the same CPU though there were enough"
+    if cause == "shared_core":
+        return f"{words}: two sessions on the hardware threads of one core"
+    if cause == "slower_cpu":
+        return f"{words}: the same work needed more CPU time, and nothing seen says why"
+    if cause == "unexplained":
+        return "the evidence does not account for it"
+    return words
+
+
+def _nothing(record: RunRecord) -> str:
+    reason = next((plain(each.error) for each in record.rounds if each.error), "")
+    reason = reason or next((plain(s.error) for each in record.rounds for s in each.sessions if s.error), "")
+    return f"Nothing was measured: {reason or 'no round was finished'}."

@@ -1,0 +1,86 @@
+"""How numbers, causes and foreign text are written, so that every sentence and every format agrees."""
+
+from collections.abc import Iterable, Sequence
+
+CAUSE_WORDS = {
+    "none": "no loss",
+    "shared_core": "shared core",
+    "run_queue": "run queue",
+    "steal": "stolen by the hypervisor",
+    "throttled": "CPU quota",
+    "frequency": "lower frequency",
+    "remote_memory": "remote memory",
+    "competitor": "foreign process",
+    "irq": "interrupts",
+    "resource_manager": "resource manager",
+    "wait": "waiting, not for CPU",
+    "stopped": "stopped",
+    "slower_cpu": "slower CPU",
+    "unexplained": "unexplained",
+}
+"""A cause of ``analysis.base.CAUSES`` as people read it."""
+
+UNKNOWN = "-"
+
+
+def seconds(value: float | None) -> str:
+    """A duration with three digits and its unit: 182 ms, 1.82 s, 182 s."""
+    if value is None:
+        return UNKNOWN
+    size = abs(value)
+    if size < 0.000_05:
+        return "0 ms"
+    if size < 0.01:
+        return f"{value * 1000:.1f} ms"
+    if size < 0.9995:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.2f} s" if size < 99.95 else f"{value:.0f} s"
+
+
+def times(value: float | None) -> str:
+    """A ratio: 1.52x."""
+    return UNKNOWN if value is None else f"{value:.2f}x"
+
+
+def percent(share: float | None) -> str:
+    """A share of one: 0.021 is 2.1 %, 0.96 is 96 %."""
+    if share is None:
+        return UNKNOWN
+    return f"{share:.0%}".replace("%", " %") if abs(share) >= 0.0995 else f"{share:.1%}".replace("%", " %")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A bare number for a column."""
+    return UNKNOWN if value is None else f"{value:.{digits}f}"
+
+
+def count(value: float | None) -> str:
+    """A count that may be a median: 2, 2.5."""
+    return UNKNOWN if value is None else f"{value:g}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers as the kernel lists them: 0-3,8."""
+    runs: list[list[int]] = []
+    for value in sorted(set(numbers)):
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def plural(amount: float, noun: str) -> str:
+    """``1 session``, ``2 sessions``, ``2 processes``."""
+    ending = "" if amount == 1 else "es" if noun.endswith("s") else "s"
+    return f"{amount:g} {noun}{ending}"
+
+
+def plain(text: str) -> str:
+    """Text from outside on one line, without control characters: it may carry terminal escapes."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
