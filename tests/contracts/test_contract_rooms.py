@@ -14,6 +14,7 @@ import pytest
 import dbcpu
 from dbcpu import registry
 from dbcpu.analysis.base import Analysis
+from dbcpu.guard import Guard
 from dbcpu.hosts.base import Host
 from dbcpu.record import RunRecord
 from dbcpu.samplers.base import Sampler
@@ -27,10 +28,10 @@ FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
     "hosts": {"open_host": {"where": str, "return": Host}},
     "renderers": {"render": {"record": RunRecord, "analysis": Analysis, "return": str | bytes}},
     "samplers": {
-        "unavailable": {"host": Host, "return": str | None},
+        "unavailable": {"host": Host | None, "return": str | None},
         "open_sampler": {"host": Host, "hz": float, "return": Sampler},
     },
-    "targets": {"open_target": {"request": Request, "return": Target}},
+    "targets": {"open_target": {"request": Request, "guard": Guard, "return": Target}},
 }
 
 every_member = pytest.mark.parametrize(("room", "name"), MEMBERS, ids=[f"{room}-{name}" for room, name in MEMBERS])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dbcpu import registry
+from dbcpu.guard import Guard
 from dbcpu.targets.base import Request
 from dbcpu.workloads import base
 
@@ -61,7 +62,7 @@ def test_a_folder_of_sql_belongs_to_a_target_and_has_the_cartesian_workload(data
 
 @pytest.mark.parametrize("name", base.names("sqlite"))
 def test_the_tiny_answer_comes_out_on_sqlite(name: str) -> None:
-    with registry.load("targets", "sqlite").open_target(Request("sqlite", "sqlite")) as target:
+    with registry.load("targets", "sqlite").open_target(Request("sqlite", "sqlite"), Guard()) as target:
         session = target.connect(0, DEADLINE_S)
         session.prepare(base.load("sqlite", name).work("tiny"))
         session.warm()

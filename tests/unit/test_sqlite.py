@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dbcpu.errors import ConnectError, ServerError, UsageError
+from dbcpu.guard import Guard
 from dbcpu.targets.base import Request, Work
 from dbcpu.targets.sqlite import SqliteSession, SqliteTarget, open_target
 from dbcpu.workloads.base import load
@@ -23,7 +25,7 @@ DEADLINE_S = 20.0
 
 @pytest.fixture
 def target() -> Iterator[SqliteTarget]:
-    with open_target(Request("sqlite", "sqlite")) as opened:
+    with open_target(Request("sqlite", "sqlite"), Guard()) as opened:
         yield opened
 
 
@@ -163,6 +165,23 @@ def test_cancel_ends_a_running_statement_and_the_session_goes_on(target: SqliteT
     assert session.outcome().answer_ok
 
 
+def test_a_cancel_that_overtakes_the_start_is_not_lost(target: SqliteTarget) -> None:
+    session = target.connect(0, DEADLINE_S)
+    session.prepare(work(ENDLESS))
+    session.cancel()
+    session.start(1, None)
+    drive(session)
+    assert session.outcome().error == "cancelled"
+
+
+def test_an_execution_that_takes_too_long_ends_by_itself(target: SqliteTarget) -> None:
+    session = target.connect(0, DEADLINE_S)
+    session.prepare(replace(work(ENDLESS), timeout_s=0.05))
+    session.start(1, None)
+    drive(session)
+    assert session.outcome().error == "one execution took longer than 0.05 s; its process was ended"
+
+
 def test_a_session_whose_process_is_killed_says_so_and_others_finish(target: SqliteTarget) -> None:
     victim, other = target.connect(0, DEADLINE_S), target.connect(1, DEADLINE_S)
     victim.prepare(work(ENDLESS))
@@ -222,7 +241,7 @@ def test_a_file_is_opened_read_only(tmp_path: Path) -> None:
     with sqlite3.connect(file) as connection:
         connection.execute("create table numbers as select 42 as x")
     connection.close()
-    with open_target(Request("f", "sqlite", f"sqlite:///{str(file).replace('?', '%3F')}")) as target:
+    with open_target(Request("f", "sqlite", f"sqlite:///{str(file).replace('?', '%3F')}"), Guard()) as target:
         session = target.connect(0, DEADLINE_S)
         session.prepare(work("select x from numbers"))
         with pytest.raises(ServerError, match="readonly"):
@@ -244,7 +263,7 @@ def test_a_target_that_cannot_be_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.db").write_text("no database at all" * 100)
     with pytest.raises(error, match=says):
-        open_target(Request("x", "sqlite", url))
+        open_target(Request("x", "sqlite", url), Guard())
 
 
 def test_the_target_describes_itself(target: SqliteTarget) -> None:
