@@ -217,6 +217,8 @@ def _parse(text: str, where: str = "") -> "URL":
 
 def _take_password(url: "URL") -> tuple[str, str | None]:
     """The URL as text without any secret, and the password that was in it."""
+    from sqlalchemy.engine import URL
+
     if found := sorted(_OTHER_SECRETS & {key.lower() for key in url.query}):
         raise UsageError(f"the target URL has {', '.join(found)} in it; a URL is shown and stored, keep it elsewhere")
     password = str(url.password) if url.password is not None else None
@@ -224,7 +226,9 @@ def _take_password(url: "URL") -> tuple[str, str | None]:
         value = url.query["password"]
         password = value if isinstance(value, str) else value[-1]
         url = url.difference_update_query(["password"])
-    return url.set(password=None).render_as_string(hide_password=False), password
+    # URL.set(password=None) would leave the password as it is.
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    return bare.render_as_string(hide_password=False), password
 
 
 def _kind(url: str) -> str:

@@ -3,13 +3,15 @@
     python sqlite_session.py DATABASE SOCKET CONTROL
 
 SOCKET and CONTROL are inherited descriptors. On SOCKET come requests, each answered by one or more lines:
-``prepare`` (setup, sql, warm_sql), ``warm``, ``start`` (executions or until_s). On CONTROL one byte cancels,
-and the end of the stream, which is also the death of the driver, ends this process at once.
+``prepare`` (setup, sql, warm_sql, timeout_s), ``warm``, ``start`` (executions or until_s). On CONTROL one
+byte cancels, and the end of the stream, which is also the death of the driver, ends this process at once.
+An execution that takes longer than timeout_s ends the process by SIGALRM.
 Stands alone: it imports nothing of dbcpu, so that it starts in milliseconds without site-packages.
 """
 
 import json
 import os
+import signal
 import socket
 import sqlite3
 import sys
@@ -35,6 +37,7 @@ class Worker:
         self._idle = threading.Event()
         self._idle.set()
         self._sql = self._warm_sql = ""
+        self._timeout_s = 0.0
 
     def watch(self) -> None:
         """Runs in a thread of its own; sqlite3 lets go of the GIL while a statement runs."""
@@ -57,10 +60,11 @@ class Worker:
     def say(self, answer: dict[str, Any]) -> None:
         self._commands.sendall(json.dumps(answer).encode() + b"\n")
 
-    def do_prepare(self, setup: list[str], sql: str, warm_sql: str) -> Iterator[dict[str, Any]]:
+    def do_prepare(self, setup: list[str], sql: str, warm_sql: str, timeout_s: float) -> Iterator[dict[str, Any]]:
         for statement in setup:
             self._connection.execute(statement).close()
-        self._sql, self._warm_sql = sql, warm_sql
+        self._cancelled.clear()
+        self._sql, self._warm_sql, self._timeout_s = sql, warm_sql, timeout_s
         self._connection.execute(f"explain {sql}").close()
         yield {"done": True}
 
@@ -73,11 +77,13 @@ class Worker:
         yield {"done": True}
 
     def do_start(self, executions: int | None, until_s: float | None) -> Iterator[dict[str, Any]]:
-        self._cancelled.clear()
+        # Busy first, then look for a cancel that came before: the watcher does it the other way round,
+        # so that one of the two sees the other. Only prepare takes a cancel back.
         self._idle.clear()
         try:
             yield from self._loop(executions, until_s)
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             self._idle.set()
 
     def _loop(self, executions: int | None, until_s: float | None) -> Iterator[dict[str, Any]]:
@@ -85,26 +91,26 @@ class Worker:
         ran: list[tuple[float, float, float, str]] = []
         reported_s = time.monotonic()
         done = 0
-        while True:
+        while not self._cancelled.is_set():
+            signal.setitimer(signal.ITIMER_REAL, self._timeout_s)
             server_start_s, begun_s = time.time(), time.monotonic()
             try:
                 rows = self._connection.execute(self._sql).fetchall()
             except sqlite3.OperationalError as error:
-                cancelled = self._cancelled.is_set()
-                yield {"done": True, "ran": ran, "error": "cancelled" if cancelled else str(error)}
+                if self._cancelled.is_set():
+                    break
+                yield {"done": True, "ran": ran, "error": str(error)}
                 return
             ended_s = time.monotonic()
             ran.append((server_start_s, begun_s, ended_s, str(rows[0][0]) if len(rows) == 1 else f"{len(rows)} rows"))
             done += 1
-            if self._cancelled.is_set():
-                yield {"done": True, "ran": ran, "error": "cancelled"}
-                return
             if (executions is not None and done >= executions) or (until_s is not None and ended_s >= until_s):
                 yield {"done": True, "ran": ran}
                 return
             if len(ran) >= REPORT_EVERY or ended_s - reported_s >= REPORT_EVERY_S:
                 yield {"ran": ran}
                 ran, reported_s = [], ended_s
+        yield {"done": True, "ran": ran, "error": "cancelled"}
 
 
 def started_at_s() -> float | None:

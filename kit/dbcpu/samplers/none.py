@@ -1,4 +1,4 @@
-"""No sampling: elapsed times only. For databases on other machines, and to measure what sampling costs."""
+"""No sampling: elapsed times only, for databases on other machines and to measure what sampling costs."""
 
 from collections.abc import Sequence
 from typing import Self

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -54,7 +55,7 @@ class SqliteSession:
 
     def prepare(self, work: Work) -> None:
         self._work = work
-        self._ask("prepare", setup=work.setup, sql=work.sql, warm_sql=work.warm_sql)
+        self._ask("prepare", setup=work.setup, sql=work.sql, warm_sql=work.warm_sql, timeout_s=work.timeout_s)
 
     def warm(self) -> None:
         self._ask("warm")
@@ -151,6 +152,8 @@ class SqliteSession:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         code = self._process.returncode
+        if code == -signal.SIGALRM and self._work:
+            return f"one execution took longer than {self._work.timeout_s:g} s; its process was ended"
         how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
         return f"its process (pid {self._process.pid}) ended {how} before its work was done"
 

@@ -1,0 +1,40 @@
+"""Every command says what it does and shows an example, and stays a thin file."""
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from dbcpu import registry
+
+COMMANDS = [name for name in registry.names("cli") if name != "options"]
+
+
+def leaves(command: click.Command) -> Iterator[click.Command]:
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            yield from leaves(each)
+    else:
+        yield command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_and_an_example(name: str) -> None:
+    command = registry.load("cli", name).command
+    assert isinstance(command, click.Command)
+    assert command.help
+    for leaf in leaves(command):
+        text = leaf.get_help(click.Context(leaf, info_name=leaf.name))
+        assert "Example" in text, f"dbcpu {name}: no example"
+        assert "dbcpu " in text.partition("Example")[2], f"dbcpu {name}: the example is no command"
+        for parameter in leaf.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                assert parameter.help, f"dbcpu {name}: {parameter.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_file_is_short(name: str) -> None:
+    file = Path(inspect.getfile(registry.load("cli", name)))
+    assert file.read_text("utf-8").count("\n") <= 40, f"{file.name}: options, one call, one renderer"

@@ -1,0 +1,150 @@
+"""Every member of every room keeps what its room's base.py promises; a new member is tested the day it appears."""
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import dbcpu
+from dbcpu import registry
+from dbcpu.analysis.base import Analysis
+from dbcpu.guard import Guard
+from dbcpu.hosts.base import Host
+from dbcpu.record import RunRecord
+from dbcpu.samplers.base import Sampler
+from dbcpu.targets.base import Request, Target
+
+ROOMS = ("hosts", "renderers", "samplers", "targets")
+MEMBERS = [(room, name) for room in ROOMS for name in registry.names(room)]
+PROTOCOLS = {"open_target": Target, "open_sampler": Sampler, "open_host": Host}
+FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
+    # room -> function -> parameter name -> type; "return" is the result
+    "hosts": {"open_host": {"where": str, "return": Host}},
+    "renderers": {"render": {"record": RunRecord, "analysis": Analysis, "return": str | bytes}},
+    "samplers": {
+        "unavailable": {"host": Host | None, "return": str | None},
+        "open_sampler": {"host": Host, "hz": float, "return": Sampler},
+    },
+    "targets": {"open_target": {"request": Request, "guard": Guard, "return": Target}},
+}
+
+every_member = pytest.mark.parametrize(("room", "name"), MEMBERS, ids=[f"{room}-{name}" for room, name in MEMBERS])
+
+
+def source(module: ModuleType) -> Path:
+    return Path(inspect.getfile(module))
+
+
+def own_methods(protocol: type) -> dict[str, inspect.Signature]:
+    return {
+        name: inspect.signature(function)
+        for name, function in vars(protocol).items()
+        if inspect.isfunction(function) and not name.startswith("_")
+    }
+
+
+def sets_attribute(implementation: type, name: str) -> bool:
+    """Whether instances have it: from the class, its annotations, or an assignment in __init__."""
+    inherited = [vars(base) for base in implementation.__mro__]
+    if any(name in names or name in names.get("__annotations__", {}) for names in inherited):
+        return True
+    initialisers = [names["__init__"] for names in inherited if inspect.isfunction(names.get("__init__"))]
+    return any(name in function.__code__.co_names for function in initialisers)
+
+
+@every_member
+def test_a_member_has_what_its_room_asks_for(room: str, name: str) -> None:
+    module = registry.load(room, name)
+    for function_name, expected in FUNCTIONS[room].items():
+        function = getattr(module, function_name, None)
+        assert callable(function), f"{module.__name__} has no {function_name}; {room}/base.py says what it is"
+        hints = typing.get_type_hints(function)
+        assert list(inspect.signature(function).parameters) == [key for key in expected if key != "return"]
+        for parameter, kind in expected.items():
+            if parameter != "return":
+                assert hints[parameter] == kind, f"{module.__name__}.{function_name}({parameter})"
+        assert "return" in hints
+
+
+@every_member
+def test_what_a_member_opens_has_every_part_of_the_protocol(room: str, name: str) -> None:
+    module = registry.load(room, name)
+    for function_name in FUNCTIONS[room].keys() & PROTOCOLS.keys():
+        protocol = PROTOCOLS[function_name]
+        opened = typing.get_type_hints(getattr(module, function_name))["return"]
+        if opened is protocol:
+            continue  # mypy has compared the class that is returned
+        for attribute in vars(protocol).get("__annotations__", {}):
+            assert sets_attribute(opened, attribute), f"{opened.__qualname__} has no attribute {attribute}"
+        for method, signature in own_methods(protocol).items():
+            found = getattr(opened, method, None)
+            assert callable(found), f"{opened.__qualname__} has no method {method}"
+            asked = [parameter for parameter in signature.parameters if parameter != "self"]
+            offered = inspect.signature(found).parameters.values()
+            assert [each.name for each in offered][1 : len(asked) + 1] == asked, f"{opened.__qualname__}.{method}"
+            assert all(each.default is not each.empty for each in list(offered)[len(asked) + 1 :])
+
+
+@pytest.mark.parametrize("name", registry.names("renderers"))
+def test_a_renderer_says_its_suffix_and_whether_it_is_binary(name: str) -> None:
+    module = registry.load("renderers", name)
+    assert isinstance(module.BINARY, bool)
+    assert module.SUFFIX.startswith(".")
+    returned = typing.get_type_hints(module.render)["return"]
+    assert returned == (bytes if module.BINARY else str)
+
+
+@every_member
+def test_a_member_is_described_in_one_sentence_first(room: str, name: str) -> None:
+    docstring = registry.load(room, name).__doc__ or ""
+    first = docstring.strip().split("\n\n")[0]
+    assert first.endswith((".", ":")), f"{room}/{name}.py begins with {first!r}"
+    assert ". " not in first.replace("i.e. ", ""), f"{room}/{name}.py begins with more than one sentence"
+
+
+@every_member
+def test_members_do_not_import_each_other(room: str, name: str) -> None:
+    others = {f"dbcpu.{room}.{other}" for other in registry.names(room)}
+    tree = ast.parse(source(registry.load(room, name)).read_text("utf-8"))
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            imported.update({str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)})
+    assert not imported & others
+
+
+def test_names_are_listed_and_a_member_is_loaded_without_importing_the_others() -> None:
+    script = (
+        "import sys; from dbcpu import registry\n"
+        f"for room in {ROOMS!r}: assert registry.names(room), room\n"
+        f"members = [m for m in sys.modules if m.count('.') == 2 and m.split('.')[1] in {ROOMS!r}]\n"
+        "assert not members, members\n"
+        "registry.load('targets', 'sqlite')\n"
+        "heavy = {'numpy', 'scipy', 'matplotlib', 'sqlalchemy', 'psycopg', 'oracledb', 'jinja2'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_modules_are_described_and_not_overlong() -> None:
+    root = source(dbcpu).parent
+    for file in root.rglob("*.py"):
+        text = file.read_text("utf-8")
+        assert ast.get_docstring(ast.parse(text)), f"{file.relative_to(root)} has no docstring"
+        assert text.count("\n") <= 400, f"{file.relative_to(root)} has over 400 lines: split it by job"
+
+
+def test_no_module_is_a_box_for_everything() -> None:
+    root = source(importlib.import_module("dbcpu")).parent
+    for file in root.rglob("*.py"):
+        assert file.stem not in {"utils", "helpers", "types", "common", "misc"}, file

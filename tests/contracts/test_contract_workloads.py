@@ -1,0 +1,106 @@
+"""Every file below sql/ is a whole workload: its header, its sizes, and answers that really come out."""
+
+import itertools
+import select
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from dbcpu import registry
+from dbcpu.guard import Guard
+from dbcpu.targets.base import Request
+from dbcpu.workloads import base
+
+DATABASES = sorted(folder.name for folder in (files("dbcpu") / "sql").iterdir() if folder.is_dir())
+WORKLOADS = [(database, name) for database in DATABASES for name in base.names(database)]
+DEADLINE_S = 30.0
+
+every_workload = pytest.mark.parametrize(
+    ("database", "name"), WORKLOADS, ids=[f"{database}-{name}" for database, name in WORKLOADS]
+)
+
+
+@every_workload
+def test_the_header_is_complete(database: str, name: str) -> None:
+    workload = base.load(database, name)
+    for key in ("what", "answer", "rows", "sizes", "memory", "needs", "try"):
+        assert workload.header.get(key), f"sql/{database}/{name}.sql: no '-- {key}:'"
+    assert f"sql/{database}/{name}.sql" in workload.header["try"], "'try' runs this file by hand"
+    assert ". " not in workload.what, "'what' is one sentence"
+
+
+@every_workload
+def test_sizes_have_known_names_and_rise(database: str, name: str) -> None:
+    sizes = base.load(database, name).sizes
+    assert list(sizes) == [size for size in base.SIZES if size in sizes]
+    assert "tiny" in sizes
+    numbers = list(sizes.values())
+    assert all(lower < higher for lower, higher in itertools.pairwise(numbers))
+
+
+@every_workload
+def test_every_size_is_whole(database: str, name: str) -> None:
+    workload = base.load(database, name)
+    for size, n in workload.sizes.items():
+        work = workload.work(size)
+        assert work.n == n
+        assert work.rows >= n
+        assert work.memory_bytes > 0
+        assert float(work.answer) > 0
+        assert work.sql
+        for text in (work.sql, work.warm_sql):
+            assert ":n" not in text.replace("::n", ""), "a size was left unfilled"
+        assert work.sql.lstrip().lower().startswith(("select", "with", "declare", "begin", "call"))
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_folder_of_sql_belongs_to_a_target_and_has_the_cartesian_workload(database: str) -> None:
+    assert database in registry.names("targets")
+    assert "cartesian" in base.names(database)
+
+
+@pytest.mark.parametrize("name", base.names("sqlite"))
+def test_the_tiny_answer_comes_out_on_sqlite(name: str) -> None:
+    with registry.load("targets", "sqlite").open_target(Request("sqlite", "sqlite"), Guard()) as target:
+        session = target.connect(0, DEADLINE_S)
+        session.prepare(base.load("sqlite", name).work("tiny"))
+        session.warm()
+        session.start(1, None)
+        finished = False
+        while not finished:
+            assert select.select([session], [], [], DEADLINE_S)[0], "nothing came"
+            finished = session.finish()
+        outcome = session.outcome()
+    assert (outcome.answer_ok, outcome.error) == (True, None)
+
+
+def test_the_sqlite_checksums_are_those_of_the_recurrence() -> None:
+    workload = base.load("sqlite", "arithmetic")
+    for size, n in workload.sizes.items():
+        assert workload.work(size).answer == str(sum_of_recurrence(n)), size
+    assert sum_of_recurrence(3000) == plain_sum_of_recurrence(3000)
+
+
+def plain_sum_of_recurrence(n: int) -> int:
+    x, total = 1, 0
+    for _ in range(n):
+        x = (1103515245 * x + 12345) % 2**31
+        total += x
+    return total
+
+
+def sum_of_recurrence(n: int) -> int:
+    """The same by blocks: k steps are one affine map, so a block of k terms gives the next k at once."""
+    mask, block = np.uint64(2**31 - 1), 1 << 20
+    x = np.empty(block, dtype=np.uint64)
+    x[0] = plain_sum_of_recurrence(1)
+    factor, offset, known = 1103515245, 12345, 1
+    while known < block:
+        x[known : 2 * known] = (x[:known] * np.uint64(factor) + np.uint64(offset)) & mask
+        factor, offset, known = factor * factor % 2**31, (factor * offset + offset) % 2**31, 2 * known
+    total = 0
+    for begin in range(0, n, block):
+        total += int(x[: n - begin].sum())
+        x = (x * np.uint64(factor) + np.uint64(offset)) & mask
+    return total
