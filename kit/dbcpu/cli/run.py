@@ -25,7 +25,7 @@ def command(target: str, **given: Any) -> int:
     from dbcpu.cli.options import confirm
     from dbcpu.config import resolve
     from dbcpu.progress import ProgressWatcher
-    from dbcpu.reporting import present
+    from dbcpu.present import present
     from dbcpu.runner import Choices, run
     from dbcpu.store import open_store
 
