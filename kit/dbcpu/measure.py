@@ -8,10 +8,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dbcpu.errors import ServerError
 from dbcpu.gate import Gate, Member, Released
 from dbcpu.hosts.base import Host
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Session
+from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Server, Session
 from dbcpu.record import Gate as GateRecord
 from dbcpu.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.settle import Quiet, settle
@@ -66,17 +67,27 @@ def measure(
         yield finished
 
 
-def calibrate(target: Target, work: Work) -> float:
-    """Seconds that one execution takes alone: the better of two, since the first may page things in."""
-    with Gate(target, None, 100) as gate:
-        gate.gather(1, replace(work, timeout_s=3600.0))
-        gate.release(2, None, timeout_s=7200.0)
-        outcome = gate.outcomes()[0]
-    if outcome.error or not outcome.executions:
-        from dbcpu.errors import ServerError
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """One session alone, before the plan is made: seconds per execution, and its server process."""
 
+    elapsed_s: float
+    server: Server
+
+
+def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -> Alone:
+    """Run ``work`` twice in one session; the better counts, since the first may page things in.
+
+    Raises:
+        GateError, ServerError: the session could not be opened, or could not do the work.
+    """
+    with Gate(target, host, clock_ticks) as gate:
+        gate.gather(1, work)
+        gate.release(2, None, timeout_s=work.timeout_s)
+        outcome, server = gate.outcomes()[0], gate.members[0].server
+    if outcome.error or not outcome.executions:
         raise ServerError(f"one session alone could not do the work: {outcome.error or 'no answer came'}")
-    return min(execution.elapsed_s for execution in outcome.executions)
+    return Alone(min(execution.elapsed_s for execution in outcome.executions), server)
 
 
 def run_round(setting: Setting, spec: RoundSpec) -> Round:

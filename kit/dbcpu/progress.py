@@ -10,8 +10,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from dbcpu.findings import Level
 from dbcpu.plan import RoundSpec
+from dbcpu.preview import Preview
 from dbcpu.record import Round
-from dbcpu.runner import Preview, Watcher
+from dbcpu.runner import Watcher
 
 
 class ProgressWatcher(Watcher):

@@ -19,19 +19,21 @@ from dbcpu.driver import this_process
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.guard import Guard
+from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure import Setting, calibrate, measure, own_pids
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Database, Header, HostInfo, Plan, Round, WorkloadInfo
+from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
+from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
 from dbcpu.settle import settle
 from dbcpu.store import Store
 from dbcpu.targets.base import Request, Target, Work
-from dbcpu.topology import read_host, usable_vcpus
+from dbcpu.topology import limits_of, read_host, usable_vcpus
 from dbcpu.workloads import base as workloads
 
 DEFAULT_SECONDS = 1.5
-MEMORY_SHARE = 0.6
-"""Largest part of the available memory that all sessions together may take."""
+TRIAL_ROWS = 10_000_000
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
 BUSY_WAIT_S = 10.0
 
@@ -52,23 +54,6 @@ class Choices:
     vcpus: int | None = None
     label: str = ""
     seed: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a run is about to do, before it does it."""
-
-    target: str
-    private: bool
-    database: Database
-    work: Work
-    levels: tuple[int, ...]
-    rounds: int
-    executions: int | None
-    duration_s: float
-    cpu_s: float
-    memory_bytes: int
-    findings: tuple[Finding, ...]
 
 
 class Watcher:
@@ -94,30 +79,34 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
     most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0]))
+    make_room_for_files(most)
     request = replace(request, options={**request.options, "sessions": str(most)})
     member = registry.load("targets", request.kind)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
         target: Target = stack.enter_context(member.open_target(request, guard))
-        work = workloads.load(target.kind, choices.workload).work(choices.size)
+        workload = workloads.load(target.kind, choices.workload)
+        work = workload.work(choices.size)
         host = target.host()
-        info = read_host(host) if host is not None else None
-        vcpus, source = _vcpus(choices, info)
-        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1), choices.repeats, seed)
         quiet = settle(host, BUSY_WAIT_S) if host else None
         if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
             raise MeasureError(
                 f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
             )
         watcher.stage("calibrating: one session alone")
-        solo_s = calibrate(target, work)
+        trial = workload.trial(choices.size, TRIAL_ROWS)
+        alone = calibrate(target, host, CLOCK_TICKS, trial)
+        solo_s = alone.elapsed_s * work.rows / trial.rows
+        info = _host_of(host, alone.server)
+        vcpus, source = _vcpus(choices, info)
+        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1), choices.repeats, seed)
         executions = None if choices.for_s else choices.executions
         if executions is None and choices.for_s is None:
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
         findings = examine(target, host, info, quiet)
-        preview = _preview(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
-        _check_room(preview, info, target)
+        preview = preview_of(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
+        check_room(preview, info, target)
         watcher.agree(preview)
         name = choices.sampler or best_sampler(host)
         sampler = stack.enter_context(registry.load("samplers", name).open_sampler(host, choices.hz))
@@ -157,11 +146,19 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
             for_s=choices.for_s,
             solo_s=solo_s,
             vcpus=vcpus or 1,
-            clock_ticks=os.sysconf("SC_CLK_TCK"),
+            clock_ticks=CLOCK_TICKS,
             kit_pids=own_pids(guard.pid, sampler.pid),
             not_sampled=_not_sampled(name, choices.sampler, info),
         )
         return _keep(store, header, measure(setting, _fixed(specs), watcher.begun), watcher)
+
+
+def _host_of(host: Host | None, server: Server) -> HostInfo | None:
+    """The host under the limits of the server process, which may be in another control group than we are."""
+    if host is None:
+        return None
+    info = read_host(host)
+    return replace(info, limits=limits_of(host, server.pid)) if server.verified and server.pid else info
 
 
 def diagnose(request: Request) -> tuple[Finding, ...]:
@@ -222,52 +219,6 @@ def _not_sampled(name: str, asked: str | None, info: HostInfo | None) -> str:
     if asked == "none":
         return "--sampler none was asked for"
     return "the database's host cannot be read from here" if info is None else "no sampler works on this host"
-
-
-def _preview(
-    request: Request,
-    target: Target,
-    work: Work,
-    specs: Sequence[RoundSpec],
-    executions: int | None,
-    for_s: float | None,
-    solo_s: float,
-    vcpus: int | None,
-    findings: tuple[Finding, ...],
-) -> Preview:
-    solo_work_s = for_s if for_s else solo_s * (executions or 1)
-    spare = len(specs) if for_s else vcpus or 1  # fixed time does not grow with the level
-    return Preview(
-        target=request.name,
-        private=target.private,
-        database=target.describe(),
-        work=work,
-        levels=tuple(sorted({spec.level for spec in specs})),
-        rounds=len(specs),
-        executions=executions,
-        duration_s=plan.estimate_s(specs, solo_work_s, plan.MOST_SESSIONS if for_s else spare),
-        cpu_s=sum(solo_work_s * (min(spec.level, vcpus or spec.level) if for_s else spec.level) for spec in specs),
-        memory_bytes=work.memory_bytes * max(spec.level for spec in specs),
-        findings=findings,
-    )
-
-
-def _check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
-    """Memory and connections for the highest level, before anything is loaded."""
-    most = max(preview.levels)
-    free = target.connections_free()
-    if free is not None and free < most:
-        raise UsageError(
-            f"{free} of {most} sessions can connect: the server has no more free connections; "
-            f"lower --sessions to {free} or raise max_connections"
-        )
-    available = info.limits.memory_available_bytes if info else None
-    if available is not None and preview.memory_bytes > MEMORY_SHARE * available:
-        fit = int(MEMORY_SHARE * available // preview.work.memory_bytes)
-        raise UsageError(
-            f"{most} sessions of {preview.work.name} {preview.work.size} need {preview.memory_bytes / 1e9:.1f} GB, "
-            f"more than 60 % of the {available / 1e9:.1f} GB available; the largest level that fits is {fit}"
-        )
 
 
 def _workload_info(target: Target, work: Work) -> WorkloadInfo:

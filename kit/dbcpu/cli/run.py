@@ -24,8 +24,8 @@ def command(target: str, **given: Any) -> int:
     """
     from dbcpu.cli.options import confirm
     from dbcpu.config import resolve
-    from dbcpu.progress import ProgressWatcher
     from dbcpu.present import present
+    from dbcpu.progress import ProgressWatcher
     from dbcpu.runner import Choices, run
     from dbcpu.store import open_store
 

@@ -56,6 +56,12 @@ class Workload:
             memory_bytes=int(self._value("memory", size, n)),
         )
 
+    def trial(self, size: str, most_rows: int) -> Work:
+        """The work to try out before ``size`` is run: the largest size not above it and below ``most_rows``."""
+        works = [self.work(name) for name, n in self.sizes.items() if n <= self.sizes[size]]
+        small = [work for work in works if work.rows <= most_rows] or [min(works, key=lambda work: work.rows)]
+        return max(small, key=lambda work: work.rows)
+
     def _value(self, key: str, size: str, n: int) -> str:
         text = self.header[key]
         if text == "n":
