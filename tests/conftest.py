@@ -1,18 +1,11 @@
-"""Fixtures that tests of several folders share; each lives in a ``fix_<what>.py`` beside this file."""
+"""Every tests/fix_*.py is a plug-in with fixtures or rules; a new one is found by its name.
 
-from collections.abc import Iterator
+Test folders also find the modules beside this file (build_record.py).
+"""
 
-import pytest
+import sys
+from pathlib import Path
 
-pytest_plugins = ["fix_postgresql"]
+sys.path.insert(0, str(Path(__file__).parent))
 
-
-@pytest.fixture(scope="session", autouse=True)
-def no_file_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests keep no run and no crash report in the home folder, and read no configuration there."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("DATA", "STATE", "CONFIG"):
-            patch.setenv(f"XDG_{name}_HOME", str(tmp_path_factory.mktemp(name.lower())))
-        for name in ("DBCPU_STORE", "DBCPU_DEBUG"):
-            patch.delenv(name, raising=False)
-        yield
+pytest_plugins = sorted(file.stem for file in Path(__file__).parent.glob("fix_*.py"))
