@@ -81,8 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _invoke(arguments: Sequence[str] | None) -> int:
     if "_DBCPU_COMPLETE" in os.environ:
         group.main(prog_name="dbcpu")  # answers the shell's completion and exits
+    # Not list(...): once that command is loaded, `list` in this package is its module.
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
-        with group.make_context("dbcpu", list(sys.argv[1:] if arguments is None else arguments)) as context:
+        with group.make_context("dbcpu", given) as context:
             code = group.invoke(context)
             return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:

@@ -53,6 +53,16 @@ class Member(click.ParamType[str]):
         return str(value)
 
 
+class Hertz(click.FloatRange):
+    """Polls per second: 0.1 to 1000, and NaN is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        hertz = super().convert(value, param, ctx)
+        if math.isnan(hertz):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return hertz
+
+
 def confirm(question: str, yes: bool) -> None:
     """Ask on standard error, unless ``yes``. Raises click.Abort on no, click.UsageError when nobody can answer."""
     if yes:
@@ -112,7 +122,7 @@ _MEASURING = (
                  help="Rounds per level: 3 for a quick look, 5 to be sure, 10 to compare hosts."),
     click.option("--sampler", type=Member("samplers"), metavar="NAME",
                  help="What watches the server processes.  [default: the best that works here]"),
-    click.option("--hz", type=click.FloatRange(0.1, 1000), default=20.0, show_default=True,
+    click.option("--hz", type=Hertz(0.1, 1000), default=20.0, show_default=True,
                  help="Polls per second of each server process."),
     click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
                  help="vCPUs of the database, where they cannot be seen from here."),

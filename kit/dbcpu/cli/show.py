@@ -23,10 +23,11 @@ def command(run: str, form: str, as_json: bool, store: str | None) -> None:
               dbcpu show last --json | jq .verdict
     """
     from dbcpu import registry
-    from dbcpu.analysis.explain import explain
     from dbcpu.store import load_run
 
     record = load_run(run, store)
+    from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain
+
     analysis = explain(record)
     renderer = registry.load("renderers", "json" if as_json else form)
     if hasattr(renderer, "show") and sys.stdout.isatty():

@@ -7,7 +7,7 @@ import click
 from dbcpu.cli.options import Duration, store_option
 
 
-@click.command()
+@click.command(epilog="Example: dbcpu simulate 2x20x2 --sessions 1,40,41,80 --scheduler sticky")
 @click.argument("preset", default="c4.4xlarge")
 @click.option("--list", "listing", is_flag=True, help="List the presets and end.")
 @click.option("--sessions", default="auto", metavar="N", help="Levels: 4, 1-8, 1,2,4,8 or auto.  [default: auto]")
@@ -22,9 +22,7 @@ from dbcpu.cli.options import Duration, store_option
 @click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
 @store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
-    """Simulate the host PRESET: what would be measured there.
-
-    Example: dbcpu simulate 2x20x2 --sessions 1,40,41,80 --scheduler sticky"""
+    """Simulate the host PRESET: what would be measured there, as a run like any other."""
     from dbcpu import record_file, registry, simulator
     from dbcpu.store import open_store
 

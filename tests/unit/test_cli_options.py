@@ -1,0 +1,83 @@
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from dbcpu.cli.options import Duration, confirm, measuring_options
+
+
+@click.command()
+@measuring_options
+def measure(**given: Any) -> None:
+    click.echo(repr(given))
+
+
+def run(*arguments: str) -> Any:
+    result = CliRunner().invoke(measure, arguments)
+    return eval(result.stdout, {"inf": float("inf")}) if result.exit_code == 0 else result
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90.0), ("90s", 90.0), ("0.5", 0.5), ("500ms", 0.5), ("10m", 600.0), ("1h30m", 5400.0), ("1.5H", 5400.0),
+     ("2d", 172800.0), ("30d", 2592000.0), (" 7 ", 7.0)],
+)  # fmt: skip
+def test_duration_is_seconds(text: str, seconds: float) -> None:
+    assert Duration().convert(text, None, None) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "s", "ten", "-5", "5x", "1m 30s", "nan", "inf", "1e3", "5s3", "\N{DIGIT ONE}0:5"])
+def test_text_that_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a duration; give 90, 90s, 10m or 1h30m"):
+        Duration().convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["0", "0ms", "31d", "999999999999h"])
+def test_absurd_durations_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not above 0 and at most 30 days"):
+        Duration().convert(text, None, None)
+
+
+def test_measuring_options_have_the_promised_names() -> None:
+    given = run()
+    assert set(given) == {
+        "sessions", "workload", "size", "executions", "seconds", "for_s", "repeats", "sampler", "hz", "vcpus",
+        "label", "seed", "store", "out", "json_file", "yes", "quiet",
+    }  # fmt: skip
+    assert (given["sessions"], given["repeats"], given["hz"]) == ("auto", 3, 20.0)
+    assert run("--for", "10m", "--json", "-")["for_s"] == 600.0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--for", "1m", "--seconds", "5"), ("--executions", "2", "--for", "1s"), ("--executions=1", "--seconds=1")],
+)
+def test_amounts_of_work_that_contradict_each_other_are_refused(arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "contradict each other; give one of them" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--executions", "0"), ("--executions", "-3"), ("--repeats", "0"), ("--hz", "0"), ("--hz", "nan"),
+     ("--vcpus", "0"), ("--vcpus", "99999"), ("--seed", "-1"), ("--sampler", "guess"), ("--for", "0")],
+)  # fmt: skip
+def test_absurd_numbers_and_unknown_names_are_refused(arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{arguments[0]}'" in result.stderr
+
+
+@pytest.mark.parametrize(("typed", "said"), [("y\n", "went on"), ("n\n", ""), ("", "")])
+def test_nothing_goes_on_unconfirmed(typed: str, said: str) -> None:
+    @click.command()
+    def ask() -> None:
+        confirm("Really?", yes=False)
+        click.echo("went on")
+
+    result = CliRunner().invoke(ask, input=typed)
+    assert result.stdout.strip() == said
+    assert "Really?" in result.stderr
+    assert ("give --yes" in result.stderr) is (said == "")
