@@ -1,8 +1,3 @@
-"""Plugins of the test suite; test folders find the modules beside this file."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
+"""Fixtures that tests of several folders share; each lives in a ``fix_<what>.py`` beside this file."""
 
 pytest_plugins = ["fix_golden"]

@@ -57,7 +57,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.set_xlim(0, max(left) * (1.12 + 0.013 * longest))
     else:
         _cause_strip(axes, views)
-        axes.set_ylabel("sessions, slowest on top")
+        axes.set_ylabel("sessions, slowest on top", labelpad=22)
         axes.set_yticks([])
         present = [cause for cause in CAUSES if any(each.cause == cause for each in views)]
         handles += [

@@ -50,7 +50,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
                 rasterized=dense > RASTER_POINTS,
             )
     for at, each in enumerate(shown):
-        axes.plot((at - 0.38, at + 0.38), (each.slowdown_median or 1.0,) * 2, color="black", lw=1.3, zorder=4)
+        axes.plot((at - 0.43, at + 0.43), (each.slowdown_median or 1.0,) * 2, color="black", lw=1.6, zorder=2.5)
     _slowdown_axes(axes, shown, [view.slowdown or 1.0 for each in points.values() for view in each])
     _boundaries(axes, [each.level for each in shown], analysis)
     present = [cause for cause in CAUSES if any(view.cause == cause for each in points.values() for view in each)]
