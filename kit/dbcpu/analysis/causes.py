@@ -47,7 +47,7 @@ def queueing(
     waited = f"waited {seconds(queue_s)} of {seconds(elapsed_s)} on the run queue"
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
         return [Share("run_queue", queue_s, waited)]
-    where = f"{waited} of CPU {ranges(evidence.cpus)}"
+    where = f"{waited} of {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
     foreign_s = evidence.foreign_cpu_s or 0.0
     sessions_s = evidence.others_cpu_s
     if sessions_s is None:

@@ -50,7 +50,7 @@ def _body(record: RunRecord, levels: Sequence[LevelView], reference: Reference |
         return f"Sessions share from the start: {from_here}."
     return (
         f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
-        f"from {short[0].level} on they share: {from_here}."
+        f"from {short[0].level} on they {'share' if short[0].slower else 'differ'}: {from_here}."
     )
 
 
@@ -68,7 +68,9 @@ def _ratio(even: Sequence[LevelView]) -> str:
 
 def _at(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
     if not each.slower:
-        return f"at {each.level} sessions the slowest took {number(each.max_over_min)}x as long as the fastest"
+        ratio = f"the slowest took {times(each.max_over_min)} as long as the fastest"
+        lost = any(cause != "none" for cause, _ in each.causes)
+        return f"at {each.level} sessions {ratio}" + (f" ({_why(record, each, vcpus)})" if lost else "")
     who = f"all {each.level}" if each.slower >= each.level else f"{count(each.slower)} of {each.level}"
     loss = f"took {times(each.slower_factor)} as long as alone"
     return f"at {each.level} sessions {who} {loss} ({_why(record, each, vcpus)})"
