@@ -8,11 +8,10 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import fix_runs
 from dbcpu import __version__, store
-from dbcpu.cli import group, main
+from dbcpu.cli import main
 from dbcpu.errors import Interrupted, MeasureError, UsageError
 from dbcpu.store import open_store
 
@@ -100,25 +99,6 @@ def test_wrong_command_line_exits_2_and_leaves_stdout_empty(
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr() == (f"dbcpu {__version__}\n", "")
-
-
-def commands() -> list[tuple[str, click.Command]]:
-    context = click.Context(group)
-    found: list[tuple[str, click.Command]] = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        members = command.commands.items() if isinstance(command, click.Group) else []
-        found += [(f"{name} {member}", each) for member, each in members] or [(name, command)]
-    return found
-
-
-@pytest.mark.parametrize(("name", "command"), commands(), ids=[name for name, _ in commands()])
-def test_every_command_has_help_with_an_example(name: str, command: click.Command) -> None:
-    assert CliRunner().invoke(group, [*name.split(), "--help"]).exit_code == 0
-    assert command.help and "Example" in command.help and f"dbcpu {name}" in command.help
-    undescribed = [each.name for each in command.params if isinstance(each, click.Option) and not each.help]
-    assert undescribed == []
 
 
 def test_help_lists_exit_codes_and_loads_nothing_heavy() -> None:

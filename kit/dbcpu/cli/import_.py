@@ -9,9 +9,10 @@ from dbcpu.cli.options import store_option
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @store_option
 def command(files: tuple[str, ...], store: str | None) -> None:
-    """Take runs from FILEs (.json or .json.gz) into the store; prints each run_id.
+    """Take runs from FILEs into the store.
 
-    A run that is there already is left as it is; a different run of the same run_id is refused.
+    FILE is .json or .json.gz. Prints each run_id. A run that is there already is left as it is; a
+    different run of the same run_id is refused.
 
     \b
     Example: dbcpu import old-box.json.gz new-box.json.gz
