@@ -13,7 +13,7 @@ import fix_runs
 from dbcpu import __version__, store
 from dbcpu.cli import main
 from dbcpu.errors import Interrupted, MeasureError, UsageError
-from dbcpu.store import open_store
+from dbcpu.store.database import open_store
 
 HEAVY = {"rich", "sqlalchemy", "alembic", "numpy", "scipy", "matplotlib", "jinja2", "psycopg", "oracledb",
          "importlib.metadata"}  # fmt: skip

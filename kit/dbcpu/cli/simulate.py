@@ -23,8 +23,9 @@ from dbcpu.cli.options import Duration, store_option
 @store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
     """Simulate the host PRESET: what would be measured there, as a run like any other."""
-    from dbcpu import record_file, registry, simulator
-    from dbcpu.store import open_store
+    from dbcpu import registry, simulator
+    from dbcpu.store import record_file
+    from dbcpu.store.database import open_store
 
     if listing:
         click.echo(simulator.listing())
