@@ -10,10 +10,11 @@ import click
 import pytest
 
 import fix_runs
-from dbcpu import __version__, store
+from dbcpu import __version__
 from dbcpu.cli import main
 from dbcpu.errors import Interrupted, MeasureError, UsageError
-from dbcpu.store import open_store
+from dbcpu.store import database
+from dbcpu.store.database import open_store
 
 HEAVY = {"rich", "sqlalchemy", "alembic", "numpy", "scipy", "matplotlib", "jinja2", "psycopg", "oracledb",
          "importlib.metadata"}  # fmt: skip
@@ -36,7 +37,7 @@ def fail_with(failing: pytest.MonkeyPatch, error: BaseException) -> int:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    failing.setattr(store, "open_store", fail)
+    failing.setattr(database, "open_store", fail)
     return main(["list"])
 
 
@@ -128,7 +129,9 @@ def test_results_and_remarks_go_separate_ways(tmp_path: Path) -> None:
 def test_signals_end_with_130_and_one_sentence(tmp_path: Path, number: int) -> None:
     pipe = tmp_path / "run.json"
     os.mkfifo(pipe)
-    child = start("import", str(pipe), stdout=subprocess.PIPE)
+    # Between open() and its with block a signal leaves a file to the garbage collector.
+    environment = fix_runs.environment(PYTHONPATH=":".join(sys.path), PYTHONWARNINGS="ignore::ResourceWarning")
+    child = start("import", str(pipe), stdout=subprocess.PIPE, env=environment)
     with pipe.open("wb"):  # opens only once the child has opened it for reading, and waits
         child.send_signal(number)
         out, err = child.communicate(timeout=60)

@@ -20,8 +20,8 @@ def command(run: str, file: str, force: bool, store: str | None) -> None:
     \b
     Example: dbcpu export last before-upgrade.json.gz
     """
-    from dbcpu import record_file
-    from dbcpu.store import open_store
+    from dbcpu.store import record_file
+    from dbcpu.store.database import open_store
 
     if file != "-" and Path(file).is_file() and not force:
         raise click.UsageError(f"{file} exists already; give another name, or --force to replace it")

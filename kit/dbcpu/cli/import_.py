@@ -17,8 +17,8 @@ def command(files: tuple[str, ...], store: str | None) -> None:
     \b
     Example: dbcpu import old-box.json.gz new-box.json.gz
     """
-    from dbcpu import record_file
-    from dbcpu.store import open_store
+    from dbcpu.store import record_file
+    from dbcpu.store.database import open_store
 
     records = [record_file.read(file) for file in files]
     with open_store(store) as opened:

@@ -26,7 +26,7 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | N
               dbcpu report last --format png --format markdown --out ticket-4711
     """
     from dbcpu.reporting import report_folder, write_report
-    from dbcpu.store import load_run
+    from dbcpu.store.database import load_run
 
     record = load_run(run, store)
     from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain

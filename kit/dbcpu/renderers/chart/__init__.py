@@ -1,4 +1,4 @@
-"""Three pictures: slowdown per level, where the sessions' time went, and throughput. SVG and PNG.
+"""Three pictures: slowdown per level, where the sessions' time went, and throughput, as SVG and PNG.
 
 The same analysis gives the same bytes: jitter comes from the order of the points, and no date or random
 identifier is written.
