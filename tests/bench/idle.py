@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
-from dbcpu.embedded_server import EmbeddedServer
+from dbcpu.postgresql.server import EmbeddedServer
 from dbcpu.gate import Gate
-from dbcpu.libpq_session import LibpqSession, dial
-from dbcpu.libpq_target import LibpqTarget
+from dbcpu.postgresql.session import LibpqSession, dial
+from dbcpu.postgresql.target import LibpqTarget
 from dbcpu.record import Execution
 from dbcpu.settle import settle
 from dbcpu.targets.base import Target, Work

@@ -15,7 +15,7 @@ from typing import Self
 import psycopg
 
 from dbcpu.guard import Guard
-from dbcpu.postgresql_binaries import binaries_for, server_account
+from dbcpu.postgresql.binaries import binaries_for, server_account
 from dbcpu.targets.base import Request
 
 USER = "bench"

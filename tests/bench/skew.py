@@ -61,9 +61,7 @@ def run(setup: Setup) -> Result:
             samples[f"{size} {name} client_skew_s"] = clients[name]
             samples[f"{size} {name} server_start_spread_s"] = servers
         bars.append(Bar(f"{size}: dbcpu / pgbench", ratio(clients["dbcpu"], clients["pgbench"]), 1.0, "times"))
-        bars.append(
-            Bar(f"{size}: dbcpu / shell loop", ratio(clients["dbcpu"], clients["shell loop"]), 0.01, "times")
-        )
+        bars.append(Bar(f"{size}: dbcpu / shell loop", ratio(clients["dbcpu"], clients["shell loop"]), 0.01, "times"))
     columns = ("size", "released by", "client skew, ms", "times dbcpu's", "spread of server starts, ms")
     return Result(tuple(bars), (Table(columns, tuple(rows)),), samples, (f"The server was PostgreSQL {version}.",))
 

@@ -12,11 +12,11 @@ from sqlalchemy import insert
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.processes import DBCPU, finish
 from dbcpu.simulator import preset, simulate
-from dbcpu.store import open_store
-from dbcpu.store_engine import locate, open_engine
-from dbcpu.store_schema import rows
-from dbcpu.store_schema.tables import round_
-from dbcpu.store_schema.tables import run as run_table
+from dbcpu.store.database import open_store
+from dbcpu.store.engine import locate, open_engine
+from dbcpu.store.schema import rows
+from dbcpu.store.schema.tables import round_
+from dbcpu.store.schema.tables import run as run_table
 
 TITLE = "Starting, and listing what is stored"
 HOW = (

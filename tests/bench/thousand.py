@@ -5,7 +5,7 @@ import statistics
 from bench.pairs import Bar, Result, Setup, Table, shown
 from bench.processes import DBCPU, Finished, finish
 from dbcpu.record import Round
-from dbcpu.store import load_run
+from dbcpu.store.database import load_run
 
 TITLE = "1,000 sessions from one driver"
 HOW = (
