@@ -41,7 +41,7 @@ class Clone:
         self.python = self.bin / "python3.14"
         self.python.write_text(FAKE_PYTHON)
         self.python.chmod(0o755)
-        basics = ("sh cat cksum cp flock grep mkdir mv", "readlink rm rmdir sleep sort tail touch")
+        basics = ("sh cat cksum cp flock grep ls mkdir mv", "readlink rm rmdir sleep sort tail touch")
         for name in " ".join(basics).split():
             (self.bin / name).symlink_to(shutil.which(name) or name)
         self.venv = self.folder / ".venv"
