@@ -227,6 +227,14 @@ def test_a_folder_that_is_something_else_is_left_alone(clone: Clone, tmp_path: P
     assert (tmp_path / "home" / "letter").exists()
 
 
+def test_a_redirect_file_in_its_place_is_left_alone(clone: Clone) -> None:
+    clone.venv.write_text(".tox/type\n")
+    code, _, errors = clone.run()
+    assert code == 3
+    assert "is a file that tells tools where another environment is; remove it" in errors
+    assert clone.venv.is_file()
+
+
 def test_a_virtual_environment_made_by_hand_is_used_and_kept(clone: Clone) -> None:
     subprocess.run([clone.python, "-I", "-m", "venv", clone.venv], check=True, env=clone.environment)
     (clone.venv / "kept").touch()
