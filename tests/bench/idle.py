@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
-from dbcpu.postgresql.server import EmbeddedServer
 from dbcpu.gate import Gate
+from dbcpu.postgresql.server import EmbeddedServer
 from dbcpu.postgresql.session import LibpqSession, dial
 from dbcpu.postgresql.target import LibpqTarget
 from dbcpu.record import Execution

@@ -23,7 +23,7 @@ _HEAD = """# Benchmarks
 Everything below was measured by `shell/bench` on the machine that is named with it, and written by
 `shell/bench --write-docs` from the JSON files in tests/bench/results, which hold every single figure.
 
-    shell/bench                            all of them, about a quarter of an hour of a machine's time
+    shell/bench                            all of them; takes a quarter of an hour and the whole machine
     shell/bench --only skew --rounds 9     one, with more rounds
     shell/bench --write-docs               also keep the results, and write this page anew
 

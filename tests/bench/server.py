@@ -73,7 +73,8 @@ class TcpServer:
     def __exit__(self, *exception: object) -> None:
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(20)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(20)
             self._guard.forget(self._process.pid)
         shutil.rmtree(self._folder, ignore_errors=True)
         self._guard.forget(self._folder)

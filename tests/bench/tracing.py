@@ -64,6 +64,7 @@ class Trace:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._folder = root / "instances" / f"{_PREFIX}{os.getpid()}"
+        self._watched: set[int] = set()
 
     def __enter__(self) -> "Trace":
         for left in self._root.glob(f"instances/{_PREFIX}*"):
@@ -86,7 +87,8 @@ class Trace:
             self._folder.rmdir()
 
     def begin(self, pids: Iterable[int]) -> None:
-        watched = sorted(pids)
+        self._watched = set(pids)
+        watched = sorted(self._watched)
         self._write("tracing_on", "0")
         self._write("trace", "")
         switches = " || ".join(f"prev_pid=={pid} || next_pid=={pid}" for pid in watched)
@@ -95,7 +97,6 @@ class Trace:
         for event in ("sched_switch", "sched_migrate_task"):
             self._write(f"events/sched/{event}/enable", "1")
         self._write("tracing_on", "1")
-        self._watched = set(watched)
 
     def end(self) -> Traced:
         self._write("tracing_on", "0")

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -19,7 +20,8 @@ HOW = (
     "Rounds of about four seconds of cartesian short on the embedded PostgreSQL, polled at 20 Hz as in any run, "
     "while sched_switch and sched_migrate_task trace the same processes. For each session and CPU the share of the "
     "session's CPU time by polls is held against the traced one. Moves: those that the polls saw, and "
-    "the kernel's own counter (nr_migrations of /proc/PID/sched); what was not seen is the difference."
+    "the kernel's own counter (nr_migrations of /proc/PID/sched); what was not seen is the difference. "
+    "Tracing begins a moment before the counters are read."
 )
 LIMIT = 0.04
 EXECUTIONS = {2: 24, 3: 18, 5: 12}
@@ -73,7 +75,7 @@ def run(setup: Setup) -> Result:
             sampled = one_round(target, sampler, setup.guard, level, EXECUTIONS[level])
             return Pair(sampled, sampler.traced)
 
-        contestants = {str(level): (lambda level=level: pair(level)) for level in EXECUTIONS}
+        contestants = {str(level): partial(pair, level) for level in EXECUTIONS}
         found = interleaved(contestants, setup.rounds, lambda text: setup.say(f"sessions, {text}"))
     apart = {name: [gap for one in pairs for gap in _apart(one)] for name, pairs in found.items()}
     everything = [gap for gaps in apart.values() for gap in gaps]
