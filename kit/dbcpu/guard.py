@@ -97,6 +97,16 @@ def end_processes(processes: Iterable[tuple[int, int, int]]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+def remove_folder(folder: str) -> None:
+    """Remove it, again and again while a process that is being ended still writes into it."""
+    deadline = time.monotonic() + GRACE_S
+    while os.path.lexists(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(0.02)
+
+
 def watch() -> None:
     """The guard's own main: collect until the pipe closes, then clean up what was not taken back."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -115,7 +125,7 @@ def watch() -> None:
             folders.pop(message["forget"], None)
     end_processes(processes.values())
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
 
 
 if __name__ == "__main__":
