@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import settle as module
-from dbcpu.settle import settle
+from dbcpu.settle import WINDOW_S, settle
 from fake_proc import FakeProc
 
 
@@ -27,8 +26,8 @@ class Windows:
         self._proc = proc
         self._now_s, self._busy, self._idle = 100.0, 0, 0
         self._steps: Iterator[tuple[int, int]] = iter(())
-        monkeypatch.setattr(module.time, "monotonic", lambda: self._now_s)
-        monkeypatch.setattr(module.time, "sleep", self._pass)
+        monkeypatch.setattr("dbcpu.settle.time.monotonic", lambda: self._now_s)
+        monkeypatch.setattr("dbcpu.settle.time.sleep", self._pass)
 
     def follow(self, *steps: tuple[int, int]) -> None:
         self._steps = iter(steps)
@@ -44,7 +43,7 @@ def test_quiet_host_is_settled_after_one_window(proc: FakeProc, windows: Windows
     quiet = settle(proc.host, 5.0)
     assert quiet.settled
     assert quiet.busy_share == pytest.approx(1 / 30)
-    assert quiet.waited_s == pytest.approx(module.WINDOW_S)
+    assert quiet.waited_s == pytest.approx(WINDOW_S)
 
 
 def test_one_tick_is_no_load_even_on_one_small_cpu(proc: FakeProc, windows: Windows) -> None:
@@ -56,14 +55,14 @@ def test_busy_host_is_waited_for_until_it_is_quiet(proc: FakeProc, windows: Wind
     windows.follow((30, 0), (15, 15), (0, 30))
     quiet = settle(proc.host, 5.0)
     assert (quiet.settled, quiet.busy_share) == (True, 0.0)
-    assert quiet.waited_s == pytest.approx(3 * module.WINDOW_S)
+    assert quiet.waited_s == pytest.approx(3 * WINDOW_S)
 
 
 def test_host_that_stays_busy_is_given_up(proc: FakeProc, windows: Windows) -> None:
     windows.follow(*[(24, 6)] * 20)
     quiet = settle(proc.host, 1.0)
     assert (quiet.settled, quiet.busy_share) == (False, 0.8)
-    assert 1.0 <= quiet.waited_s < 1.0 + module.WINDOW_S
+    assert 1.0 <= quiet.waited_s < 1.0 + WINDOW_S
 
 
 @pytest.mark.parametrize("text", ["", "nothing known\n"])
