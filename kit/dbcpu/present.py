@@ -15,7 +15,7 @@ def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on:
 
     ``out``: folder of the report, by default reports/<run>. Raises StoreError where a file cannot be written.
     """
-    from dbcpu.record_file import write_record
+    from dbcpu.store.record_file import write_record
 
     analysis = explain(record)
     if json_file is not None:

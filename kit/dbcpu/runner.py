@@ -26,7 +26,7 @@ from dbcpu.plan import RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
 from dbcpu.settle import settle
-from dbcpu.store import Store
+from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
 from dbcpu.topology import limits_of, read_host, usable_vcpus
 from dbcpu.workloads import base as workloads

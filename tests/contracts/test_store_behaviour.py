@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import fix_runs
-from dbcpu import driver, record_file
+from dbcpu import driver
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.record import RunRecord
-from dbcpu.store import Store, open_store, upgrade_store
+from dbcpu.store import record_file
+from dbcpu.store.database import Store, open_store, upgrade_store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

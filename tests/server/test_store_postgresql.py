@@ -7,7 +7,7 @@ from sqlalchemy import create_engine, make_url, text
 
 import fix_runs
 from dbcpu.errors import StoreError
-from dbcpu.store import open_store, upgrade_store
+from dbcpu.store.database import open_store, upgrade_store
 
 pytestmark = pytest.mark.postgres
 

@@ -10,10 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import fix_runs
-from dbcpu import codec, record_file, registry
+from dbcpu import registry
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord
-from dbcpu.store import open_store
+from dbcpu.store import codec, record_file
+from dbcpu.store.database import open_store
 
 RUN = fix_runs.record("20250102-a", label="old box")
 OTHER = fix_runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod\x1b[31m", levels=(1, 2))

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fix_runs
-from dbcpu import codec, record_file
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import SCHEMA, Execution, Header, Residency, RunRecord
+from dbcpu.store import codec, record_file
 
 RUNS = Path(__file__).parents[1] / "runs"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import fix_runs
-from dbcpu import codec, record_file
 from dbcpu.errors import RecordFormatError, StoreError
+from dbcpu.store import codec, record_file
 
 RUN = fix_runs.full_record()
 
@@ -63,7 +63,7 @@ def test_file_that_grows_too_large_leaves_the_old_one(tmp_path: Path, name: str)
     record_file.write_record(path, RUN)
     code = f"""
 import resource, fix_runs
-from dbcpu import record_file
+from dbcpu.store import record_file
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 record_file.write_record({str(path)!r}, fix_runs.record("other", rounds=40))
 """

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Engine, event
 
 import fix_runs
-from dbcpu import store_engine, store_schema
 from dbcpu.errors import RecordFormatError, StoreError
-from dbcpu.store import open_store, upgrade_store
-from dbcpu.store_schema import upgrade
+from dbcpu.store import engine, schema
+from dbcpu.store.database import open_store, upgrade_store
+from dbcpu.store.schema import upgrade
 
 RUN = fix_runs.record()
 SECOND = '''
@@ -59,10 +59,10 @@ def test_home_is_used_where_xdg_is_not_set_and_the_environment_comes_first(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
     monkeypatch.delenv("DBCPU_STORE", raising=False)
-    assert store_engine.locate(None).path == tmp_path / ".local/share/dbcpu/runs.db"
+    assert engine.locate(None).path == tmp_path / ".local/share/dbcpu/runs.db"
     monkeypatch.setenv("DBCPU_STORE", "~/team.db")
-    assert store_engine.locate(None).path == tmp_path / "team.db"
-    assert store_engine.locate("sqlite:////x/y.db").path == Path("/x/y.db")
+    assert engine.locate(None).path == tmp_path / "team.db"
+    assert engine.locate("sqlite:////x/y.db").path == Path("/x/y.db")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_limit_on_file_size_keeps_what_was_stored(tmp_path: Path) -> None:
     child = start(
         f"""
 import os, resource, fix_runs
-from dbcpu.store import open_store
+from dbcpu.store.database import open_store
 from dbcpu.errors import StoreError
 with open_store({str(path)!r}) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -196,7 +196,7 @@ def test_list_reads_no_header(tmp_path: Path) -> None:
 
 def test_lock_that_is_never_given_back_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "runs.db"
-    monkeypatch.setattr(store_engine, "BUSY_TIMEOUT_S", 0)
+    monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0)
     with open_store(str(path)) as store, contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("begin immediate")
         assert store.list() == ()  # a reader never waits for a writer
@@ -221,7 +221,7 @@ def test_two_processes_create_and_fill_one_store_at_once(tmp_path: Path) -> None
     path = tmp_path / "runs.db"
     code = """
 import sys, fix_runs
-from dbcpu.store import open_store
+from dbcpu.store.database import open_store
 sys.stdin.readline()
 with open_store({path!r}) as store:
     store.begin(fix_runs.header({run_id!r}))
@@ -248,7 +248,7 @@ def test_killed_driver_keeps_its_rounds_and_its_run_is_interrupted(tmp_path: Pat
         f"""
 import sys, fix_runs
 from dbcpu import driver
-from dbcpu.store import open_store
+from dbcpu.store.database import open_store
 store = open_store({str(path)!r})
 store.begin(fix_runs.header("r1", status="running", driver=driver.this_process()))
 store.append("r1", fix_runs.round_of(1, 0))
@@ -274,7 +274,7 @@ sys.stdin.readline()
 def test_current_store_is_opened_without_loading_alembic(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     open_store(str(path)).close()
-    code = f"import sys; from dbcpu.store import open_store; open_store({str(path)!r}).list()"
+    code = f"import sys; from dbcpu.store.database import open_store; open_store({str(path)!r}).list()"
     code += "; print('alembic' in sys.modules)"
     assert start(code, stdout=subprocess.PIPE).communicate(timeout=60)[0] == "False\n"
 
@@ -287,11 +287,11 @@ def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
 
-    from dbcpu.store_schema.tables import metadata
+    from dbcpu.store.schema.tables import metadata
 
-    assert ScriptDirectory(str(upgrade.FOLDER)).get_heads() == [store_schema.HEAD]
+    assert ScriptDirectory(str(upgrade.FOLDER)).get_heads() == [schema.HEAD]
     with open_store(str(tmp_path / "runs.db")) as store, store._reading.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": store_schema.VERSION_TABLE})
+        context = MigrationContext.configure(connection, opts={"version_table": schema.VERSION_TABLE})
         assert compare_metadata(context, metadata) == []
 
 
@@ -304,7 +304,7 @@ def older_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(upgrade.FOLDER, tmp_path / "later", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "later/versions/0002_test.py").write_text(SECOND.format(more="pass"))
     monkeypatch.setattr(upgrade, "FOLDER", tmp_path / "later")
-    monkeypatch.setattr(store_schema, "HEAD", "0002")
+    monkeypatch.setattr(schema, "HEAD", "0002")
     return path
 
 

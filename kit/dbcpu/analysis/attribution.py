@@ -148,9 +148,8 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         asked = split.inflation_s >= worth_s and evidence is not None and evidence.sibling_s > 0
         met = _partners(case, on_siblings=True) if asked else []
         cpu = met[0][1] if met else (evidence.cpus[0] if evidence and evidence.cpus else -1)
-        threads = (
-            max((len(case.placement.siblings.get(each, ())) for each in evidence.cpus), default=1) if evidence else 1
-        )
+        on = evidence.cpus if evidence else ()
+        threads = max((len(case.placement.siblings.get(each, ())) for each in on), default=0) or 1
         shares.append(
             causes.inflation(
                 split.inflation_s, session.cpu_s or 0.0, steal_left_s, evidence, met, case.cores.get(cpu), threads

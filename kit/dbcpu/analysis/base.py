@@ -87,7 +87,8 @@ class LevelView:
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
     ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
-    tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first.
+    tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
+    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything.
     """
 
     level: int
@@ -115,6 +116,7 @@ class LevelView:
     slower: float | None = None
     slower_factor: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
+    main_cause: str = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,9 @@ def _level(
         efficiency=throughput / ideal if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
         slower=_median(float(len(each)) for each in slower) if reference and used else None,
-        slower_factor=_median(value for each in slower for value in each),
+        slower_factor=_median(float(np.median(each)) for each in slower if each),
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
+        main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
     )
 
 
@@ -172,6 +173,13 @@ def _slower(
 ) -> list[float]:
     slowdowns = [views[each.key].slowdown for each in members]
     return [value for value in slowdowns if value is not None and value > gate(reference)]
+
+
+def _main_cause(causes: Sequence[Sequence[str]]) -> str:
+    """Rounds vote, not sessions: one bad round with all its sessions shall not speak for the others."""
+    lost = [[cause for cause in members if cause != "none"] for members in causes]
+    votes = Counter(Counter(members).most_common(1)[0][0] for members in lost if members)
+    return votes.most_common(1)[0][0] if votes else "none"
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:

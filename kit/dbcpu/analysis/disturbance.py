@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dbcpu.analysis.facts import Facts, places
+from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.reference import solo
 from dbcpu.findings import Finding, Level
 from dbcpu.record import Round
@@ -115,7 +115,7 @@ def throttled(facts: Facts) -> Finding | None:
         "throttled",
         Level.WARNING,
         f"the control group {plain(group.path)} is limited to {quota} and was held back for {seconds(seconds_held)} "
-        f"of CPU time at N={worst.level} ({places(each for _, _, each in held)})",
+        f"of CPU time (N={worst.level})",
         "sessions stood still although CPUs were free",
         "raise cpu.max (or the container's CPU limit), or run no more sessions than it allows",
     )

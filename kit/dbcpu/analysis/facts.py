@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dbcpu.analysis.base import LevelView, Reference, SessionView
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import Round, RunRecord
+from dbcpu.wording import ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +40,5 @@ class Facts:
 
 
 def places(rounds: Iterable[Round]) -> str:
-    """Where something was seen: ``at N=2 and N=4`` becomes ``N=2,4``."""
-    return "N=" + ",".join(str(level) for level in sorted({each.level for each in rounds}))
+    """The levels at which something was seen: ``N=2,4-8``."""
+    return f"N={ranges(each.level for each in rounds)}"

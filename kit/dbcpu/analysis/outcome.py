@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.findings import Finding, Level
-from dbcpu.wording import count, listed, plural, times
+from dbcpu.wording import count, ranges, times
 
 UNEVEN = 1.25
 """Median of the per-round max/min above which unevenness is practically never chance (simulated: no false alarm)."""
-MOST_LISTED = 6
 
 
 def uneven_sessions(facts: Facts) -> Finding | None:
@@ -17,13 +16,12 @@ def uneven_sessions(facts: Facts) -> Finding | None:
     if not uneven:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    told = [f"N={each.level} {times(each.max_over_min)}" for each in uneven[:MOST_LISTED]]
-    more = f" and {plural(len(uneven) - MOST_LISTED, 'more level')}" if len(uneven) > MOST_LISTED else ""
+    slow = f": {count(worst.slow)} of {worst.level} in a slow group" if worst.slow else ""
     return Finding(
         "uneven-sessions",
         Level.WARNING,
-        f"slowest over fastest session: {listed(told)}{more}; at N={worst.level} {count(worst.slow)} of "
-        f"{worst.level} were in the slow group",
+        f"at N={ranges(each.level for each in uneven)} the slowest session took up to "
+        f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow})",
         "sessions doing the same work at the same time did not get the same CPU",
         "the sessions' causes say what took it",
     )
@@ -34,14 +32,14 @@ def slow_together(facts: Facts) -> Finding | None:
         return None
     limit = 1.0 + facts.reference.tolerance
     within = [each for each in facts.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
-    slow = [each for each in within if (each.slowdown_median or 1.0) > limit and (each.max_over_min or 1.0) <= UNEVEN]
+    slow = [each for each in within if (each.slowdown_median or 1.0) > limit and (each.max_over_min or 1.0) <= limit]
     if not slow:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
     return Finding(
         "slow-together",
         Level.WARNING,
-        f"at N={worst.level} all sessions were about {times(worst.slowdown_median)} as slow as one alone, "
+        f"at N={worst.level} all sessions took about {times(worst.slowdown_median)} as long as one alone, "
         "though there are as many CPUs as sessions",
         "they are equal, and equally short of CPU: hidden shared cores, steal, a quota or falling frequency",
         "the sessions' causes say which",

@@ -11,8 +11,8 @@ from dbcpu.wording import CAUSE_WORDS, count, number, plain, plural, seconds, ti
 
 def verdict(record: RunRecord, levels: Sequence[LevelView], reference: Reference | None, vcpus: int | None) -> str:
     """The sentence for the levels of one variant, smallest level first."""
-    body = _body(record, [each for each in levels if each.sessions], reference, vcpus)
-    return f"{_restriction(record)}{body}"
+    measured = [each for each in levels if each.sessions]
+    return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus)
 
 
 def _restriction(record: RunRecord) -> str:
@@ -20,7 +20,7 @@ def _restriction(record: RunRecord) -> str:
     whole = f" of {planned}" if planned is not None else ""
     if status == "interrupted":
         return f"Interrupted after {len(record.rounds)}{whole} rounds: "
-    if status == "failed" and record.rounds:
+    if status == "failed":
         return f"Failed after {len(record.rounds)}{whole} rounds: "
     return ""
 
@@ -50,7 +50,7 @@ def _body(record: RunRecord, levels: Sequence[LevelView], reference: Reference |
         return f"Sessions share from the start: {from_here}."
     return (
         f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
-        f"from {short[0].level} on they share: {from_here}."
+        f"from {short[0].level} on they {'share' if short[0].slower else 'differ'}: {from_here}."
     )
 
 
@@ -68,7 +68,9 @@ def _ratio(even: Sequence[LevelView]) -> str:
 
 def _at(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
     if not each.slower:
-        return f"at {each.level} sessions the slowest took {number(each.max_over_min)}x as long as the fastest"
+        ratio = f"the slowest took {times(each.max_over_min)} as long as the fastest"
+        why = f" ({_why(record, each, vcpus)})" if each.main_cause != "none" else ""
+        return f"at {each.level} sessions {ratio}{why}"
     who = f"all {each.level}" if each.slower >= each.level else f"{count(each.slower)} of {each.level}"
     loss = f"took {times(each.slower_factor)} as long as alone"
     return f"at {each.level} sessions {who} {loss} ({_why(record, each, vcpus)})"
@@ -78,7 +80,7 @@ def _why(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
     blind = next((r for r in record.rounds if r.level == each.level and not_sampled(r)), None)
     if blind is not None:
         return f"cause unknown, not sampled: {plain(blind.not_sampled or 'no reason recorded')}"
-    cause = next((cause for cause, _ in each.causes if cause not in ("none", "unexplained")), "unexplained")
+    cause = each.main_cause
     words = CAUSE_WORDS[cause]
     if cause == "run_queue" and vcpus is not None:
         if each.level > vcpus:
@@ -88,7 +90,7 @@ def _why(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
         return f"{words}: two sessions on the hardware threads of one core"
     if cause == "slower_cpu":
         return f"{words}: the same work needed more CPU time, and nothing seen says why"
-    if cause == "unexplained":
+    if cause in ("none", "unexplained"):
         return "the evidence does not account for it"
     return words
 

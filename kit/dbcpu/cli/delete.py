@@ -15,7 +15,7 @@ def command(runs: tuple[str, ...], yes: bool, store: str | None) -> None:
     \b
     Example: dbcpu delete 20250101 --yes
     """
-    from dbcpu.store import open_store
+    from dbcpu.store.database import open_store
 
     with open_store(store, create=False) as opened:
         run_ids = list(dict.fromkeys(opened.resolve(run) for run in runs))

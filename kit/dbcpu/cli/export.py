@@ -13,13 +13,15 @@ from dbcpu.cli.options import run_argument, store_option
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @store_option
 def command(run: str, file: str, force: bool, store: str | None) -> None:
-    """Write RUN to FILE, in full: .json, or .json.gz compressed; - is standard output.
+    """Write RUN to FILE, in full.
+
+    FILE ends in .json, or .json.gz to be compressed; - is standard output.
 
     \b
     Example: dbcpu export last before-upgrade.json.gz
     """
-    from dbcpu import record_file
-    from dbcpu.store import open_store
+    from dbcpu.store import record_file
+    from dbcpu.store.database import open_store
 
     if file != "-" and Path(file).is_file() and not force:
         raise click.UsageError(f"{file} exists already; give another name, or --force to replace it")

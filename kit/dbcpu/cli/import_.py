@@ -9,15 +9,16 @@ from dbcpu.cli.options import store_option
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @store_option
 def command(files: tuple[str, ...], store: str | None) -> None:
-    """Take runs from FILEs (.json or .json.gz) into the store; prints each run_id.
+    """Take runs from FILEs into the store.
 
-    A run that is there already is left as it is; a different run of the same run_id is refused.
+    FILE is .json or .json.gz. Prints each run_id. A run that is there already is left as it is; a
+    different run of the same run_id is refused.
 
     \b
     Example: dbcpu import old-box.json.gz new-box.json.gz
     """
-    from dbcpu import record_file
-    from dbcpu.store import open_store
+    from dbcpu.store import record_file
+    from dbcpu.store.database import open_store
 
     records = [record_file.read(file) for file in files]
     with open_store(store) as opened:

@@ -18,9 +18,9 @@ def command(limit: int, target: str | None, as_json: bool, store: str | None) ->
     \b
     Example: dbcpu list --target embedded --limit 5
     """
-    from dbcpu import codec
     from dbcpu.columns import aligned
-    from dbcpu.store import open_store
+    from dbcpu.store import codec
+    from dbcpu.store.database import open_store
 
     with open_store(store, create=False) as opened:
         found = opened.list(limit + 1 if limit else None, target)

@@ -27,7 +27,7 @@ def command(target: str, **given: Any) -> int:
     from dbcpu.present import present
     from dbcpu.progress import ProgressWatcher
     from dbcpu.runner import Choices, run
-    from dbcpu.store import open_store
+    from dbcpu.store.database import open_store
 
     choices = Choices(**{name: given[name] for name in Choices.__dataclass_fields__})
     watcher = ProgressWatcher(lambda question: confirm(question, given["yes"]), quiet=given["quiet"])

@@ -23,7 +23,7 @@ def command(run: str, form: str, as_json: bool, store: str | None) -> None:
               dbcpu show last --json | jq .verdict
     """
     from dbcpu import registry
-    from dbcpu.store import load_run
+    from dbcpu.store.database import load_run
 
     record = load_run(run, store)
     from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain

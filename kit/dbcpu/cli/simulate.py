@@ -15,7 +15,7 @@ from dbcpu.cli.options import Duration, store_option
 @click.option("--executions", type=click.IntRange(1, 10_000), metavar="N", help="Executions per session. [default: 1]")
 @click.option("--seconds", type=Duration(), metavar="TIME", help="As many executions as take this long alone.")
 @click.option("--for", "for_s", type=Duration(), metavar="TIME", help="New executions begin until then.")
-@click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N", help="Of rounds.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed: the same rounds.")
 @click.option("--scheduler", metavar="NAME", help="frozen, sticky, rotating or smt_balancing, not the preset's.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")
@@ -23,15 +23,15 @@ from dbcpu.cli.options import Duration, store_option
 @store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
     """Simulate the host PRESET: what would be measured there, as a run like any other."""
-    from dbcpu import record_file, registry, simulator
-    from dbcpu.store import open_store
+    from dbcpu import registry, simulator
+    from dbcpu.store import database, record_file
 
     if listing:
         click.echo(simulator.listing())
         return
     record = simulator.simulate_now(preset, **given)
     if not no_save:
-        with open_store(store) as opened:
+        with database.open_store(store) as opened:
             opened.save(record)
     if json_file:
         record_file.write_record(json_file, record)

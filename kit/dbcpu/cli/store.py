@@ -20,6 +20,6 @@ def upgrade(store: str | None) -> None:
     \b
     Example: dbcpu store upgrade --store postgresql://dba@results/dbcpu
     """
-    from dbcpu.store import upgrade_store
+    from dbcpu.store.database import upgrade_store
 
     click.echo(upgrade_store(store))

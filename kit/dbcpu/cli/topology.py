@@ -25,7 +25,7 @@ def command(where: str | None, as_json: bool) -> None:
 
     info = read_host(local.open_host("") if where is None else recorded.open_host(where))
     if as_json:
-        from dbcpu import codec
+        from dbcpu.store import codec
 
         vcpus, decided_by = usable_vcpus(info)
         usable = {"vcpus": vcpus, "decided_by": decided_by}

@@ -35,16 +35,16 @@ class Column:
 
 LEVEL_COLUMNS = (
     Column("N", "sessions at once", lambda each: str(each.level)),
-    Column("median s", "median elapsed seconds of one execution", lambda each: number(each.median_s, 3)),
-    Column("slowdown", "median against one session alone", lambda each: number(each.slowdown_median)),
+    Column("seconds", "median elapsed time of one execution", lambda each: number(each.median_s, 3)),
+    Column("x alone", "median against one session alone", lambda each: number(each.slowdown_median)),
     Column("worst", "slowdown of the slowest session", lambda each: number(each.slowdown_max)),
     Column("max/min", "slowest over fastest session", lambda each: number(each.max_over_min)),
     Column("CV", "standard deviation over mean of the elapsed times", lambda each: percent(each.cv)),
     Column("slow", "sessions in the slow one of two groups", lambda each: count(each.slow)),
     Column("Mrows/s", "sum of the sessions' rates while all ran", lambda each: number(each.throughput, 1)),
     Column("makespan", "Mrows/s over the time until the last ended", lambda each: number(each.makespan_throughput, 1)),
-    Column("of ideal", "the sum against solo rate x min(N, vCPUs)", lambda each: percent(each.efficiency)),
-    Column("lost to", "cause: sessions of all rounds", lambda each: causes(each)),
+    Column("ideal", "the sum against solo rate x min(N, vCPUs)", lambda each: percent(each.efficiency)),
+    Column("lost to", "causes, with the number of sessions out of all rounds' sessions", lambda each: causes(each)),
 )
 VARIANT_COLUMN = Column("variant", "how the host was set", lambda each: each.variant)
 
@@ -56,8 +56,8 @@ def level_columns(analysis: Analysis) -> tuple[Column, ...]:
 
 
 def causes(each: LevelView) -> str:
-    """``run queue: 10 of 15``; several by commas; '' when nobody lost anything."""
-    told = [f"{CAUSE_WORDS[cause]}: {many} of {each.sessions}" for cause, many in each.causes if cause != "none"]
+    """``run queue 10/15``; several by commas; '' when nobody lost anything."""
+    told = [f"{CAUSE_WORDS[cause]} {many}/{each.sessions}" for cause, many in each.causes if cause != "none"]
     return ", ".join(told)
 
 

@@ -1,4 +1,4 @@
-"""The result for a ticket or a wiki: verdict, head, levels, who lost, findings. GitHub's Markdown tables."""
+"""The result for a ticket or a wiki: verdict, head, levels, who lost, findings, as GitHub tables."""
 
 import re
 from collections.abc import Iterable, Sequence

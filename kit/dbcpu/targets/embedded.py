@@ -2,9 +2,9 @@
 
 from typing import Self
 
-from dbcpu.embedded_server import EmbeddedServer
 from dbcpu.guard import Guard
-from dbcpu.libpq_target import LibpqTarget
+from dbcpu.postgresql.server import EmbeddedServer
+from dbcpu.postgresql.target import LibpqTarget
 from dbcpu.targets.base import Request, Target
 
 

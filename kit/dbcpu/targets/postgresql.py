@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dbcpu.guard import Guard
-from dbcpu.libpq_target import LibpqTarget
+from dbcpu.postgresql.target import LibpqTarget
 from dbcpu.targets.base import Request, Target
 
 

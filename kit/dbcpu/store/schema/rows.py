@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from dbcpu import codec, driver
+from dbcpu import driver
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import Driver, Header, Round
-from dbcpu.store_schema.tables import run
+from dbcpu.store import codec
+from dbcpu.store.schema.tables import run
 
 
 @dataclass(frozen=True, slots=True)

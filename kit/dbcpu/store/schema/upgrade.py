@@ -6,12 +6,12 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select
 
-from dbcpu import store_schema
 from dbcpu.errors import StoreError
-from dbcpu.store_engine import Location, told
+from dbcpu.store import schema
+from dbcpu.store.engine import Location, told
 
 FOLDER = Path(__file__).parent
-_version_table = Table(store_schema.VERSION_TABLE, MetaData(), Column("version_num", String(32)))
+_version_table = Table(schema.VERSION_TABLE, MetaData(), Column("version_num", String(32)))
 
 
 def check(engine: Engine, location: Location) -> None:
@@ -23,10 +23,10 @@ def check(engine: Engine, location: Location) -> None:
     """
     with told(location), engine.connect() as connection:
         found = revision(connection)
-    if found == store_schema.HEAD:
+    if found == schema.HEAD:
         return
     if location.path is None:
-        state = f"is at schema {found}, older than {store_schema.HEAD}" if found else "has no tables of dbcpu yet"
+        state = f"is at schema {found}, older than {schema.HEAD}" if found else "has no tables of dbcpu yet"
         _refuse_newer(found, location)
         raise StoreError(
             f"the store {location.shown} {state}; others may use it, so say it once: "
@@ -46,7 +46,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
     with told(location), engine.execution_options(writes=True).begin() as connection:
         found = revision(connection)
         _refuse_newer(found, location)
-        if found == store_schema.HEAD:
+        if found == schema.HEAD:
             return found, None
         if found is None:
             _refuse_foreign(connection, location)
@@ -57,7 +57,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
 
 def revision(connection: Connection) -> str | None:
     """The store's revision, or None for one without tables of ours."""
-    if not inspect(connection).has_table(store_schema.VERSION_TABLE):
+    if not inspect(connection).has_table(schema.VERSION_TABLE):
         return None
     found: str | None = connection.scalar(select(_version_table.c.version_num))
     return found
@@ -70,13 +70,13 @@ def _migrate(connection: Connection) -> None:
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
-    command.upgrade(config, store_schema.HEAD)
+    command.upgrade(config, schema.HEAD)
 
 
 def _refuse_newer(found: str | None, location: Location) -> None:
-    if found is not None and found > store_schema.HEAD:
+    if found is not None and found > schema.HEAD:
         raise StoreError(
-            f"the store {location.shown} has schema {found}, newer than {store_schema.HEAD}, "
+            f"the store {location.shown} has schema {found}, newer than {schema.HEAD}, "
             "the newest this dbcpu knows; update dbcpu"
         )
 

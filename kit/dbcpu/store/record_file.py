@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from dbcpu import codec
 from dbcpu.errors import StoreError
 from dbcpu.record import Header, Round, RunRecord
+from dbcpu.store import codec
 
 SUFFIXES = (".json", ".json.gz")
 _GZIP_MAGIC = b"\x1f\x8b"

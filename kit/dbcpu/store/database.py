@@ -12,13 +12,14 @@ from typing import Self
 from sqlalchemy import Connection, delete, exc, insert, select
 from sqlalchemy import update as change
 
-from dbcpu import codec, driver, record_file, store_schema
+from dbcpu import driver
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.record import Header, Round, RunRecord
-from dbcpu.store_engine import Location, locate, open_engine, told
-from dbcpu.store_schema import rows, upgrade
-from dbcpu.store_schema.rows import RunSummary
-from dbcpu.store_schema.tables import round_, run
+from dbcpu.store import codec, record_file, schema
+from dbcpu.store.engine import Location, locate, open_engine, told
+from dbcpu.store.schema import rows, upgrade
+from dbcpu.store.schema.rows import RunSummary
+from dbcpu.store.schema.tables import round_, run
 
 __all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
 
@@ -45,10 +46,10 @@ def upgrade_store(url: str | None = None) -> str:
     location = locate(url)
     _make_room(location, create=True)
     found, backup = upgrade.upgrade(open_engine(location), location)
-    if found == store_schema.HEAD:
+    if found == schema.HEAD:
         return f"the store {location.shown} is at schema {found} already"
     kept = f", a copy of before is {backup}" if backup else ""
-    return f"the store {location.shown} went from {found or 'nothing'} to schema {store_schema.HEAD}{kept}"
+    return f"the store {location.shown} went from {found or 'nothing'} to schema {schema.HEAD}{kept}"
 
 
 def load_run(name: str, url: str | None = None) -> RunRecord:

@@ -20,7 +20,7 @@ from typing import IO, Self
 
 from dbcpu.errors import MeasureError
 from dbcpu.guard import Guard, end_processes, start_ticks
-from dbcpu.postgresql_binaries import binaries_for, server_account
+from dbcpu.postgresql.binaries import binaries_for, server_account
 
 START_TIMEOUT_S = 60.0
 _SOCKET_PATH_BYTES = 100

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from dbcpu.store_schema import VERSION_TABLE
+from dbcpu.store.schema import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],

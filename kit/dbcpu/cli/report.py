@@ -1,0 +1,35 @@
+"""``dbcpu report``: a run as files."""
+
+from pathlib import Path
+
+import click
+
+from dbcpu.cli.options import run_argument, store_option
+
+FORMATS = ("svg", "png", "markdown", "csv", "json")
+
+
+@click.command()
+@run_argument
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Where the files go.  [default: reports/<run>]")  # fmt: skip
+@click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True,
+              help="Only this; may be given several times.  [default: all]")  # fmt: skip
+@store_option
+def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | None) -> None:
+    """Write the report of RUN: charts, a text for a ticket, the sessions and the analysis.
+
+    RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
+
+    \b
+    Examples: dbcpu report last
+              dbcpu report last --format png --format markdown --out ticket-4711
+    """
+    from dbcpu.reporting import report_folder, write_report
+    from dbcpu.store.database import load_run
+
+    record = load_run(run, store)
+    from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain
+
+    for path in write_report(record, explain(record), out or report_folder(record), formats or FORMATS):
+        click.echo(path)

@@ -1,0 +1,46 @@
+"""Three pictures: slowdown per level, where the sessions' time went, and throughput, as SVG and PNG.
+
+The same analysis gives the same bytes: jitter comes from the order of the points, and no date or random
+identifier is written.
+"""
+
+import warnings
+from collections.abc import Mapping
+from io import BytesIO
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from dbcpu.analysis.base import Analysis
+from dbcpu.record import RunRecord
+from dbcpu.renderers.chart import sessions, slowdown, throughput
+from dbcpu.renderers.chart.style import STYLE, nothing
+
+SUFFIX = ".svg"
+BINARY = True
+FORMS = ("svg", "png")
+PNG_DPI = 144
+DRAWINGS = {"slowdown": slowdown.draw, "sessions": sessions.draw, "throughput": throughput.draw}
+
+
+def render(record: RunRecord, analysis: Analysis) -> bytes:
+    """The slowdown picture as SVG."""
+    return pictures(record, analysis, "svg")["slowdown"]
+
+
+def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
+    """``slowdown``, ``sessions`` and ``throughput`` as ``svg`` or ``png``; one without data says so."""
+    made: dict[str, bytes] = {}
+    # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        for name, draw in DRAWINGS.items():
+            made[name] = _bytes(draw(record, analysis) or nothing(record, analysis), form)
+    return made
+
+
+def _bytes(figure: Figure, form: str) -> bytes:
+    out = BytesIO()
+    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
+    figure.savefig(out, format=form, dpi=PNG_DPI, metadata=metadata)
+    return out.getvalue()

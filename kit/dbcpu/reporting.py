@@ -1,0 +1,74 @@
+"""A run's report: a folder with the pictures, a text for a ticket, the sessions as CSV and the analysis as JSON."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dbcpu.analysis.base import Analysis
+from dbcpu.errors import StoreError, UnknownName
+from dbcpu.record import RunRecord
+
+FORMATS = ("svg", "png", "markdown", "csv", "json")
+FILE_NAMES = {"markdown": "report.md", "csv": "sessions.csv", "json": "analysis.json"}
+
+
+def report_folder(record: RunRecord) -> Path:
+    """``reports/<run_id>`` below the current folder; an imported run_id cannot lead out of it."""
+    name = re.sub(r"[^\w.-]+", "_", record.header.run_id).lstrip(".")
+    return Path("reports") / (name or "run")
+
+
+def write_report(
+    record: RunRecord, analysis: Analysis, folder: Path, formats: Iterable[str] = FORMATS
+) -> tuple[Path, ...]:
+    """Write the report into ``folder``, which is made if need be; files of an earlier report are replaced.
+
+    Returns:
+        The files written, in the order of ``formats``.
+
+    Raises:
+        UnknownName: a format that there is not.
+        StoreError: a file could not be written.
+    """
+    wanted = tuple(dict.fromkeys(formats))
+    for form in wanted:
+        if form not in FORMATS:
+            raise UnknownName("report format", form, FORMATS)
+    written: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in _files(record, analysis, wanted):
+            _replace(folder / name, content)
+            written.append(folder / name)
+    except OSError as error:
+        where = error.filename or folder
+        raise StoreError(
+            f"the report could not be written to {where}: {error.strerror}; give another folder with --out"
+        ) from None
+    return tuple(written)
+
+
+def _files(record: RunRecord, analysis: Analysis, formats: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    from dbcpu import registry  # matplotlib is loaded for pictures only
+
+    for form in formats:
+        if form in ("svg", "png"):
+            drawn = registry.load("renderers", "chart").pictures(record, analysis, form)
+            yield from ((f"{name}.{form}", picture) for name, picture in drawn.items())
+            continue
+        text = registry.load("renderers", form).render(record, analysis)
+        pictures = [f"{name}.svg" for name in ("slowdown", "sessions", "throughput")] if "svg" in formats else []
+        if form == "markdown" and pictures:
+            text += "\n## Pictures\n\n" + "\n".join(f"![{Path(name).stem}]({name})" for name in pictures) + "\n"
+        yield FILE_NAMES[form], text.encode("utf-8")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Whole or not at all: a report that is being read never shows half a file."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise

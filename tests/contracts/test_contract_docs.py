@@ -1,0 +1,36 @@
+"""The documents name what the program shows, and their links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dbcpu.analysis.base import CAUSES
+from dbcpu.renderers.base import LEVEL_COLUMNS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+
+
+def first_cells(document: str) -> set[str]:
+    """What stands between backticks in the first column of any table."""
+    return set(re.findall(r"^\| `([^`]+)` \|", (ROOT / document).read_text("utf-8"), re.MULTILINE))
+
+
+def test_every_cause_and_every_column_is_explained() -> None:
+    explained = first_cells("docs/reading-a-result.md")
+    assert set(CAUSES) <= explained
+    columns = {column.title for column in LEVEL_COLUMNS}
+    assert explained - set(CAUSES) == columns
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[file.name for file in DOCUMENTS])
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in _LINK.findall(document.read_text("utf-8")):
+        assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_the_changelog_has_a_place_for_what_is_new() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == "Unreleased"
