@@ -1,5 +1,6 @@
 """A run from the request to its last stored round, without a database."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from dbcpu.preview import MEMORY_SHARE, Preview, check_room, make_room_for_files
 from dbcpu.record import HostInfo, Limits, Round, RunRecord, Topology
 from dbcpu.runner import Choices, Watcher
 from dbcpu.settle import Quiet
-from dbcpu.store import Store, open_store
+from dbcpu.store.database import Store, open_store
 from dbcpu.targets.base import Request
 from fake_proc import FakeProc
 from fake_target import WORK, FakeSession, FakeTarget
@@ -50,8 +51,17 @@ class Ear(Watcher):
         self._at(event)
 
 
+@pytest.fixture(scope="module")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with its tables: making them takes longer than a test."""
+    path = tmp_path_factory.mktemp("store") / "runs.db"
+    open_store(str(path)).close()
+    return path
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+    shutil.copy(empty_store, tmp_path)
     with open_store(str(tmp_path / "runs.db")) as opened:
         yield opened
 
