@@ -35,6 +35,11 @@ class DebianServer:
         initialise(binaries, folder, password, self._identity)
 
     @property
+    def version(self) -> str:
+        """The major version."""
+        return self._binaries.parent.name
+
+    @property
     def pid(self) -> int:
         return int(self._process.pid)
 
