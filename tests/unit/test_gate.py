@@ -222,11 +222,11 @@ def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(threaded
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
     with Gate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
-        gate.release(2, None, timeout_s=0.05)
+        gate.release(2, None, timeout_s=1.0)  # long enough for the others on a machine that is busy
         outcomes = gate.outcomes()
-    assert [outcome.error for outcome in outcomes] == [None, "no answer within 0.05 s; cancelled", None]
+    assert [outcome.error for outcome in outcomes] == [None, "no answer within 1 s; cancelled", None]
     assert [len(outcome.executions) for outcome in outcomes] == [2, 0, 2]
-    assert [session.log.count("cancel") for session in target.opened] == [0, 1, 0]
+    assert ["cancel" in session.log for session in target.opened] == [False, True, False]
 
 
 @both_kinds
