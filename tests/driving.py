@@ -109,7 +109,7 @@ class Drive:
     def __call__(self, *arguments: str, limit_bytes: int | None = None, **environment: str) -> Driver:
         """``limit_bytes``: no file may grow beyond that; it stands in for a full disk."""
         given = {"DBCPU_STORE": str(self.store), "TMPDIR": str(self.place)} | environment
-        driver = Driver(arguments, self.folder, {**os.environ, "PYTHONWARNINGS": "error", **given}, limit_bytes)
+        driver = Driver(arguments, self.folder, {**os.environ, **given}, limit_bytes)
         self._drivers.append(driver)
         return driver
 
