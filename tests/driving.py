@@ -98,6 +98,20 @@ def command_line(pid: int) -> str:
         return ""
 
 
+def children(pid: int) -> list[int]:
+    """Processes whose parent it is."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and start_ticks(int(entry.name)) is not None:
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            if int(stat.rpartition(")")[2].split()[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
 class Drive:
     """Starts drivers that share one store and one folder for temporary files (``place``)."""
 

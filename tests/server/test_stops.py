@@ -4,12 +4,10 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
-from dbcpu.guard import start_ticks
-from driving import Drive, Driver, command_line, until
+from driving import Drive, Driver, children, command_line, until
 from serve_postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -212,17 +210,3 @@ def test_one_killed_session_is_marked_and_the_run_goes_on(drive: Drive, debian_s
     assert "terminating connection" in (marked.pop(victim) or "")
     assert list(marked.values()) == [None]
     assert all(session.error is None for each in record.rounds if each is not pair for session in each.sessions)
-
-
-def children(pid: int) -> list[int]:
-    """Processes whose parent it is."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and start_ticks(int(entry.name)) is not None:
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            if int(stat.rpartition(")")[2].split()[1]) == pid:
-                found.append(int(entry.name))
-    return found
