@@ -43,6 +43,7 @@ class Cursors:
         if bool(values["is_query"]) != statement.is_query:
             raise OracleError(1003, "no statement parsed")
         session.become_worker()
+        session.note_parse(statement)
         number = next(self._numbers)
         self._parsed[number] = statement
         return {"cursor_id": number}

@@ -45,7 +45,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A recognised statement. ``name``: its file, or its text; ``binds``: names in the order the client sends values."""
+    """A recognised statement. ``name``: its file, or its text; ``numbers``: what stood for its marks."""
 
     name: str
     kind: Kind
@@ -63,7 +63,7 @@ class Statement:
 
     @property
     def binds(self) -> tuple[str, ...]:
-        """A block has one bind per name, SQL one per occurrence."""
+        """Names in the order the client sends values: a block has one bind per name, SQL one per occurrence."""
         found = [name.lower() for name in _MARK.findall(_NO_BINDS.sub(" ", self.sql))]
         return tuple(dict.fromkeys(found) if self.is_block else found)
 

@@ -114,7 +114,7 @@ class Engine:
         return f'table or view "SYS"."{name}" does not exist'
 
 
-def _plain(value: Value) -> None | int | float | str | bytes:
+def _plain(value: Value) -> int | float | str | bytes | None:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC).timestamp()
     return float(value) if isinstance(value, Decimal) else value
@@ -155,7 +155,7 @@ def _number(value: object) -> int | float | None:
     return int(number) if number.is_integer() else number
 
 
-def _functions(session: Session) -> dict[str, Callable[..., None | int | float | str]]:
+def _functions(session: Session) -> dict[str, Callable[..., int | float | str | None]]:
     """Oracle's functions, as SQLite calls them. Intervals and timestamps are seconds, dates are days."""
 
     def literal(text: str) -> float:
@@ -182,7 +182,7 @@ def user_environment(session: Session, name: str) -> str | None:
     instance, entry = session.server.instance, session.entry
     number = entry["instance"]
     instance_name = instance.name + (str(number) if instance.instances > 1 else "")
-    values = {
+    values: dict[str, str | None] = {
         "sid": str(session.sid),
         "sessionid": str(400000 + session.sid),
         "instance": str(number),

@@ -61,7 +61,10 @@ class Faults:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Lists become tuples again."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        fitting: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**fitting)
 
     def affects(self, index: int | None) -> bool:
         """Whether the switches that ``sessions`` limits apply to the session with this index."""

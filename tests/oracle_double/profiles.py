@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_FAST_AUTH = 0x10000000
-_END_OF_RESPONSE = 0x02000000
+_FAST_AUTH, _END_OF_RESPONSE = 0x10000000, 0x02000000
+_NEW = _FAST_AUTH | _END_OF_RESPONSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ PROFILES = {
     for profile in (
         Profile("12c", 315, 0, 7, (12, 1, 0, 2, 0), "12.1.0.2.0", "Oracle Database 12c"),
         Profile("19c", 318, 0, 12, (19, 3, 0, 0, 0), "19.0.0.0.0", "Oracle Database 19c"),
-        Profile("23ai", 319, _FAST_AUTH | _END_OF_RESPONSE, 24, (23, 6, 0, 24, 10), "23.0.0.0.0", "Oracle Database 23ai"),
+        Profile("23ai", 319, _NEW, 24, (23, 6, 0, 24, 10), "23.0.0.0.0", "Oracle Database 23ai"),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

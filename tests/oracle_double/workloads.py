@@ -30,6 +30,7 @@ def execute(statement: Statement, session: Session) -> str:
         OracleError, Break, ClientGone: see ``Session.poll``; or an error that was asked for.
     """
     session.become_worker()
+    session.note_parse(statement)
     session.executions += 1
     faults = session.server.faults
     due = session.affected() and session.executions == faults.at_execution
