@@ -17,6 +17,7 @@ from oracle_double.errors import OracleError
 _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
 _MARK = re.compile(r"(?<![:\w]):(\w+)\b")
 _ESCAPED_MARK = re.compile(r"(?<![:\w]):([a-z]\w*)\b")
+_AROUND = re.compile(r"\s*([(),;=<>|])\s*")
 # Quoted text and comments hold no binds; hints are comments too.
 _NO_BINDS = re.compile(r"'[^']*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -132,7 +133,7 @@ def _catalogue_files() -> Iterable[tuple[str, dict[str, str], str]]:
 
 
 def _normal(sql: str) -> str:
-    text = " ".join(sql.split()).casefold().removesuffix("/").rstrip()
+    text = _AROUND.sub(r"\1", " ".join(sql.split()).casefold()).removesuffix("/").rstrip()
     return text if _is_block(text) else text.removesuffix(";").rstrip()
 
 

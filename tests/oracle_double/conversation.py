@@ -116,8 +116,8 @@ class _Conversation:
         second, _ = requests.read_request(self._channel.request(), self._version, lambda _: ())
         if not isinstance(second, Auth) or not logon.check(second.parameters):
             error = OracleError(1017)
-            self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
             server.journal.note("logon denied", user=user)
+            self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
             raise ClientGone
         session = self.session
         told = {name: first.parameters.get(key, "") for key, name in _ACCOUNT.items()}

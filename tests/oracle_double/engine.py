@@ -74,7 +74,7 @@ class Engine:
         try:
             cursor = self._database.execute(sql, [_plain(value) for value in values])
             rows = tuple(cursor.fetchall())
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             raise self._raised or _translated(str(error)) from None
         names = [name for name, *_ in cursor.description]
         return _typed([name.upper() for name in names], rows)

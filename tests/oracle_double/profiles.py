@@ -1,7 +1,10 @@
 """What the double plays: the generations of servers whose conversations differ, and one database's properties."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
+
+from oracle_double.faults import settings
 
 _FAST_AUTH, _END_OF_RESPONSE = 0x10000000, 0x02000000
 _NEW = _FAST_AUTH | _END_OF_RESPONSE
@@ -72,3 +75,8 @@ class Instance:
     cloud_service: str = ""
     rds: bool = False
     foreign_sessions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def from_text(cls, pairs: Iterable[str]) -> Self:
+        """``name=value`` each, the value as JSON or, if it is none, as text."""
+        return cls(**settings(pairs))
