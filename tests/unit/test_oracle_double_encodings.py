@@ -32,7 +32,9 @@ def test_aes_gives_the_ciphertexts_of_the_standard(key: int, secret: str) -> Non
     assert aes.decrypt_cbc(bytes(range(key)), bytes.fromhex(secret)) == plain
 
 
-@given(key=st.sampled_from((16, 24, 32)).flatmap(lambda n: st.binary(min_size=n, max_size=n)), plain=st.binary(max_size=70))
+@given(
+    key=st.sampled_from((16, 24, 32)).flatmap(lambda n: st.binary(min_size=n, max_size=n)), plain=st.binary(max_size=70)
+)
 def test_aes_chains_blocks_as_another_implementation_does(key: bytes, plain: bytes) -> None:
     padded = aes.pad(plain)
     other = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
@@ -97,7 +99,9 @@ def test_a_statement_is_recognised_by_its_text_whatever_its_case_and_spaces() ->
     assert (known.kind, known.binds) == (Kind.QUERY, ("number_bind", "text_bind"))
 
 
-@pytest.mark.parametrize(("sql", "code"), [("select * from v$sesion", 942), ("selekt 1", 900), ("begin null; end;", 900)])
+@pytest.mark.parametrize(
+    ("sql", "code"), [("select * from v$sesion", 942), ("selekt 1", 900), ("begin null; end;", 900)]
+)
 def test_an_unknown_statement_is_rejected(sql: str, code: int) -> None:
     with pytest.raises(OracleError) as caught:
         Catalogue().recognise(sql)
