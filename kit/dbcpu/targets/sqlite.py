@@ -235,6 +235,9 @@ class SqliteTarget:
         host: Host = registry.load("hosts", "local").open_host("")
         return host
 
+    def vcpus(self) -> tuple[int, str] | None:
+        return None
+
     def findings(self) -> tuple[Finding, ...]:
         return ()
 
