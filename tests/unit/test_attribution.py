@@ -7,7 +7,7 @@ import pytest
 from build_record import SOLO_S, host, record, round_of, session, solos, unsampled
 from dbcpu.analysis.base import CAUSES, SessionView
 from dbcpu.analysis.explain import explain
-from dbcpu.record import CgroupUse, Foreign, HostInfo, Round, Wait
+from dbcpu.record import CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
 
 
 def views(loaded: Round, measured_host: HostInfo | None = None) -> list[SessionView]:
@@ -81,6 +81,26 @@ def test_a_wait_on_an_idle_cpu_is_not_called_a_run_queue() -> None:
     seen = views(round_of([session(0, 1.87, 1.81), session(1)], busy_s={0: 1.87, 1: 1.8}))
     assert [view.cause for view in seen] == ["unexplained", "none"]
     assert "idle" in seen[0].evidence
+
+
+def test_too_few_polls_do_not_show_that_a_cpu_was_idle() -> None:
+    # 0.2 s at 20 Hz: the other session on the CPU may have been there between the polls.
+    alone = [round_of([session(0, 0.1)]) for _ in range(3)]
+    short = round_of([session(0, 0.1, 0.1), session(1, 0.1)], busy_s={0: 0.1, 1: 0.1})
+    seen = [view for view in explain(record([*alone, short])).sessions if view.level == 2]
+    assert [view.cause for view in seen] == ["run_queue", "none"]
+
+
+def test_what_a_session_ran_before_its_first_runnable_poll_is_no_foreign_process() -> None:
+    def late(ordinal: int) -> Session:
+        # Asleep at the first poll, woken right after it: half of its run belongs to that stretch.
+        one = session(ordinal, 1.8, 1.8, cpu=0)
+        first = Residency(0, "S", 0.0, 1.8, 0.9, 0.9)
+        return replace(one, residency=(first, Residency(0, "R", 1.8, 3.6, 0.9, 0.9)))
+
+    seen = views(round_of([late(0), late(1)], busy_s={0: 3.6}))
+    assert [view.cause for view in seen] == ["run_queue", "run_queue"]
+    assert "foreign" not in seen[0].evidence
 
 
 @pytest.mark.parametrize(("queue_s", "hog_s"), [(1.85, 1.85), (0.78, 0.78)])

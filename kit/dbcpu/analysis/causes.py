@@ -18,9 +18,13 @@ SAMPLED_ACCOUNTS = 0.5
 """Evidence from polled states need cover less: a state shorter than a poll is seen by chance."""
 EMPTY_QUEUE = 0.4
 """If all that ran on a session's CPUs is less than this share of its wait, the queue was not what held it."""
+LEAST_POLLS = 10
+"""Fewer polls than this do not show that a CPU was idle."""
 WATCHED = 0.8
 """Placement is taken as known when this share of the span was watched."""
 NAMED_PARTNERS = 3
+RESOURCE_MANAGER = "resmgr:"
+"""Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ def queueing(
     sessions_s = evidence.others_cpu_s
     if sessions_s is None:
         sessions_s = evidence.shared_queue_s
-    elif evidence.foreign_cpu_s is not None and sessions_s + foreign_s < EMPTY_QUEUE * queue_s:
+    elif _empty(evidence, sessions_s + foreign_s, queue_s):
         return [Share("unexplained", queue_s, f"{where}, though it was idle (a CPU quota that cannot be seen?)")]
     both_s = sessions_s + foreign_s
     if both_s <= 0:
@@ -66,6 +70,11 @@ def queueing(
         text = where if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
         shares.append(Share("competitor", by_foreign_s, f"{text} behind {_processes(evidence, foreign, foreign_s)}"))
     return sorted(shares, key=lambda share: -share.seconds)
+
+
+def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
+    told = evidence.foreign_cpu_s is not None and evidence.polls >= LEAST_POLLS
+    return told and ran_s < EMPTY_QUEUE * queue_s
 
 
 def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None) -> Share:
@@ -127,12 +136,17 @@ def gap(gap_s: float, elapsed_s: float, evidence: Evidence | None, session: Sess
     ]
     if longest is not None and waited_s >= ACCOUNTS * gap_s:
         event = plain(longest.event)
-        cause = "resource_manager" if event.startswith("resmgr:") else "wait"
+        cause = wait_cause(event)
         found.append((waited_s / ACCOUNTS, cause, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
     else:
         found.append((asleep_s / SAMPLED_ACCOUNTS, "wait", f"{off}: seen asleep for {seconds(asleep_s)}"))
     covered_s, cause, words = max(found, key=lambda each: each[0])
     return Share(cause, gap_s, words) if covered_s >= gap_s else Share("unexplained", gap_s, f"{off}, nothing says why")
+
+
+def wait_cause(event: str) -> str:
+    """The cause that a wait event stands for."""
+    return "resource_manager" if event.startswith(RESOURCE_MANAGER) else "wait"
 
 
 def _shared_with(partners: Partners) -> str:

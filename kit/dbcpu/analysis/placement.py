@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.curves import FLAT, Curve, Floats, at_least, slices, spread
-from dbcpu.analysis.stretches import ASLEEP, STOPPED, Span, Stretches, stretches
+from dbcpu.analysis.stretches import ASLEEP, DEFAULT_HZ, STOPPED, Span, Stretches, stretches
 from dbcpu.record import Round
 
 
@@ -19,7 +19,7 @@ from dbcpu.record import Round
 class Evidence:
     """What one session met, in seconds. ``None`` where the host did not tell.
 
-    ``watched_s`` of its span it was watched; ``shared_queue_s`` it was runnable on a CPU where another
+    ``watched_s`` of its span it was watched, in ``polls``; ``shared_queue_s`` it was runnable on a CPU where another
     session was runnable too; ``others_cpu_s`` and ``foreign_cpu_s`` are what sessions and other processes
     ran on its CPU meanwhile; ``sibling_s`` of its CPU time another session, ``sibling_foreign_s`` a foreign
     process was on the other thread of its core. ``steal_s`` and ``irq_s`` are its part of its CPU's.
@@ -27,6 +27,7 @@ class Evidence:
     """
 
     watched_s: float
+    polls: float
     cpus: tuple[int, ...]
     shared_queue_s: float
     others_cpu_s: float | None
@@ -65,7 +66,13 @@ class Placement:
         self.on_cpu = {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in np.unique(runnable.cpu)}
         self.one = {cpu: at_least(here.from_s, here.to_s, 1) for cpu, here in self.on_cpu.items()}
         self.two = {cpu: at_least(here.from_s, here.to_s, 2) for cpu, here in self.on_cpu.items()}
-        self.ran = {cpu: spread(here.from_s, here.to_s, np.nan_to_num(here.cpu_s)) for cpu, here in self.on_cpu.items()}
+        # CPU time of the stretch before the first runnable poll was run, too: it is no foreign process's.
+        counted = self.all.where(~np.isnan(self.all.cpu_s))
+        self.ran = {
+            int(cpu): spread(counted.from_s[here], counted.to_s[here], counted.cpu_s[here])
+            for cpu in np.unique(counted.cpu)
+            for here in [np.asarray(counted.cpu == cpu)]
+        }
         times = each.timeline_s
         self.steal = {row.cpu: slices(times, row.steal_s) for row in each.cpu_timeline}
         self.irq = {row.cpu: slices(times, tuple(np.add(row.irq_s, row.softirq_s))) for row in each.cpu_timeline}
@@ -87,6 +94,7 @@ class Placement:
             "asleep_s": rows.length_s * (rows.kind == ASLEEP),
         }
         total = {name: np.bincount(rows.session, values, count) for name, values in (met | lasted).items()}
+        hz = (self.round.cost.hz if self.round.cost else None) or DEFAULT_HZ
         foreign_told = bool(self.foreign) or (bool(self.busy) and self.cpu_known)
 
         def of(name: str, index: int) -> float:
@@ -95,6 +103,7 @@ class Placement:
         return [
             Evidence(
                 watched_s=of("watched_s", i),
+                polls=of("watched_s", i) * hz,
                 cpus=self._cpus(rows, i),
                 shared_queue_s=of("shared_queue_s", i),
                 others_cpu_s=of("others_cpu_s", i) if self.cpu_known else None,

@@ -38,6 +38,16 @@ _WHO = """select extract(epoch from backend_start), inet_server_addr() is null, 
        host(inet_client_addr())
   from pg_stat_activity where pid = pg_backend_pid()"""
 
+_HINTS = {
+    "Connection refused": "is PostgreSQL running there, and on that port?",
+    "No such file or directory": "is PostgreSQL running here? Its socket may be in another folder: host=/FOLDER",
+    "could not translate host name": "is the host's name right?",
+    "password authentication failed": "see docs/configuration.md for where passwords are looked for",
+    "no password supplied": "name one by password_env or password_file in dbcpu.toml, or in ~/.pgpass",
+    "no pg_hba.conf entry": "the server's pg_hba.conf has to allow this user from this address",
+    "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
+}
+
 _OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 _POLLING = {
     pq.PollingStatus.READING: selectors.EVENT_READ,
@@ -56,12 +66,12 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
     with selectors.DefaultSelector() as selector:
         while True:
             if connection.status == pq.ConnStatus.BAD:
-                raise ConnectError(one_line(connection.get_error_message()))
+                raise _refused(connection)
             status = connection.connect_poll()
             if status == pq.PollingStatus.OK:
                 return connection
             if status == pq.PollingStatus.FAILED:
-                raise ConnectError(one_line(connection.get_error_message()))
+                raise _refused(connection)
             left = deadline - time.monotonic()
             key = selector.register(connection.socket, _POLLING[pq.PollingStatus(status)])
             if left <= 0 or not selector.select(left):
@@ -71,6 +81,12 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
                     f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?"
                 )
             selector.unregister(key.fileobj)
+
+
+def _refused(connection: pq.abc.PGconn) -> ConnectError:
+    said = one_line(connection.get_error_message())
+    hint = next((hint for text, hint in _HINTS.items() if text in said), "")
+    return ConnectError(f"{said}; {hint}" if hint else said)
 
 
 def query(connection: pq.abc.PGconn, sql: str, *values: str) -> list[tuple[str | None, ...]]:

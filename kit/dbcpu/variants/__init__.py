@@ -1,1 +1,0 @@
-"""Host and plan settings that a run can be repeated under."""
