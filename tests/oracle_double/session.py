@@ -175,8 +175,10 @@ class Session:
     def note_parse(self, statement: Statement) -> None:
         """A statement that no session has in its cursors costs a hard parse."""
         number = sql_id(statement.sql)
+        if number in self.entry["sql"]:
+            return
         others = (entry for entry in self.server.table.entries() if entry["sid"] != self.sid)
-        if number not in self.entry["sql"] and not any(number in entry["sql"] for entry in others):
+        if not any(number in entry["sql"] for entry in others):
             self.statistics["parse count (hard)"] += 1
         self._seen(statement)
         self.publish()

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-_ENTRY_BYTES = 8192
+_ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
 PRIVATE_TABLE = "private_table"
 """The table of workload logical_io is defined."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import oracledb
 import pytest
 
-from fix_runs import environment
 from fix_oracle_double import Connect
+from fix_runs import environment
 from oracle_double.double import OracleDouble
 
 _HOLDER = """
