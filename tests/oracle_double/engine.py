@@ -15,10 +15,13 @@ from decimal import Decimal
 
 from oracle_double.errors import OracleError
 from oracle_double.session import Session
-from oracle_double.values import Column, Type, Value, type_of
+from oracle_double.values import Column, Type, Value, number_text, type_of
 from oracle_double.views import DAY_S, IF_EMPTY, PUBLIC, VIEWS
 
 _VIEW = re.compile(r"\b(?:from|join|,)\s+([a-z_]+\$?[a-z_$]*)", re.IGNORECASE)
+_MOST_DAYS = 1e6
+_FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "FF6": "%f"}
+_FORMAT = re.compile("|".join(_FORMATS), re.IGNORECASE)
 _LEVELS = re.compile(r"select\s+level\s+as\s+(\w+)\s+from\s+dual\s+connect\s+by\s+level\s*<=\s*:\w+", re.IGNORECASE)
 _REWRITES = [
     (re.compile(pattern, re.IGNORECASE), by)
@@ -155,6 +158,16 @@ def _number(value: object) -> int | float | None:
     return int(number) if number.is_integer() else number
 
 
+def _text(value: int | float | str | None, form: str = "") -> str | None:
+    """TO_CHAR of a text, a number, or, with a format, of a time: a date is days, and so a far smaller number."""
+    if value is None or isinstance(value, str):
+        return value
+    if not form:
+        return number_text(Decimal(repr(value)))
+    moment = datetime.fromtimestamp(value * (DAY_S if value < _MOST_DAYS else 1), UTC)
+    return _FORMAT.sub(lambda found: moment.strftime(_FORMATS[found[0].upper()]), form)
+
+
 def _functions(session: Session) -> dict[str, Callable[..., int | float | str | None]]:
     """Oracle's functions, as SQLite calls them. Intervals and timestamps are seconds, dates are days."""
 
@@ -163,7 +176,7 @@ def _functions(session: Session) -> dict[str, Callable[..., int | float | str | 
 
     return {
         "to_number": _number,
-        "to_char": lambda value, *form: None if value is None else str(value),
+        "to_char": _text,
         "nvl": lambda value, other: other if value is None else value,
         "sysdate": lambda: int(time.time()) / DAY_S,
         "systimestamp": lambda: time.time_ns() // 1000 / 1e6,

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle_double import aes, values
-from oracle_double.blocks import number_text
 from oracle_double.catalogue import Catalogue, Kind
 from oracle_double.errors import OracleError
 from oracle_double.session import sql_id
-from oracle_double.values import Type
+from oracle_double.values import Type, number_text
 from oracle_double.wire import Reader, Writer
 
 
