@@ -14,6 +14,7 @@ from oracle_double.catalogue import Kind, Statement
 from oracle_double.errors import OracleError
 from oracle_double.requests import IN, IN_OUT, OUT, BindValue
 from oracle_double.session import Session
+from oracle_double.values import number_text
 
 _LONGEST_VARCHAR2 = 32767
 _LONGEST_ANSWER = 40
@@ -43,6 +44,7 @@ class Cursors:
         if bool(values["is_query"]) != statement.is_query:
             raise OracleError(1003, "no statement parsed")
         session.become_worker()
+        session.note_parse(statement)
         number = next(self._numbers)
         self._parsed[number] = statement
         return {"cursor_id": number}
@@ -99,15 +101,6 @@ def block_of(statement: Statement, cursors: Cursors) -> Block:
 def directions(block: Block, names: tuple[str, ...]) -> list[int]:
     """IN, OUT or both for each bind of a block."""
     return [block.directions.get(name, IN) for name in names]
-
-
-def number_text(value: Decimal) -> str:
-    """TO_CHAR of a NUMBER: no zero before the decimal point, none after the last digit."""
-    text = f"{value:f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
-    return sign + (digits.removeprefix("0") if digits.startswith("0.") else digits)
 
 
 def _now() -> Decimal:

@@ -140,6 +140,7 @@ class Calls:
                 rows = ((int(workloads.execute(statement, self._session)),),)
             else:
                 self._session.become_worker()
+                self._session.note_parse(statement)
             return Table((Column("CNT", Type.NUMBER),), rows)
         if self._engine is None:
             self._engine = Engine(self._session)

@@ -17,6 +17,7 @@ from oracle_double.errors import OracleError
 _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
 _MARK = re.compile(r"(?<![:\w]):(\w+)\b")
 _ESCAPED_MARK = re.compile(r"(?<![:\w]):([a-z]\w*)\b")
+_AROUND = re.compile(r"\s*([(),;=<>|])\s*")
 # Quoted text and comments hold no binds; hints are comments too.
 _NO_BINDS = re.compile(r"'[^']*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -45,7 +46,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A recognised statement. ``name``: its file, or its text; ``binds``: names in the order the client sends values."""
+    """A recognised statement. ``name``: its file, or its text; ``numbers``: what stood for its marks."""
 
     name: str
     kind: Kind
@@ -63,7 +64,7 @@ class Statement:
 
     @property
     def binds(self) -> tuple[str, ...]:
-        """A block has one bind per name, SQL one per occurrence."""
+        """Names in the order the client sends values: a block has one bind per name, SQL one per occurrence."""
         found = [name.lower() for name in _MARK.findall(_NO_BINDS.sub(" ", self.sql))]
         return tuple(dict.fromkeys(found) if self.is_block else found)
 
@@ -132,7 +133,7 @@ def _catalogue_files() -> Iterable[tuple[str, dict[str, str], str]]:
 
 
 def _normal(sql: str) -> str:
-    text = " ".join(sql.split()).casefold().removesuffix("/").rstrip()
+    text = _AROUND.sub(r"\1", " ".join(sql.split()).casefold()).removesuffix("/").rstrip()
     return text if _is_block(text) else text.removesuffix(";").rstrip()
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from oracle_double.catalogue import Statement
 from oracle_double.errors import OracleError
 from oracle_double.session import Session
+from oracle_double.sessions import PRIVATE_TABLE
 
 _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE | re.DOTALL)
 _SETTINGS = {"nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone"}
 _ROWS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
-_SHARED = "private_table"
 
 
 def execute(statement: Statement, session: Session) -> int:
@@ -48,9 +48,9 @@ def _create(statement: Statement, session: Session) -> int:
         raise OracleError(1031)
     session.in_transaction = False
     with session.server.table.locked():
-        if session.server.table.flag(_SHARED):
+        if session.server.table.flag(PRIVATE_TABLE):
             raise OracleError(955)
-        session.server.table.set_flag(_SHARED, True)
+        session.server.table.set_flag(PRIVATE_TABLE, True)
     return 0
 
 
@@ -74,13 +74,13 @@ def _drop(statement: Statement, session: Session) -> int:
         _require_table(session)
         if any(entry["private_rows"] for entry in session.server.table.entries()):
             raise OracleError(14452, "attempt to create, alter or drop an index on temporary table already in use")
-        session.server.table.set_flag(_SHARED, False)
+        session.server.table.set_flag(PRIVATE_TABLE, False)
     session.in_transaction = False
     return 0
 
 
 def _require_table(session: Session) -> None:
-    if not session.server.table.flag(_SHARED):
+    if not session.server.table.flag(PRIVATE_TABLE):
         raise OracleError(942)
 
 

@@ -5,7 +5,6 @@ import signal
 import socket
 import time
 import traceback
-from types import FrameType
 
 from oracle_double import requests, responses
 from oracle_double.auth import Logon
@@ -13,7 +12,7 @@ from oracle_double.calls import Calls
 from oracle_double.errors import Break, ClientGone, OracleError, Refused
 from oracle_double.packets import Channel, ConnectData
 from oracle_double.requests import Aside, Auth, Execute, Fetch, Reexecute, Request, Simple
-from oracle_double.session import Server, Session
+from oracle_double.session import Killing, Server, Session
 from oracle_double.wire import Reader
 
 _FAST_AUTH_VERSION = 13
@@ -24,11 +23,13 @@ _ACCOUNT = {"AUTH_PROGRAM_NM": "program", "AUTH_MACHINE": "machine", "AUTH_PID":
             "AUTH_TERMINAL": "terminal"}  # fmt: skip
 
 
-def serve(server: Server, connection: socket.socket, number: int, count: int) -> None:
+def serve(server: Server, connection: socket.socket, number: int, count: int, killing: Killing) -> None:
     """Serve one connection to its end. ``count``: connections accepted before this one."""
     channel = Channel(connection)
     try:
-        _Conversation(server, channel, number, count).hold()
+        conversation = _Conversation(server, channel, number, count)
+        killing.session = conversation.session
+        conversation.hold()
     except ClientGone:
         pass
     except Refused as refusal:
@@ -44,7 +45,7 @@ class _Conversation:
         self._server = server
         self._channel = channel
         self._count = count
-        self._session = Session(server, channel, number, os.getpid())
+        self.session = Session(server, channel, number, os.getpid())
         self._version = server.profile.field_version
         self._fields: dict[str, str] = {}
 
@@ -56,7 +57,7 @@ class _Conversation:
         try:
             self._serve_calls()
         finally:
-            self._session.leave()
+            self.session.leave()
 
     # --- before the logon
 
@@ -115,16 +116,16 @@ class _Conversation:
         second, _ = requests.read_request(self._channel.request(), self._version, lambda _: ())
         if not isinstance(second, Auth) or not logon.check(second.parameters):
             error = OracleError(1017)
-            self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
             server.journal.note("logon denied", user=user)
+            self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
             raise ClientGone
-        session = self._session
+        session = self.session
         told = {name: first.parameters.get(key, "") for key, name in _ACCOUNT.items()}
         session.publish(username=user, sysdba=bool(second.mode & _SYSDBA), **told)
         self._channel.respond(responses.parameters(self._logged_on(logon)) + responses.status())
 
     def _logged_on(self, logon: Logon) -> dict[str, str]:
-        profile, instance, session = self._server.profile, self._server.instance, self._session
+        profile, instance, session = self._server.profile, self._server.instance, self.session
         return {
             "AUTH_VERSION_NO": str(profile.version_number),
             "AUTH_SESSION_ID": str(session.sid),
@@ -141,8 +142,7 @@ class _Conversation:
     # --- calls
 
     def _serve_calls(self) -> None:
-        session, calls = self._session, Calls(self._session, self._version)
-        signal.signal(signal.SIGUSR1, self._killed)
+        session, calls = self.session, Calls(self.session, self._version)
         while True:
             try:
                 reader = self._channel.request()
@@ -166,12 +166,12 @@ class _Conversation:
         if error.code == 3115:
             self._server.journal.note("broken", trace=str(error))
         if error.code in _FATAL:
-            self._session.killed = True
-        in_transaction = self._session.in_transaction
+            self.session.killed = True
+        in_transaction = self.session.in_transaction
         return responses.end(self._version, code=error.code, message=str(error), in_transaction=in_transaction)
 
     def _answer(self, request: Request, calls: Calls) -> bytes:
-        session = self._session
+        session = self.session
         if isinstance(request, Execute):
             return self._committed(request.commit, calls.execute(request))
         if isinstance(request, Reexecute):
@@ -191,20 +191,13 @@ class _Conversation:
 
     def _committed(self, commit: bool, response: bytes) -> bytes:
         if commit:
-            self._session.in_transaction = False
+            self.session.in_transaction = False
         return response
 
     def _note(self, aside: Aside, calls: Calls) -> None:
         calls.close(aside.closed)
         if aside.attributes:
-            self._session.publish(**aside.attributes)
-
-    def _killed(self, _signal: int, _frame: FrameType | None) -> None:
-        """SIGUSR1: another session killed this one. An idle one leaves at once, a busy one at its next look."""
-        self._session.killed = True
-        if not self._session.in_call:
-            self._session.leave()
-            os._exit(0)
+            self.session.publish(**aside.attributes)
 
 
 def _pass_protocol(reader: Reader, *, with_type: bool = True) -> None:

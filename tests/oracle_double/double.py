@@ -1,5 +1,6 @@
 """The double as tests use it: a context manager around a listener process."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -17,7 +18,7 @@ import dbcpu
 from oracle_double.faults import Faults
 from oracle_double.profiles import PROFILES, Instance
 
-END_LIMIT_S = 10.0
+END_LIMIT_S = 30.0
 
 
 class OracleDouble:
@@ -88,8 +89,10 @@ class OracleDouble:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        broken = self.journal("broken") if kind is None else []
-        self._end()
+        try:
+            broken = self.journal("broken") if kind is None else []
+        finally:
+            self._end()
         if broken:
             raise AssertionError(f"the double met something it does not speak:\n{broken[0]['trace']}")
 
@@ -97,7 +100,8 @@ class OracleDouble:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             return
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         try:
             process.wait(END_LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -142,9 +146,11 @@ class OracleDouble:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise RuntimeError("the double is not running: use it in a with block")
-        process.stdin.write(json.dumps(question).encode() + b"\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        line = b""
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
         if not line:
             raise RuntimeError("the double's listener has ended")
         return json.loads(line)

@@ -15,10 +15,13 @@ from decimal import Decimal
 
 from oracle_double.errors import OracleError
 from oracle_double.session import Session
-from oracle_double.values import Column, Type, Value, type_of
+from oracle_double.values import Column, Type, Value, number_text, type_of
 from oracle_double.views import DAY_S, IF_EMPTY, PUBLIC, VIEWS
 
 _VIEW = re.compile(r"\b(?:from|join|,)\s+([a-z_]+\$?[a-z_$]*)", re.IGNORECASE)
+_MOST_DAYS = 1e6
+_FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "FF6": "%f"}
+_FORMAT = re.compile("|".join(_FORMATS), re.IGNORECASE)
 _LEVELS = re.compile(r"select\s+level\s+as\s+(\w+)\s+from\s+dual\s+connect\s+by\s+level\s*<=\s*:\w+", re.IGNORECASE)
 _REWRITES = [
     (re.compile(pattern, re.IGNORECASE), by)
@@ -74,7 +77,7 @@ class Engine:
         try:
             cursor = self._database.execute(sql, [_plain(value) for value in values])
             rows = tuple(cursor.fetchall())
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             raise self._raised or _translated(str(error)) from None
         names = [name for name, *_ in cursor.description]
         return _typed([name.upper() for name in names], rows)
@@ -114,7 +117,7 @@ class Engine:
         return f'table or view "SYS"."{name}" does not exist'
 
 
-def _plain(value: Value) -> None | int | float | str | bytes:
+def _plain(value: Value) -> int | float | str | bytes | None:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC).timestamp()
     return float(value) if isinstance(value, Decimal) else value
@@ -155,7 +158,17 @@ def _number(value: object) -> int | float | None:
     return int(number) if number.is_integer() else number
 
 
-def _functions(session: Session) -> dict[str, Callable[..., None | int | float | str]]:
+def _text(value: int | float | str | None, form: str = "") -> str | None:
+    """TO_CHAR of a text, a number, or, with a format, of a time: a date is days, and so a far smaller number."""
+    if value is None or isinstance(value, str):
+        return value
+    if not form:
+        return number_text(Decimal(repr(value)))
+    moment = datetime.fromtimestamp(value * (DAY_S if value < _MOST_DAYS else 1), UTC)
+    return _FORMAT.sub(lambda found: moment.strftime(_FORMATS[found[0].upper()]), form)
+
+
+def _functions(session: Session) -> dict[str, Callable[..., int | float | str | None]]:
     """Oracle's functions, as SQLite calls them. Intervals and timestamps are seconds, dates are days."""
 
     def literal(text: str) -> float:
@@ -163,7 +176,7 @@ def _functions(session: Session) -> dict[str, Callable[..., None | int | float |
 
     return {
         "to_number": _number,
-        "to_char": lambda value, *form: None if value is None else str(value),
+        "to_char": _text,
         "nvl": lambda value, other: other if value is None else value,
         "sysdate": lambda: int(time.time()) / DAY_S,
         "systimestamp": lambda: time.time_ns() // 1000 / 1e6,
@@ -182,7 +195,7 @@ def user_environment(session: Session, name: str) -> str | None:
     instance, entry = session.server.instance, session.entry
     number = entry["instance"]
     instance_name = instance.name + (str(number) if instance.instances > 1 else "")
-    values = {
+    values: dict[str, str | None] = {
         "sid": str(session.sid),
         "sessionid": str(400000 + session.sid),
         "instance": str(number),

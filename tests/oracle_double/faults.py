@@ -1,8 +1,21 @@
 """What can be made to go wrong. Everything is off by default: the double is then a well-behaved server."""
 
 import dataclasses
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
+
+
+def settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """``name=value`` texts as a dict; a value is JSON, or text if it is not."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +74,15 @@ class Faults:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Lists become tuples again."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        fitting: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**fitting)
+
+    @classmethod
+    def from_text(cls, pairs: Iterable[str]) -> Self:
+        """``name=value`` each, the value as JSON or, if it is none, as text."""
+        return cls.from_json(settings(pairs))
 
     def affects(self, index: int | None) -> bool:
         """Whether the switches that ``sessions`` limits apply to the session with this index."""

@@ -22,7 +22,7 @@ from oracle_double.conversation import serve
 from oracle_double.faults import Faults
 from oracle_double.process import end_with_parent, rename
 from oracle_double.profiles import PROFILES, Instance
-from oracle_double.session import Server
+from oracle_double.session import Killing, Server
 from oracle_double.sessions import Journal, SessionTable
 
 _BACKLOG = 1024
@@ -114,12 +114,14 @@ class Listener:
             rename(f"oracle_{os.getpid()}_{name.lower()}", f"oracle{name} (LOCAL=NO)")
             connection.setblocking(True)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            killing = Killing()
+            signal.signal(signal.SIGUSR1, killing)
             if self._server.faults.threaded:
-                thread = threading.Thread(target=serve, args=(self._server, connection, number, count))
+                thread = threading.Thread(target=serve, args=(self._server, connection, number, count, killing))
                 thread.start()
                 thread.join()
             else:
-                serve(self._server, connection, number, count)
+                serve(self._server, connection, number, count, killing)
             code = 0
         finally:
             os._exit(code)

@@ -1,10 +1,13 @@
 """What the double plays: the generations of servers whose conversations differ, and one database's properties."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
-_FAST_AUTH = 0x10000000
-_END_OF_RESPONSE = 0x02000000
+from oracle_double.faults import settings
+
+_FAST_AUTH, _END_OF_RESPONSE = 0x10000000, 0x02000000
+_NEW = _FAST_AUTH | _END_OF_RESPONSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,9 @@ PROFILES = {
     for profile in (
         Profile("12c", 315, 0, 7, (12, 1, 0, 2, 0), "12.1.0.2.0", "Oracle Database 12c"),
         Profile("19c", 318, 0, 12, (19, 3, 0, 0, 0), "19.0.0.0.0", "Oracle Database 19c"),
-        Profile("23ai", 319, _FAST_AUTH | _END_OF_RESPONSE, 24, (23, 6, 0, 24, 10), "23.0.0.0.0", "Oracle Database 23ai"),
+        Profile("23ai", 319, _NEW, 24, (23, 6, 0, 24, 10), "23.0.0.0.0", "Oracle Database 23ai"),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +75,8 @@ class Instance:
     cloud_service: str = ""
     rds: bool = False
     foreign_sessions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def from_text(cls, pairs: Iterable[str]) -> Self:
+        """``name=value`` each, the value as JSON or, if it is none, as text."""
+        return cls(**settings(pairs))

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from oracle_double.catalogue import Catalogue, Statement
@@ -171,18 +172,50 @@ class Session:
         odd = self.server.faults.odd_plan and self.affected()
         return zlib.crc32(statement.name.encode()) + odd
 
+    def note_parse(self, statement: Statement) -> None:
+        """A statement that no session has in its cursors costs a hard parse."""
+        number = sql_id(statement.sql)
+        if number in self.entry["sql"]:
+            return
+        others = (entry for entry in self.server.table.entries() if entry["sid"] != self.sid)
+        if not any(number in entry["sql"] for entry in others):
+            self.statistics["parse count (hard)"] += 1
+        self._seen(statement)
+        self.publish()
+
+    def _seen(self, statement: Statement) -> Entry:
+        """This session's part of the statement's row in v$sql."""
+        new = {"name": statement.name, "plan": self.plan_hash(statement), "executions": 0, "cpu_us": 0, "elapsed_us": 0,
+               "gets": 0, "active_s": time.time()}  # fmt: skip
+        seen: Entry = self.entry["sql"].setdefault(sql_id(statement.sql), new)
+        return seen
+
     def count_execution(self, statement: Statement, cpu_s: float, elapsed_s: float, gets: int) -> None:
         """Add one execution of work to v$sql."""
-        seen = self.entry["sql"].setdefault(
-            sql_id(statement.sql),
-            {"name": statement.name, "plan": self.plan_hash(statement), "executions": 0, "cpu_us": 0, "elapsed_us": 0,
-             "gets": 0, "active_s": 0.0},
-        )  # fmt: skip
+        self.time_model_us["PL/SQL execution elapsed time" if statement.is_block else "sql execute elapsed time"] += (
+            elapsed_s * 1e6
+        )
+        seen = self._seen(statement)
         seen["executions"] += 1
         seen["cpu_us"] += round(cpu_s * 1e6)
         seen["elapsed_us"] += round(elapsed_s * 1e6)
         seen["gets"] += gets
         seen["active_s"] = time.time()
+
+
+class Killing:
+    """What SIGUSR1 does: another session has killed this one. An idle one leaves at once, a busy one when it looks."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        if self.session is not None:
+            self.session.killed = True
+            if self.session.in_call:
+                return
+            self.session.leave()
+        os._exit(0)
 
 
 def sql_id(sql: str) -> str:

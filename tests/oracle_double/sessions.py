@@ -12,9 +12,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-_ENTRY_BYTES = 8192
+_ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
-_FLAGS = ("private_table",)
+PRIVATE_TABLE = "private_table"
+"""The table of workload logical_io is defined."""
+_FLAGS = (PRIVATE_TABLE,)
 Entry = dict[str, Any]
 
 
@@ -79,7 +81,7 @@ class SessionTable:
         return found
 
     def flag(self, name: str) -> bool:
-        """A fact that all sessions share: ``private_table``, whether the workload's table is defined."""
+        """A fact that all sessions share."""
         return bool(self._flags[_FLAGS.index(name)])
 
     def set_flag(self, name: str, value: bool) -> None:

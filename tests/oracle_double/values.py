@@ -136,6 +136,15 @@ def decode_number(data: bytes) -> Decimal:
     return Decimal((int(negative), digits, 2 * (first - 193 + 1 - len(pairs))))
 
 
+def number_text(value: Decimal) -> str:
+    """TO_CHAR of a NUMBER: no zero before the decimal point, none after the last digit."""
+    text = f"{value:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+    return sign + (digits.removeprefix("0") if digits.startswith("0.") else digits)
+
+
 def encode_time(value: datetime, kind: Type) -> bytes:
     """DATE, TIMESTAMP and TIMESTAMP WITH TIME ZONE; the last is sent in UTC."""
     if kind is Type.TIMESTAMP_TZ:

@@ -12,7 +12,7 @@ from pathlib import Path
 from oracle_double.session import CPU_QUANTUM, FROM_CLIENT, TO_CLIENT, Session
 from oracle_double.sessions import Entry
 
-Row = Mapping[str, None | int | float | str]
+Row = Mapping[str, int | float | str | None]
 DAY_S = 86400
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_CLASSES = {FROM_CLIENT: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
@@ -48,11 +48,11 @@ def sessions(me: Session) -> Iterable[Row]:
     now_s = time.time()
     faults, instance = me.server.faults, me.server.instance
     yield {"sid": 1, "serial#": 1, "type": "BACKGROUND", "status": "ACTIVE", "server": "DEDICATED", "paddr": "00",
-           "program": "oracle (PMON)", "logon_time": me.server.started_s / DAY_S, "last_call_et": 0}  # fmt: skip
+           "program": "oracle (PMON)", "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
     for number, (username, program) in enumerate(instance.foreign_sessions):
         yield {"sid": 5000 + number, "serial#": 1, "type": "USER", "status": "ACTIVE", "server": "DEDICATED",
                "username": username, "program": program, "module": program, "paddr": "FF",
-               "logon_time": me.server.started_s / DAY_S, "last_call_et": 0}  # fmt: skip
+               "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
     for entry in me.server.table.entries():
         yield {
             **{name: entry.get(name) or None for name in (
@@ -60,7 +60,7 @@ def sessions(me: Session) -> Iterable[Row]:
                 "client_identifier", "client_info", "sql_id", "prev_sql_id")},
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
             "status": entry["status"], "server": faults.server, "paddr": _address(entry),
-            "logon_time": entry["logon_s"] / DAY_S, "last_call_et": int(now_s - entry["call_s"]),
+            "logon_time": int(entry["logon_s"]) / DAY_S, "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
         }  # fmt: skip
 
@@ -112,7 +112,7 @@ def os_statistics(me: Session) -> Iterable[Row]:
         "IDLE_TIME": round(idle),
         "USER_TIME": round(hundredths["user"]),
         "SYS_TIME": round(hundredths["system"]),
-        "RSRC_MGR_CPU_WAIT_TIME": round(me.waits[CPU_QUANTUM][1] / 1e4),
+        "RSRC_MGR_CPU_WAIT_TIME": round(me.waits.get(CPU_QUANTUM, [0, 0.0])[1] / 1e4),
         "PHYSICAL_MEMORY_BYTES": int(memory["MemTotal"].split()[0]) * 1024,
         "FREE_MEMORY_BYTES": int(memory["MemAvailable"].split()[0]) * 1024,
         **me.server.instance.osstat,
@@ -146,7 +146,7 @@ def instances(me: Session) -> Iterable[Row]:
                "instance_name": instance.name + (str(number) if count > 1 else ""),
                "host_name": instance.host_name or os.uname().nodename, "version": me.server.profile.release,
                "parallel": "YES" if count > 1 else "NO",
-               "startup_time": me.server.started_s / DAY_S}  # fmt: skip
+               "startup_time": int(me.server.started_s) / DAY_S}  # fmt: skip
 
 
 def my_instance(me: Session) -> Iterable[Row]:
@@ -213,7 +213,10 @@ def cursors(me: Session) -> Iterable[Row]:
             for name in total:
                 total[name] += seen[name]
             total["active_s"] = max(total.get("active_s", 0.0), seen["active_s"])
-    for child, ((sql_id, plan), total) in enumerate(children.items()):
+    known: list[str] = []
+    for (sql_id, plan), total in children.items():
+        child = known.count(sql_id)
+        known.append(sql_id)
         yield {"sql_id": sql_id, "child_number": child, "plan_hash_value": plan, "executions": total["executions"],
                "cpu_time": total["cpu_us"], "elapsed_time": total["elapsed_us"], "buffer_gets": total["gets"],
                "disk_reads": 0, "direct_writes": 0, "px_servers_executions": 0,

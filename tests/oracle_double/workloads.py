@@ -14,12 +14,13 @@ from collections.abc import Callable
 from oracle_double.catalogue import Statement
 from oracle_double.errors import OracleError
 from oracle_double.session import CPU_QUANTUM, Session
+from oracle_double.sessions import PRIVATE_TABLE
 
 CHUNK_ROWS = 400_000
 _LEVELS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
 _SELF_JOIN = re.compile(r"\bfrom\s+(t(?:\s*,\s*t)+)\s*$", re.IGNORECASE)
 _LOOP = re.compile(r"\bin\s+1\s*\.\.\s*(\d+)\s+loop", re.IGNORECASE)
-_PRIVATE_TABLE = "dbcpu_logical_io"
+_PRIVATE_TABLE_NAME = "dbcpu_logical_io"
 _MODULUS = 999_999
 
 
@@ -30,6 +31,7 @@ def execute(statement: Statement, session: Session) -> str:
         OracleError, Break, ClientGone: see ``Session.poll``; or an error that was asked for.
     """
     session.become_worker()
+    session.note_parse(statement)
     session.executions += 1
     faults = session.server.faults
     due = session.affected() and session.executions == faults.at_execution
@@ -60,7 +62,9 @@ def _work(statement: Statement, session: Session, part: float) -> int | float:
     if statement.is_block:
         return _sum_roots(round(int(_found(_LOOP, statement)[0]) * part), session)
     levels = [int(level) for level in _found(_LEVELS, statement)]
-    if _PRIVATE_TABLE in statement.sql.lower():
+    if _PRIVATE_TABLE_NAME in statement.sql.lower():
+        if not session.server.table.flag(PRIVATE_TABLE):
+            raise OracleError(942)
         rows = levels[0] * session.entry["private_rows"]
         session.statistics["session logical reads"] += round(rows * part)
         return count_rows(round(rows * part), session.poll)
