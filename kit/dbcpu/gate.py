@@ -9,6 +9,7 @@ import gc
 import os
 import queue
 import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -178,11 +179,17 @@ class Gate:
             until_s = None if for_s is None else now_s + for_s
             threads.release(executions, until_s)
             stamps = [session.start(executions, until_s) for session in polled]
-            if realtime:
+            # Threads that send need the interpreter lock: as long as they do, nobody who holds it may be displaced.
+            blocking = len(polled) < len(sessions)
+            if realtime and not blocking:
                 _realtime(False)
             for session in polled:
                 session.feed()
-            self._receive(now_s + timeout_s)
+            try:
+                self._receive(now_s + timeout_s)
+            finally:
+                if realtime and blocking:
+                    _realtime(False)
             window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
         if self._running:
             self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
@@ -227,7 +234,9 @@ class _Threads:
     """Sessions of drivers that block: a thread each, all waiting for one event."""
 
     def __init__(self, sessions: Sequence[Session]) -> None:
-        self.done, self._tell = os.pipe()
+        # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
+        self._taker, self._teller = socket.socketpair()
+        self.done = self._taker.fileno()
         self._finished: queue.SimpleQueue[Session] = queue.SimpleQueue()
         self._go = threading.Event()
         self._order: tuple[int | None, float | None] = (None, None)
@@ -240,21 +249,24 @@ class _Threads:
         self._go.set()
 
     def take(self) -> list[Session]:
-        count = len(os.read(self.done, 4096))
+        count = len(self._taker.recv(4096))
         return [self._finished.get() for _ in range(count)]
 
     def close(self) -> None:
         self._go.set()
-        os.close(self.done)
+        self._taker.close()
+        self._teller.close()
 
     def _run(self, session: Session) -> None:
+        # For this thread alone, until its end: it sends once, waits, and stamps the answer.
+        _realtime(True)
         self._go.wait()
         if self._order == (None, None):
             return
         self.stamps.append(session.start(*self._order))
         self._finished.put(session)
         with contextlib.suppress(OSError):
-            os.write(self._tell, b".")
+            self._teller.send(b".")
 
 
 @contextlib.contextmanager

@@ -93,12 +93,13 @@ class Track:
         self.from_run = self.from_delay = 0.0
         self.run = self.delay = 0
         self.schedstat = -1
+        self.stat = -1
         try:
             self.stat = os.open(f"{self.folder}/stat", os.O_RDONLY)
+            raw = os.pread(self.stat, STAT_BYTES, 0)
         except OSError:
-            self.stat, self.gone = -1, True
+            self.gone = True
             return
-        raw = os.pread(self.stat, STAT_BYTES, 0)
         # Field 39 counted from the end, so that a poll splits no more than it must.
         self.after_cpu = len(raw[raw.rindex(b")") + 2 :].split()) - 36
         with contextlib.suppress(OSError):
