@@ -89,6 +89,9 @@ class LevelView:
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
     tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
     ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything.
+    ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
+    all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
+    slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
     """
 
     level: int
@@ -117,15 +120,48 @@ class LevelView:
     slower_factor: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
     main_cause: str = "none"
+    alone_s: float | None = None
+    misplaced_s: float | None = None
+    sharing_s: float | None = None
+    oversubscribed_s: float | None = None
+    tail_misplaced_s: float | None = None
+    slow_expected: float | None = None
+    frozen_cv: float | None = None
+    stickiness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """95 % of what other rounds would have given."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The throughput curve in three numbers; None until enough levels were measured."""
+    """The throughput curve in a few numbers; None and () until enough levels were measured.
+
+    ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone.
+    ``turbo``: share of speed that a session loses from one busy core to all. ``further``: what a session beyond the
+    first knee adds, against one with a core to itself. ``saturated``: the curve became flat. ``fit_error`` is the
+    relative root mean square over levels. ``makespan_share``: least makespan over rate sum while cores are shared; well
+    below 1 where placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over
+    levels of the observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
+    """
 
     knees: tuple[float, ...]
     smt_yield: float | None
     effective_cores: float | None
+    knee_intervals: tuple[Interval, ...] = ()
+    smt_yield_interval: Interval | None = None
+    turbo: float | None = None
+    further: float | None = None
+    saturated: bool | None = None
+    fit_error: float | None = None
+    makespan_share: float | None = None
+    curve: tuple[tuple[float, float], ...] = ()
+    stickiness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

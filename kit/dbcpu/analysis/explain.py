@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dbcpu.analysis.attribution import attribute
 from dbcpu.analysis.base import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.checks import checks
-from dbcpu.analysis.consistency import by_round, gate, groups, levels
+from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
 from dbcpu.analysis.reference import reference
-from dbcpu.analysis.regimes import core_count, vcpu_count
+from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling
 from dbcpu.analysis.spans import Timed, timed
+from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.verdict import verdict
 from dbcpu.record import RunRecord
 
@@ -24,7 +25,7 @@ def explain(record: RunRecord) -> Analysis:
     views = attribute(record, sessions, ref, groups(sessions, ref))
     vcpus, cores = vcpu_count(record), core_count(record)
     rows = record.header.plan.workload.rows
-    level_views = levels(sessions, views, ref, rows, vcpus, cores)
+    level_views = levels(sessions, views, ref, rows, vcpus, cores, usable_cores(record))
     first = [each for each in level_views if each.variant == level_views[0].variant]
     return Analysis(
         run_id=record.header.run_id,
@@ -32,7 +33,7 @@ def explain(record: RunRecord) -> Analysis:
         reference=ref,
         levels=level_views,
         sessions=tuple(views[each.key] for each in sessions),
-        scaling=scaling(first, ref, vcpus, cores),
+        scaling=scaling(first, rates(sessions, first[0].variant, rows) if first else {}, ref, vcpus, cores),
         findings=checks(record, sessions, tuple(views.values()), level_views, ref, vcpus),
         vcpus=vcpus,
         cores=cores,
