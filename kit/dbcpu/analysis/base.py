@@ -131,6 +131,71 @@ class LevelView:
 
 
 @dataclass(frozen=True, slots=True)
+class TopologyCheck:
+    """The curve against the cores that the kernel shows (see ``topology_check``).
+
+    ``verdict``: agrees, like_full_cores, fewer_cores, told (none were shown) or unclear. ``cores`` and ``vcpus`` as
+    shown, ``cores_told`` by the data. ``why`` in words.
+    """
+
+    verdict: str
+    cores: int | None
+    vcpus: int
+    cores_told: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
+
+    rule: str
+    count: float
+    unit: str
+    how: str
+    applies: str
+    date: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
+
+    ``at_least``: no uneven level was measured, so that there may be more. ``even_again``: a larger level at which all
+    are equal again, and equally slow. ``full_speed_up_to``: nobody takes longer than alone by more than the tolerance.
+    ``even_share``: throughput at ``even_up_to`` over the most.
+    """
+
+    even_up_to: int | None
+    at_least: bool
+    even_again: int | None
+    full_speed_up_to: int | None
+    even_throughput: float | None
+    most_throughput: float | None
+    per_vcpu: float | None
+    per_core: float | None
+    even_share: float | None
+    licences: tuple[Licence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """What two runs of the same thing differ by here, from two interleaved halves (see ``noise_floor``).
+
+    ``level_ratio`` and ``spread_ratio``: the least ratio of throughput, and of max/min, that this run could have told
+    from chance (5 % error, 80 % power). ``level_seen`` and ``spread_seen``: the largest that the halves differ by.
+    """
+
+    levels: int
+    rounds: int
+    level_ratio: float
+    spread_ratio: float | None
+    level_seen: float
+    spread_seen: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Interval:
     """95 % of what other rounds would have given."""
 
@@ -179,6 +244,9 @@ class Analysis:
     sessions: tuple[SessionView, ...]
     scaling: Scaling
     findings: tuple[Finding, ...]
+    capacity: Capacity | None = None
+    topology: TopologyCheck | None = None
+    noise_floor: NoiseFloor | None = None
     vcpus: int | None = None
     cores: int | None = None
     telling_order: int | None = None

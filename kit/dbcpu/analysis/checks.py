@@ -4,25 +4,12 @@ Each finding comes from one small function of ``validity`` (was the work done, i
 sampling good enough), ``disturbance`` (what else was on the host) or ``outcome`` (what was found).
 """
 
-from collections.abc import Sequence
-
 from dbcpu.analysis import disturbance, outcome, validity
-from dbcpu.analysis.base import LevelView, Reference, SessionView
 from dbcpu.analysis.facts import Facts
-from dbcpu.analysis.spans import Timed
 from dbcpu.findings import Finding
-from dbcpu.record import RunRecord
 
 
-def checks(
-    record: RunRecord,
-    sessions: Sequence[Timed],
-    views: Sequence[SessionView],
-    levels: Sequence[LevelView],
-    reference: Reference | None,
-    vcpus: int | None,
-) -> tuple[Finding, ...]:
+def checks(facts: Facts) -> tuple[Finding, ...]:
     """All findings, the gravest first."""
-    facts = Facts(record, tuple(sessions), tuple(views), tuple(levels), reference, vcpus)
     found = [check(facts) for check in (*validity.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)]
     return tuple(sorted((each for each in found if each), key=lambda each: -each.level))

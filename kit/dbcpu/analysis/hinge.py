@@ -41,13 +41,15 @@ class Form:
 
 
 FORMS = tuple(
-    Form(knees, flat, turbo) for turbo in (False, True) for knees, flat in ((0, False), (1, True), (1, False), (2, True))
+    Form(knees, flat, turbo)
+    for turbo in (False, True)
+    for knees, flat in ((0, False), (1, True), (1, False), (2, True))
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
-    """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals over the levels."""
+    """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals."""
 
     form: Form
     knees: tuple[float, ...]
@@ -162,7 +164,9 @@ def _at_best(
     normal = weighted.transpose(0, 2, 1) @ weighted
     # A trace on the diagonal: some knees make two columns alike.
     normal += 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(form.coefficients)
-    solved = np.linalg.solve(normal, (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
+    solved: Floats = np.asarray(
+        np.linalg.solve(normal, (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0], dtype=np.float64
+    )
     chi2 = ((columns @ solved[..., None])[..., 0] * weight - target) ** 2
     total = np.where(_sensible(form, grid, solved), chi2.sum(axis=1), np.inf)
     index = int(np.argmin(total))
@@ -220,7 +224,7 @@ def _shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
 def _sensible(form: Form, grid: Floats, solved: Floats) -> npt.NDArray[np.bool_]:
     start = solved[:, 0]
     fine = start > 0
-    speed = start.copy()
+    speed: Floats = np.array(start)
     if form.turbo:
         fine &= (solved[:, 1] >= 0) & (solved[:, 1] <= MOST_TURBO * start)
         speed = start - solved[:, 1]
@@ -229,9 +233,7 @@ def _sensible(form: Form, grid: Floats, solved: Floats) -> npt.NDArray[np.bool_]
     return np.asarray(fine)
 
 
-def resample(
-    fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: int, seed: int
-) -> Iterator[Floats]:
+def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: int, seed: int) -> Iterator[Floats]:
     """Rates per level as other rounds might have given them: medians of resampled deviations around ``fitted``.
 
     The deviations of all rounds from the mean of their level are pooled: with three rounds a level has
@@ -247,6 +249,5 @@ def resample(
     if not pooled:
         return
     for _ in range(times):
-        yield np.array(
-            [value * (1 + np.median(chance.choice(pooled, len(each)))) for value, each in zip(fitted, rounds, strict=True)]
-        )
+        drawn = [float(np.median(chance.choice(pooled, len(each)))) for each in rounds]
+        yield np.asarray(fitted) * (1 + np.array(drawn))

@@ -24,6 +24,7 @@ OVERSUBSCRIBED = "oversubscribed"
 TAKEN_SHARE = 0.5
 """A CPU on which foreign processes ran for more than this share of a slice of the timeline was not idle in it."""
 
+
 def vcpu_count(record: RunRecord) -> int | None:
     """vCPUs that the sessions may use: as the plan found, else those of the host; None when unknown."""
     if record.header.plan.vcpus is not None:
@@ -89,19 +90,19 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
 
     ``cores``: core by CPU, of all CPUs that are to count as places.
     """
-    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
-    ran = [span for span in spans if span]
+    counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
+    ran = list(counted.values())
     if not cores or not ran or not all(each.session.residency for each in members if each.span):
         return None
     each = members[0].round
     every = stretches(each)
-    # A session without a span held its CPU all the same.
-    runnable = every.clipped([span or (-np.inf, np.inf) for span in spans])
+    # A session that does not count held its CPU all the same.
+    runnable = every.clipped([counted.get(one.ordinal, (-np.inf, np.inf)) for one in each.sessions])
     runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
     from_s, to_s = max(start for start, _ in ran), min(end for _, end in ran)
     if to_s <= from_s:
         from_s, to_s = min(start for start, _ in ran), max(end for _, end in ran)
-    allowed = [frozenset(cores).intersection(each.session.allowed_cpus) or frozenset(cores) for each in members]
+    allowed = [frozenset(cores).intersection(one.allowed_cpus) or frozenset(cores) for one in each.sessions]
     groups = {cpus: index for index, cpus in enumerate(dict.fromkeys(allowed))}
     changes = [*_changes(runnable, [groups[cpus] for cpus in allowed]), *_foreign(each, every, cores)]
     last_s = max(end for _, end in ran)

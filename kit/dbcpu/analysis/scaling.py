@@ -85,7 +85,7 @@ def curve(measured: _Measured, vcpus: int | None, cores: int | None) -> Hinge | 
     """
     if vcpus is not None and cores is not None and vcpus > 2 * cores:
         measured, vcpus = _up_to(measured, 2 * cores), cores
-    expected = tuple(float(each) for each in sorted({cores or vcpus, vcpus}) if each)
+    expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
     fitted = hinge.best(measured.levels, measured.medians, measured.noise, expected)
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.median(measured.noise))):
         return None

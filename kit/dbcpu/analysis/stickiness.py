@@ -43,7 +43,9 @@ def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> tuple[
     return tuple(max(speed[1], 1e-9) / rate for rate in rates)
 
 
-def expected_slow(level: int, threads: Sequence[int], elapsed: Sequence[float] | None, least_gap: float) -> float | None:
+def expected_slow(
+    level: int, threads: Sequence[int], elapsed: Sequence[float] | None, least_gap: float
+) -> float | None:
     """Slow sessions by the formula where it holds, else by the largest gap of a frozen placement."""
     cores = len(threads)
     if set(threads) == {2} and cores < level <= 2 * cores:
@@ -77,7 +79,7 @@ def core_speeds(threads: Sequence[int], throughput: Throughput, least: int) -> l
 def with_stickiness(
     levels: Sequence[LevelView], threads: Sequence[int], least_gap: float
 ) -> tuple[tuple[LevelView, ...], float | None]:
-    """The levels of one variant with what a frozen placement predicts, and the median stickiness of those it can tell."""
+    """The levels of one variant with what a frozen placement predicts, and the median of their stickiness."""
     throughput = {each.level: each.throughput for each in levels if each.throughput is not None}
     told = tuple(_told(each, threads, throughput, least_gap) for each in levels) if threads else tuple(levels)
     # Beyond the threads queues are evened out by every scheduler: that is another question.
