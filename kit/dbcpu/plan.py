@@ -2,10 +2,11 @@
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dbcpu.errors import UsageError
+from dbcpu.record import Header, Round
 
 MOST_SESSIONS = 10_000
 SMALL_HOST_VCPUS = 16
@@ -26,14 +27,21 @@ class RoundSpec:
     anchor: bool = False
 
 
-def parse_levels(text: str, vcpus: int) -> tuple[int, ...]:
+NextRound = Callable[[Sequence[Round]], RoundSpec | None]
+"""The next round, given those so far; None for the end. ``measure`` asks it before each round."""
+
+Planner = Callable[[Header], NextRound]
+"""Makes one, once it is known what is measured."""
+
+
+def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, ...]:
     """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, or ``auto``.
 
     Raises:
         UsageError: not in that form, below 1, or above 10,000 sessions.
     """
     if text.strip() == "auto":
-        return auto_levels(vcpus)
+        return auto_levels(vcpus, cores)
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")

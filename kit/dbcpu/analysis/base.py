@@ -92,6 +92,7 @@ class LevelView:
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
+    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
     """
 
     level: int
@@ -128,6 +129,8 @@ class LevelView:
     slow_expected: float | None = None
     frozen_cv: float | None = None
     stickiness: float | None = None
+    likely_cause: str | None = None
+    likely_why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,7 @@ def capacity(
     even = [(each.max_over_min or 1.0) <= EVEN for each in measured]
     first_uneven = even.index(False) if False in even else len(even)
     within, beyond = measured[:first_uneven], measured[first_uneven:]
-    again = [
-        each for each, fine in zip(beyond, even[first_uneven:], strict=True) if fine and each.level <= (vcpus or 0)
-    ]
+    again = [each for each in beyond if (each.max_over_min or 1.0) <= EVEN and each.level <= (vcpus or 0)]
     fast = [each.slowdown_max is not None and each.slowdown_max <= gate(reference) for each in measured]
     at_speed = measured[: fast.index(False) if False in fast else len(fast)]
     most = max(each.throughput or 0.0 for each in measured) or None

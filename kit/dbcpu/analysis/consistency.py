@@ -14,7 +14,7 @@ import numpy as np
 
 from dbcpu.analysis.base import LevelView, Reference, SessionView
 from dbcpu.analysis.reference import LEAST_TOLERANCE
-from dbcpu.analysis.regimes import RegimeSeconds, regime, regime_seconds
+from dbcpu.analysis.regimes import regime, regime_seconds
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import Round
 
@@ -122,7 +122,11 @@ def _level(
         slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
-        **{name: _median(getattr(each, name) for each in spent) for name in RegimeSeconds.__slots__},
+        alone_s=_median(each.alone_s for each in spent),
+        misplaced_s=_median(each.misplaced_s for each in spent),
+        sharing_s=_median(each.sharing_s for each in spent),
+        oversubscribed_s=_median(each.oversubscribed_s for each in spent),
+        tail_misplaced_s=_median(each.tail_misplaced_s for each in spent),
     )
 
 

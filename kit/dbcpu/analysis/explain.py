@@ -11,6 +11,7 @@ from dbcpu.analysis.checks import checks
 from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.licences import default_rules, facts_of, licences, parse_rules
+from dbcpu.analysis.managed import likely
 from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
@@ -39,10 +40,11 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     variant = level_views[0].variant if level_views else ""
     threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
     first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
-    level_views = (*first, *(each for each in level_views if each.variant != variant))
     curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)
+    first = likely(first, sessions, curve, ref, vcpus, cores)
+    level_views = (*first, *(each for each in level_views if each.variant != variant))
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
     rules = parse_rules(default_rules() if licence_rules is None else licence_rules)

@@ -56,8 +56,7 @@ def topology_check(
         return TopologyCheck("fewer_cores" if cores else "told", cores, vcpus, behind, text)
     where = f"the throughput bends at {number(knee, 1)} sessions"
     if cores is None:
-        verdict = "told" if interval.high < (1 - NEAR) * vcpus else "unclear"
-        return TopologyCheck(verdict, None, vcpus, knee if verdict == "told" else None, where)
+        return TopologyCheck("told", None, vcpus, knee, where)
     if cores < vcpus and _like_full_cores(scaling, cores, vcpus):
         text = f"{plural(vcpus, 'session')} get {number(scaling.effective_cores, 1)} times as much done as one"
         return TopologyCheck("like_full_cores", cores, vcpus, float(vcpus), text)

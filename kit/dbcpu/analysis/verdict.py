@@ -79,7 +79,13 @@ def _at(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
 def _why(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
     blind = next((r for r in record.rounds if r.level == each.level and not_sampled(r)), None)
     if blind is not None:
-        return f"cause unknown, not sampled: {plain(blind.not_sampled or 'no reason recorded')}"
+        reason = plain(blind.not_sampled or "no reason recorded")
+        if each.likely_cause is None:
+            return f"cause unknown, not sampled: {reason}"
+        return (
+            f"probably {CAUSE_WORDS[each.likely_cause]}, with lower confidence: {each.likely_why}, "
+            f"and nothing was seen of the host: {reason}"
+        )
     cause = each.main_cause
     words = CAUSE_WORDS[cause]
     if cause == "run_queue" and vcpus is not None:
