@@ -22,6 +22,10 @@ CAUSES = (
 )
 
 
+REGIME_SHARE = 0.05
+"""Share of the sessions' time from which a regime is told: polls place a move up to half their distance wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
@@ -131,6 +135,11 @@ class LevelView:
     stickiness: float | None = None
     likely_cause: str | None = None
     likely_why: str = ""
+
+    def share(self, part_s: float | None) -> float:
+        """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
+        whole_s = sum(s or 0.0 for s in (self.alone_s, self.misplaced_s, self.sharing_s, self.oversubscribed_s))
+        return (part_s or 0.0) / whole_s if whole_s > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def _half_width(seen: Mapping[int, _Level], level: int) -> float:
     """Of the 95 % interval of the level's slowdown, for the worse known of its median and its worst."""
     from scipy.stats import t  # loads slowly: only once there is something to repeat
 
-    widths = []
+    widths: list[float] = []
     for name in ("median", "worst"):
         rows = [np.array(getattr(each, name)) for each in seen.values()]
         freedom = sum(row.size - 1 for row in rows)
@@ -146,4 +146,4 @@ def _half_width(seen: Mapping[int, _Level], level: int) -> float:
         own = np.array(getattr(seen[level], name))
         scatter = max(pooled, float(own.std(ddof=1))) if own.size >= OWN_SCATTER_FROM else pooled
         widths.append(float(t.ppf(0.975, freedom)) * scatter / own.size**0.5)
-    return max(widths)
+    return max(widths, default=float("inf"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dbcpu.analysis.base import LevelView
+from dbcpu.analysis.base import REGIME_SHARE
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.catalogue import noted
@@ -11,8 +11,6 @@ from dbcpu.wording import count, number, percent, plural, ranges, seconds, times
 
 UNEVEN = 1.25
 """Median of the per-round max/min above which unevenness is practically never chance (simulated: no false alarm)."""
-WORTH_TELLING = 0.05
-"""Share of the sessions' time that a regime must take: polls place a move up to half their distance wrong."""
 TAIL_S = 0.1
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
@@ -48,14 +46,14 @@ def slow_together(facts: Facts) -> Finding | None:
 
 
 def misplaced(facts: Facts) -> Finding | None:
-    seen = [each for each in facts.levels if _share(each, each.misplaced_s) > WORTH_TELLING]
+    seen = [each for each in facts.levels if each.share(each.misplaced_s) > REGIME_SHARE]
     if not seen:
         return None
-    worst = max(seen, key=lambda each: _share(each, each.misplaced_s))
+    worst = max(seen, key=lambda each: each.share(each.misplaced_s))
     return noted(
         "misplaced",
         f"at N={ranges(each.level for each in seen)} sessions shared a core or a CPU while another that they may use "
-        f"was idle, for up to {percent(_share(worst, worst.misplaced_s))} of their time (N={worst.level})",
+        f"was idle, for up to {percent(worst.share(worst.misplaced_s))} of their time (N={worst.level})",
     )
 
 
@@ -63,16 +61,16 @@ def shared_cores(facts: Facts) -> Finding | None:
     vcpus, cores = facts.vcpus, facts.cores
     # Threads that are as good as cores share one too, and nobody loses.
     within = [e for e in facts.levels if vcpus and e.level <= vcpus and (e.slowdown_max or 1.0) > UNEVEN]
-    seen = [each for each in within if _share(each, each.sharing_s) > WORTH_TELLING]
+    seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
     if not seen:
         return None
-    worst = max(seen, key=lambda each: _share(each, each.sharing_s))
+    worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
     tail = f", and {seconds(tail_s)} more after others had ended and left cores idle" if tail_s > TAIL_S else ""
     return noted(
         "shared-cores",
         f"at N={ranges(each.level for each in seen)} sessions shared a core with no idle core to go to, for up to "
-        f"{percent(_share(worst, worst.sharing_s))} of their time (N={worst.level}){tail}",
+        f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
         cores=cores or "as many as cores",
     )
 
@@ -80,7 +78,7 @@ def shared_cores(facts: Facts) -> Finding | None:
 def oversubscribed(facts: Facts) -> Finding | None:
     vcpus = facts.vcpus
     seen = [e for e in facts.levels if vcpus and e.level > vcpus and (e.max_over_min or 1.0) > UNEVEN]
-    seen = [each for each in seen if _share(each, each.oversubscribed_s) > WORTH_TELLING]
+    seen = [each for each in seen if each.share(each.oversubscribed_s) > REGIME_SHARE]
     if not seen:
         return None
     worst = max(seen, key=lambda each: each.max_over_min or 1.0)
@@ -134,13 +132,6 @@ def noise_floor(facts: Facts) -> Finding | None:
         f"two halves of the same thing differed by up to {differed} ({plural(floor.levels, 'level')}, "
         f"{plural(floor.rounds, 'round')} a half); the least that can be told from chance is {least}",
     )
-
-
-def _share(each: LevelView, part_s: float | None) -> float:
-    """Of the runnable session-seconds of a level."""
-    parts = (each.alone_s, each.misplaced_s, each.sharing_s, each.oversubscribed_s)
-    whole_s = sum(part or 0.0 for part in parts)
-    return (part_s or 0.0) / whole_s if whole_s > 0 else 0.0
 
 
 CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (

@@ -141,7 +141,10 @@ def quick_run(facts: Facts) -> Finding | None:
     repeats = facts.record.header.plan.repeats
     if repeats >= DECIDING_REPEATS:
         return None
-    return noted("quick-run", f"{plural(repeats, 'repeat')} of each level")
+    return noted(
+        "quick-run",
+        f"{'at most ' if facts.record.header.plan.rounds is None else ''}{plural(repeats, 'repeat')} of each level",
+    )
 
 
 def client_clock(facts: Facts) -> Finding | None:
