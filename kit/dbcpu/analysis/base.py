@@ -147,7 +147,8 @@ class TopologyCheck:
     """The curve against the cores that the kernel shows (see ``topology_check``).
 
     ``verdict``: agrees, like_full_cores, fewer_cores, told (none were shown) or unclear. ``cores`` and ``vcpus`` as
-    shown, ``cores_told`` by the data. ``why`` in words.
+    shown, ``cores_told`` by the data. ``why`` in words. ``two_speeds``: told by two groups of sessions, not by
+    a bend of the curve.
     """
 
     verdict: str
@@ -155,6 +156,7 @@ class TopologyCheck:
     vcpus: int
     cores_told: float | None
     why: str
+    two_speeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

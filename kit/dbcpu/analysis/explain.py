@@ -43,6 +43,9 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)
+    if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
+        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would.
+        curve = replace(curve, turbo=None, smt_yield=curve.effective_cores / topology.cores_told - 1)
     first = likely(first, sessions, curve, ref, vcpus, cores)
     level_views = (*first, *(each for each in level_views if each.variant != variant))
     floor = noise_floor(record, sessions, rows)
@@ -51,7 +54,7 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     facts = Facts(record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor)
     return Analysis(
         run_id=record.header.run_id,
-        verdict=verdict(record, first, ref, vcpus),
+        verdict=verdict(record, first, ref, vcpus, topology),
         reference=ref,
         levels=level_views,
         sessions=tuple(views[each.key] for each in sessions),

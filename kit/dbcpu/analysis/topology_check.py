@@ -53,7 +53,7 @@ def topology_check(
             f"sessions came in two speeds, alone and {number(slow)}x, though each had a CPU of its own: "
             f"as {number(behind, 1)} cores with two hardware threads each would do"
         )
-        return TopologyCheck("fewer_cores" if cores else "told", cores, vcpus, behind, text)
+        return TopologyCheck("fewer_cores" if cores else "told", cores, vcpus, behind, text, two_speeds=True)
     where = f"the throughput bends at {number(knee, 1)} sessions"
     if cores is None:
         return TopologyCheck("told", None, vcpus, knee, where)

@@ -138,13 +138,11 @@ def not_settled(facts: Facts) -> Finding | None:
 
 
 def quick_run(facts: Facts) -> Finding | None:
-    repeats = facts.record.header.plan.repeats
-    if repeats >= DECIDING_REPEATS:
+    plan = facts.record.header.plan
+    if plan.repeats >= DECIDING_REPEATS:
         return None
-    return noted(
-        "quick-run",
-        f"{'at most ' if facts.record.header.plan.rounds is None else ''}{plural(repeats, 'repeat')} of each level",
-    )
+    most = "at most " if plan.rounds is None else ""
+    return noted("quick-run", f"{most}{plural(plan.repeats, 'repeat')} of each level")
 
 
 def client_clock(facts: Facts) -> Finding | None:

@@ -121,7 +121,13 @@ def _scaling(analysis: Analysis) -> str:
     if scaling.effective_cores is not None:
         told.append(f"worth {number(scaling.effective_cores, 1)} cores")
     if check is not None:
-        words = {"agrees": "as the topology shows", "unclear": f"the topology cannot be checked ({check.why})"}
+        words = {
+            "agrees": "as the topology shows",
+            "unclear": f"the topology cannot be checked ({check.why})",
+            "fewer_cores": f"as {number(check.cores_told, 0)} cores would, not {check.cores}",
+            "told": f"as {number(check.cores_told, 0)} cores would",
+            "like_full_cores": "as if each thread were a core",
+        }
         told.append(words.get(check.verdict, ""))
     return "; ".join(part for part in told if part)
 
