@@ -20,6 +20,10 @@ LEAST_NOISE = 0.01
 """Relative; curves are not taken to be straighter than this, or the fit would chase every bend."""
 WORTH = 8.0
 """A further parameter must lower chi squared by this much (Akaike's 2 is for choosing, not for claiming)."""
+EXPECTED = 1.5
+"""Parameters' worth of credit for the whole shape that the topology shows: it stands until the rates speak against it."""
+BEND = (0.03, 0.95)
+"""A second part of the curve is one of its own if what a session adds there is within these, against a core."""
 MOST_TURBO = 0.6
 MOST_YIELD = 1.02
 LEAST_BEYOND = 1.02
@@ -97,8 +101,14 @@ def best(
     for form in FORMS:
         for knees in combinations(expected, form.knees) if form.knees else ():
             made = _at_best(n, y, sigma, form, np.array([knees]))
-            if made is not None:
-                scored.append((_score(made) - WORTH * form.knees, _moved(n, y, sigma, made)))
+            if made is None:
+                continue
+            credit = 0.0
+            if form.knees == 2:
+                if not BEND[0] <= (made.further or 0.0) <= BEND[1]:
+                    continue
+                credit = EXPECTED * WORTH
+            scored.append((_score(made) - WORTH * form.knees - credit, _moved(n, y, sigma, made)))
     return min(scored, key=lambda each: each[0], default=(0.0, None))[1]
 
 
