@@ -289,4 +289,3 @@ def _epoch_s(text: str) -> float:
     """YYYY-MM-DDTHH:MM:SS, with or without a fraction, UTC."""
     whole, _, fraction = text.partition(".")
     return datetime.fromisoformat(whole).replace(tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}")
-
