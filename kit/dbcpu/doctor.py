@@ -47,7 +47,9 @@ def sampling(host: Host | None) -> Iterator[Finding]:
             "run dbcpu on the database's own host to see CPUs, run queues and steal",
         )
     else:
-        yield Finding("sampled", Level.INFO, f"server processes are sampled by {best}", "each loss can be traced")
+        yield Finding(
+            "sampled", Level.INFO, f"verified server processes are sampled by {best}", "each loss can be traced"
+        )
 
 
 def best_sampler(host: Host | None) -> str:
