@@ -34,7 +34,7 @@ def sampling(host: Host | None) -> Iterator[Finding]:
         reasons = "; ".join(reason for reason in why.values() if reason)
         yield noted("not-sampled", f"server processes are not sampled: {reasons}", level=Level.INFO)
     else:
-        yield noted("sampled", f"server processes are sampled by {best}")
+        yield noted("sampled", f"verified server processes are sampled by {best}")
 
 
 def best_sampler(host: Host | None) -> str:
