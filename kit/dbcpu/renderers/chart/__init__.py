@@ -1,4 +1,4 @@
-"""Three pictures: slowdown per level, where the sessions' time went, and throughput, as SVG and PNG.
+"""The pictures: host, slowdown, throughput, time per session, CPU map, lanes and connect times, as SVG and PNG.
 
 The same analysis gives the same bytes: jitter comes from the order of the points, and no date or random
 identifier is written.
@@ -13,14 +13,23 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart import sessions, slowdown, throughput
+from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput
 from dbcpu.renderers.chart.style import STYLE, nothing
 
 SUFFIX = ".svg"
 BINARY = True
 FORMS = ("svg", "png")
 PNG_DPI = 144
-DRAWINGS = {"slowdown": slowdown.draw, "sessions": sessions.draw, "throughput": throughput.draw}
+DRAWINGS = {
+    "host": host.draw,
+    "slowdown": slowdown.draw,
+    "throughput": throughput.draw,
+    "sessions": sessions.draw,
+    "cpu_map": cpu_map.draw,
+    "lanes": lanes.draw,
+    "connect": connect.draw,
+}
+"""In the order in which a report shows them."""
 
 
 def render(record: RunRecord, analysis: Analysis) -> bytes:
@@ -29,7 +38,7 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 
 
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
-    """``slowdown``, ``sessions`` and ``throughput`` as ``svg`` or ``png``; one without data says so."""
+    """All pictures by name as ``svg`` or ``png``; one without data says so."""
     made: dict[str, bytes] = {}
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with mpl.rc_context(STYLE), warnings.catch_warnings():

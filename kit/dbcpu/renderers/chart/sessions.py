@@ -9,35 +9,28 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dbcpu.analysis.base import CAUSES, Analysis, SessionView
+from dbcpu.analysis.time_parts import PART_WORDS, time_parts
 from dbcpu.record import RunRecord
-from dbcpu.renderers.base import telling_sessions
-from dbcpu.renderers.chart.style import MARKS, framed
+from dbcpu.renderers.chart.style import MARKS, PART_COLOURS, framed
 from dbcpu.wording import CAUSE_WORDS, plural, times
 
 LABELLED_SESSIONS = 32
-PARTS: tuple[tuple[str, str, str], ...] = (
-    ("reference_s", "as long as alone", "#c9cfd5"),
-    ("inflation_s", "more CPU time", "#d55e00"),
-    ("queue_s", "run queue", "#0072b2"),
-    ("throttled_s", "CPU quota", "#e69f00"),
-    ("gap_s", "off the CPU", "#cc79a7"),
-    ("unsplit_s", "not split", "#555555"),
-)
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None when no session can be compared with a solo one."""
-    views = [each for each in telling_sessions(analysis) if each.valid and each.reference_s is not None]
-    if not views:
+    stacked = time_parts(record, analysis)
+    if not stacked:
         return None
+    views = [each.view for each in stacked]
     labelled = len(views) <= LABELLED_SESSIONS
     height = 1.9 + 0.27 * len(views) if labelled else 6.4
     title = f"Where the time of {plural(len(views), 'session')} went (N = {views[0].level}, repeat {views[0].repeat})"
     figure, axes = framed(8.2, max(2.8, height), record, analysis, title)
     rows, left = range(len(views)), [0.0] * len(views)
     handles: list[Artist] = []
-    for name, label, colour in PARTS:
-        parts = [max(0.0, getattr(each, name) or 0.0) for each in views]
+    for name, label in PART_WORDS.items():
+        parts, colour = [getattr(each, name) for each in stacked], PART_COLOURS[name]
         if any(part > 0.005 * (each.elapsed_s or 1.0) for part, each in zip(parts, views, strict=True)):
             axes.barh(rows, parts, left=left, color=colour, height=0.72 if labelled else 1.0, lw=0)
             handles.append(Patch(color=colour, label=label))

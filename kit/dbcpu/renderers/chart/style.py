@@ -28,6 +28,18 @@ MARKS: Mapping[str, tuple[str, str]] = {
 }
 """Colour and mark of a cause: told apart by colour-blind people, and by their marks without colour."""
 
+INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
+PART_COLOURS: Mapping[str, str] = {
+    "reference_s": "#c9cfd5",
+    "inflation_s": "#d55e00",
+    "queue_s": "#0072b2",
+    "throttled_s": "#e69f00",
+    "steal_s": "#cc79a7",
+    "wait_s": "#56b4e9",
+    "off_s": "#5b3a72",
+    "unsplit_s": "#555555",
+}
+
 LETTERS_PER_INCH = 13.5
 """Of the line below the title: a longer one is cut."""
 
@@ -43,6 +55,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.7,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
+    "hatch.linewidth": 0.6,
     "svg.hashsalt": "dbcpu",
     "svg.fonttype": "path",
     "text.parse_math": False,

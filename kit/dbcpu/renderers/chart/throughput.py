@@ -40,10 +40,13 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         if counts[0] < amount <= counts[-1]:
             axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
             top_label(axes, amount, f"{plural(amount, noun)} ")
+    for at, knee in enumerate(analysis.scaling.knees):
+        label = "where it bends" if at == 0 else None
+        axes.axvline(knee, color="#009e73", lw=1.2, ls="-.", label=label)
     highest = max([each.throughput or 0.0 for each in shown] + [value for _, value in ideal])
     axes.set_ylim(0, highest * 1.12)
     axes.set_ylabel("Mrows/s")
     axes.set_xlabel("sessions at once (N)")
     axes.grid()
-    figure.legend(loc="outside lower center", ncols=3)
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
