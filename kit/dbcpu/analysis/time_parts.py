@@ -4,13 +4,17 @@ The gap is divided by the same evidence from which its cause is told: stolen tim
 neither covers stays "off the CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from dbcpu.analysis.base import Analysis, SessionView
 from dbcpu.analysis.causes import ACCOUNTS
-from dbcpu.analysis.placement import Evidence, Placement
+from dbcpu.analysis.curves import Floats, slices, spread
 from dbcpu.analysis.spans import Timed, timed
-from dbcpu.record import RunRecord
+from dbcpu.analysis.stretches import ASLEEP, STOPPED, Span, stretches
+from dbcpu.record import Round, RunRecord
 
 PART_WORDS = {
     "reference_s": "as long as alone",
@@ -45,27 +49,40 @@ def time_parts(record: RunRecord, analysis: Analysis) -> tuple[TimeParts, ...]:
     members = [each for each in timed(record) if each.round.order == analysis.telling_order]
     if not members:
         return ()
-    host = record.header.host
-    siblings = {each.cpu: each.siblings for each in host.topology.cpus if each.online} if host else {}
     spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
-    met = Placement(members[0].round, siblings).evidence(spans)
+    stolen, idle = _met(members[0].round, spans)
     views = {each.ordinal: each for each in analysis.sessions if each.order == analysis.telling_order}
     found = [
-        _parts(views[each.session.ordinal], each, evidence)
-        for each, evidence in zip(members, met, strict=True)
+        _parts(views[each.session.ordinal], each, float(stolen[at]), float(idle[at]))
+        for at, each in enumerate(members)
         if views[each.session.ordinal].valid and views[each.session.ordinal].reference_s is not None
     ]
     return tuple(sorted(found, key=lambda each: (-(each.view.elapsed_s or 0.0), each.view.ordinal)))
 
 
-def _parts(view: SessionView, each: Timed, evidence: Evidence | None) -> TimeParts:
+def _met(each: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
+    """For each session, in seconds: steal on its CPUs, in proportion to the CPU time it had there; asleep or stopped."""
+    rows = stretches(each).clipped(spans)
+    steal = {row.cpu: slices(each.timeline_s, row.steal_s) for row in each.cpu_timeline}
+    met = np.zeros(rows.cpu.size)
+    for cpu in np.unique(rows.cpu[rows.runnable]).tolist():
+        here = np.asarray((rows.cpu == cpu) & rows.runnable)
+        ends, own_s = (rows.from_s[here], rows.to_s[here]), np.nan_to_num(rows.cpu_s[here])
+        ran_s = spread(*ends, own_s).between(*ends)
+        mine = np.divide(own_s, ran_s, out=np.ones_like(own_s), where=(ran_s > 0) & (own_s > 0))
+        if cpu in steal:
+            met[here] = steal[cpu].between(*ends) * np.minimum(1.0, mine)
+    still = rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED))
+    count = len(each.sessions)
+    return np.bincount(rows.session, met, count), np.bincount(rows.session, still, count)
+
+
+def _parts(view: SessionView, each: Timed, met_steal_s: float, idle_s: float) -> TimeParts:
     gap_s, inflation_s = max(0.0, view.gap_s or 0.0), max(0.0, view.inflation_s or 0.0)
-    met_steal_s = (evidence.steal_s if evidence else None) or 0.0
     steal_s = min(gap_s, met_steal_s)
     left_s = met_steal_s - steal_s
     stolen_run_s = min(left_s, inflation_s) if inflation_s and left_s >= ACCOUNTS * inflation_s else 0.0
-    asleep_s = evidence.asleep_s + evidence.stopped_s if evidence else 0.0
-    wait_s = min(gap_s - steal_s, max(asleep_s, sum(wait.waited_s for wait in each.session.waits)))
+    wait_s = min(gap_s - steal_s, max(idle_s, sum(wait.waited_s for wait in each.session.waits)))
     return TimeParts(
         view=view,
         reference_s=view.reference_s or 0.0,

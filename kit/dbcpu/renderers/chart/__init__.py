@@ -20,6 +20,7 @@ SUFFIX = ".svg"
 BINARY = True
 FORMS = ("svg", "png")
 PNG_DPI = 144
+MISSING_LETTER = r"Glyph .* missing from"
 DRAWINGS = {
     "host": host.draw,
     "slowdown": slowdown.draw,
@@ -39,12 +40,25 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
     """All pictures by name as ``svg`` or ``png``; one without data says so."""
+    drawn = dict(pictures_with_data(record, analysis, form))
+    if len(drawn) < len(DRAWINGS):
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=MISSING_LETTER)
+            empty = _bytes(nothing(record, analysis), form)
+        drawn = {name: drawn.get(name, empty) for name in DRAWINGS}
+    return drawn
+
+
+def pictures_with_data(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
+    """The pictures for which this run has something to show."""
     made: dict[str, bytes] = {}
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        warnings.filterwarnings("ignore", message=MISSING_LETTER)
         for name, draw in DRAWINGS.items():
-            made[name] = _bytes(draw(record, analysis) or nothing(record, analysis), form)
+            figure = draw(record, analysis)
+            if figure is not None:
+                made[name] = _bytes(figure, form)
     return made
 
 

@@ -35,7 +35,11 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         rows, groups, names = by_core, list(cores), [f"core {core}" for core in cores]
     where = f"N = {line.level}, repeat {line.repeat}"
     counted = len(rows) > MOST_CORE_ROWS
-    height = 4.6 if counted else 1.75 + max(0.6, len(rows) * (0.26 if len(rows) <= 16 else 0.17 if len(rows) <= 64 else 0.055))
+    height = (
+        4.6
+        if counted
+        else 1.75 + max(0.6, len(rows) * (0.26 if len(rows) <= 16 else 0.17 if len(rows) <= 64 else 0.055))
+    )
     title = f"What the {'cores' if counted else 'CPUs'} did ({where})"
     figure, axes = framed(8.2, height, record, analysis, title)
     if counted:

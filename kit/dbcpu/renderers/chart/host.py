@@ -125,7 +125,11 @@ def _legend(host: HostInfo) -> list[Patch]:
     numbered = ", with its number" if len(host.topology.cpus) <= MOST_NUMBERED else ""
     handles = [
         Patch(facecolor=USABLE, edgecolor="white", label=plain(f"a CPU{numbered}")),
-        Patch(facecolor="none", edgecolor=CORE_EDGE, label="a core" if threads == 1 else f"a core: {threads} CPUs share it"),
+        Patch(
+            facecolor="none",
+            edgecolor=CORE_EDGE,
+            label="a core" if threads == 1 else f"a core: {threads} CPUs share it",
+        ),
     ]
     if allowed and any(each.cpu not in allowed for each in online):
         handles.append(Patch(facecolor=DENIED, edgecolor="white", hatch="////", label="may not be used here"))
