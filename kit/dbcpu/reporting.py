@@ -1,4 +1,4 @@
-"""A run's report: a folder with a page, the pictures, a text for a ticket, the sessions as CSV, the analysis as JSON."""
+"""A run's report: a folder with a page, pictures, a text for a ticket, sessions as CSV and the analysis as JSON."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Where the time of each session went, as parts that can be stacked: the loss of ``SessionView``, its gap split further.
+"""Where the time of each session went, as parts to be stacked: the loss of ``SessionView``, its gap split further.
 
 The gap is divided by the same evidence from which its cause is told: stolen time first, then waits and sleep, and what
 neither covers stays "off the CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
@@ -12,7 +12,7 @@ import numpy as np
 from dbcpu.analysis.base import Analysis, SessionView
 from dbcpu.analysis.causes import ACCOUNTS
 from dbcpu.analysis.curves import Floats, slices, spread
-from dbcpu.analysis.spans import Timed, timed
+from dbcpu.analysis.spans import Timed, timed_round
 from dbcpu.analysis.stretches import ASLEEP, STOPPED, Span, stretches
 from dbcpu.record import Round, RunRecord
 
@@ -46,7 +46,7 @@ class TimeParts:
 
 def time_parts(record: RunRecord, analysis: Analysis) -> tuple[TimeParts, ...]:
     """Valid sessions of the most telling round that can be compared with a solo one, the slowest first."""
-    members = [each for each in timed(record) if each.round.order == analysis.telling_order]
+    members = timed_round(record, analysis.telling_order)
     if not members:
         return ()
     spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
@@ -61,7 +61,7 @@ def time_parts(record: RunRecord, analysis: Analysis) -> tuple[TimeParts, ...]:
 
 
 def _met(each: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
-    """For each session, in seconds: steal on its CPUs, in proportion to the CPU time it had there; asleep or stopped."""
+    """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
     rows = stretches(each).clipped(spans)
     steal = {row.cpu: slices(each.timeline_s, row.steal_s) for row in each.cpu_timeline}
     met = np.zeros(rows.cpu.size)
@@ -73,8 +73,10 @@ def _met(each: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
         if cpu in steal:
             met[here] = steal[cpu].between(*ends) * np.minimum(1.0, mine)
     still = rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED))
-    count = len(each.sessions)
-    return np.bincount(rows.session, met, count), np.bincount(rows.session, still, count)
+    steal_s, idle_s = np.zeros(len(each.sessions)), np.zeros(len(each.sessions))
+    np.add.at(steal_s, rows.session, met)
+    np.add.at(idle_s, rows.session, still)
+    return steal_s, idle_s
 
 
 def _parts(view: SessionView, each: Timed, met_steal_s: float, idle_s: float) -> TimeParts:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.regimes import usable_cores
-from dbcpu.analysis.spans import timed
+from dbcpu.analysis.spans import timed_round
 from dbcpu.analysis.stretches import OTHER, Stretches, stretches
 from dbcpu.record import Cpu, Round, RunRecord
 
@@ -105,7 +105,7 @@ class Timeline:
 
 def timeline(record: RunRecord, order: int | None) -> Timeline | None:
     """The round with this ``order``, or None where no session of it was watched."""
-    members = [each for each in timed(record) if each.round.order == order]
+    members = timed_round(record, order)
     if not members or not any(each.session.residency for each in members):
         return None
     round_ = members[0].round

@@ -6,13 +6,13 @@ All members take their numbers from ``Analysis``, so that all formats agree. Wha
 same words (the head, the columns of the level table, which sessions are listed) is worded here once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from dbcpu.analysis.base import Analysis, LevelView, SessionView
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, plural, ranges, seconds
+from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, plural, seconds, short_ranges
 
 
 class Renderer(Protocol):
@@ -46,7 +46,6 @@ LEVEL_COLUMNS = (
     Column("ideal", "the sum against solo rate x min(N, vCPUs)", lambda each: percent(each.efficiency)),
     Column("lost to", "causes, with the number of sessions out of all rounds' sessions", lambda each: causes(each)),
 )
-LONGEST_LIST = 60
 VARIANT_COLUMN = Column("variant", "how the host was set", lambda each: each.variant)
 
 
@@ -117,16 +116,11 @@ def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
     usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
     lines = [f"{plural(len(online), 'CPU')} on {cores}, {plural(threads, 'thread')} per core{usable}"]
     if offline:
-        lines.append(f"offline: {plural(len(offline), 'CPU')} ({_short(offline)})")
+        lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")
     if allowed and len(allowed) < len(online):
-        lines.append(f"allowed: CPUs {_short(allowed)} only")
+        lines.append(f"allowed: CPUs {short_ranges(allowed)} only")
     if host.limits.quota_cpus is not None:
         lines.append(f"CPU quota: {host.limits.quota_cpus:g} CPUs ({host.limits.quota_source or 'control group'})")
     if host.hypervisor and threads == 1:
         lines.append(f"a {host.hypervisor} guest: it may not be told which of its CPUs share a core")
     return tuple(plain(line) for line in lines)
-
-
-def _short(cpus: Sequence[int]) -> str:
-    text = ranges(cpus)
-    return text if len(text) <= LONGEST_LIST else f"{text[:LONGEST_LIST]}..."

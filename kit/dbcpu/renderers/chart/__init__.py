@@ -6,6 +6,7 @@ identifier is written.
 
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from io import BytesIO
 
 import matplotlib as mpl
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput
-from dbcpu.renderers.chart.style import STYLE, nothing
+from dbcpu.renderers.chart.style import STYLE, narrow, nothing
 
 SUFFIX = ".svg"
 BINARY = True
@@ -49,11 +50,13 @@ def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, b
     return drawn
 
 
-def pictures_with_data(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
-    """The pictures for which this run has something to show."""
+def pictures_with_data(
+    record: RunRecord, analysis: Analysis, form: str, *, for_phone: bool = False
+) -> Mapping[str, bytes]:
+    """The pictures for which this run has something to show; ``for_phone``: narrow ones."""
     made: dict[str, bytes] = {}
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=MISSING_LETTER)
         for name, draw in DRAWINGS.items():
             figure = draw(record, analysis)

@@ -5,7 +5,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import first_variant, framed
+from dbcpu.renderers.chart.style import first_variant, framed, legend
 from dbcpu.wording import seconds
 
 MOST_DOTS = 4000
@@ -31,7 +31,15 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if len(dots) > MOST_DOTS:
         axes.fill_between(counts, medians, longest, color="#0072b2", alpha=0.15, lw=0, label="half of the sessions")
     elif dots:
-        axes.scatter(*zip(*dots, strict=True), s=9, color="#8a949e", alpha=0.7, lw=0, label="a session")
+        axes.scatter(
+            [level for level, _ in dots],
+            [took_s for _, took_s in dots],
+            s=9,
+            color="#8a949e",
+            alpha=0.7,
+            lw=0,
+            label="a session",
+        )
     axes.plot(counts, medians, color="#0072b2", marker="o", ms=3.5, label="median")
     axes.plot(counts, longest, color="#d55e00", marker="s", ms=3.5, lw=1, label="longest")
     values = [value for _, value in dots] or medians
@@ -50,5 +58,5 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.xaxis.set_major_locator(MaxNLocator(min(16, max(1, counts[-1])), integer=True, min_n_ticks=1))
     axes.set_xlabel("sessions at once (N)")
     axes.grid()
-    figure.legend(loc="outside lower center", ncols=3)
+    legend(figure, axes.get_legend_handles_labels()[0], 3)
     return figure

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import framed
+from dbcpu.renderers.chart.style import framed, legend
 from dbcpu.wording import plural
 
 MOST_CPU_ROWS = 64
@@ -50,7 +50,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     present = [use for use in COLOURS if (rows == use).any()]
     words = {use: USE_WORDS[use] for use in present}
     handles = [Patch(facecolor=COLOURS[use], edgecolor="#b4bcc4", lw=0.4, label=words[use]) for use in present]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+    legend(figure, handles, 3)
     return figure
 
 

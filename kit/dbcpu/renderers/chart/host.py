@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import Cpu, HostInfo, RunRecord
 from dbcpu.renderers.base import limits_of
-from dbcpu.renderers.chart.style import FAINT, INK, framed
+from dbcpu.renderers.chart.style import FAINT, INK, LETTERS_PER_INCH, fitted, framed, legend
 from dbcpu.wording import plain
 
 WIDTH = 8.2
@@ -43,17 +44,18 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if host is None or not host.topology.cpus:
         return None
     sockets = sorted({each.socket for each in host.topology.cpus if each.online})
-    beside = 1 if len(sockets) == 1 else 2
-    width = (WIDTH - 0.4 - MARGIN * (beside - 1)) / beside
+    across = fitted(WIDTH)
+    beside = 1 if len(sockets) == 1 or across < WIDTH else 2
+    width = (across - 0.4 - MARGIN * (beside - 1)) / beside
     laid = {socket: _nodes(host, socket, width - 2 * MARGIN) for socket in sockets}
     heights = {socket: HEAD + sum(each.height for each in laid[socket]) + MARGIN for socket in sockets}
-    lines = limits_of(host, analysis)
+    lines = [line for text in limits_of(host, analysis) for line in wrap(text, int(across * LETTERS_PER_INCH))]
     rows = [sockets[at : at + beside] for at in range(0, len(sockets), beside)]
     inner = sum(max(heights[socket] for socket in row) + MARGIN for row in rows)
     total = inner + 0.21 * len(lines) + 0.1
-    figure, axes = framed(WIDTH, total + 1.1, record, analysis, "The host, as its kernel shows it")
+    figure, axes = framed(across, total + 1.1, record, analysis, "The host, as its kernel shows it")
     axes.set_axis_off()
-    axes.set_xlim(0, WIDTH - 0.3)
+    axes.set_xlim(0, across - 0.3)
     axes.set_ylim(total, 0)
     top = 0.0
     for row in rows:
@@ -62,7 +64,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         top += max(heights[socket] for socket in row) + MARGIN
     for number, text in enumerate(lines):
         axes.text(0, top + 0.16 + 0.21 * number, text, fontsize=8.5, color=INK, va="center")
-    figure.legend(handles=_legend(host), loc="outside lower center", ncols=4)
+    legend(figure, _legend(host), 4)
     return figure
 
 
@@ -88,8 +90,8 @@ def _socket(
     axes: Axes, left: float, top: float, width: float, height: float, nodes: Sequence[_Node], host: HostInfo
 ) -> None:
     axes.add_patch(
-        FancyBboxPatch((left + 0.05, top + 0.05), width - 0.1, height - 0.1, boxstyle="round,pad=0.03,rounding_size=0.06",
-                       facecolor="#f6f7f8", edgecolor=FAINT, lw=1.0)
+        FancyBboxPatch((left + 0.05, top + 0.05), width - 0.1, height - 0.1, facecolor="#f6f7f8", edgecolor=FAINT,
+                       lw=1.0, boxstyle="round,pad=0.03,rounding_size=0.06")
     )  # fmt: skip
     axes.text(left + MARGIN, top + 0.18, f"socket {nodes[0].socket}", fontsize=8.5, fontweight="bold", va="center")
     memory = host.topology.node_memory_bytes

@@ -11,12 +11,15 @@ from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.timeline import ABSENT, ALONE, OFF, QUEUED, SIBLING, STATE_WORDS, UNSEEN, Timeline, timeline
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import telling_sessions
-from dbcpu.renderers.chart.style import CARD_EDGE, framed
+from dbcpu.renderers.chart.style import CARD_EDGE, fitted, framed, legend
 from dbcpu.wording import plural
 
+WIDTH = 8.2
 DRAWN_LANES = 48
 MOST_LANES = 256
-"""Of more sessions every second, third ... is shown, from the slowest to the fastest: none is blended with its neighbour."""
+"""Of more sessions every second, third ... is shown, slowest to fastest: none is blended with its neighbour."""
+NUMBER_INCHES = 0.37
+"""A shorter piece of a lane does not bear the number of its CPU."""
 RASTER_PIECES = 3000
 CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00")
 """A core's CPUs have one colour; with more cores they repeat, and the CPU's number in the lane tells."""
@@ -44,7 +47,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     height = 1.9 + (0.3 if len(shown) <= 16 else 0.22) * len(shown) if drawn else 1.9 + 0.025 * len(shown)
     every = f", {len(shown)} of {len(order)} shown" if step > 1 else ""
     title = f"Where each session ran (N = {line.level}, repeat {line.repeat}{every})"
-    figure, axes = framed(8.2, height, record, analysis, title)
+    figure, axes = framed(WIDTH, height, record, analysis, title)
     rows = [at for _, at in shown]
     if drawn:
         handles = _lanes(axes, line, rows)
@@ -58,14 +61,14 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     axes.set_xlim(float(line.edges_s[0]), float(line.edges_s[-1]))
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xlabel("seconds from the release")
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+    legend(figure, handles, 3)
     return figure
 
 
 def _lanes(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
     cores = {core: at for at, core in enumerate(dict.fromkeys(each.core for each in line.cpus))}
     colour = {each.cpu: CORE_COLOURS[cores[each.core] % len(CORE_COLOURS)] for each in line.cpus}
-    whole_s = float(line.edges_s[-1] - line.edges_s[0])
+    least_s = float(line.edges_s[-1] - line.edges_s[0]) * NUMBER_INCHES / fitted(WIDTH)
     runs = [(row, run) for row, at in enumerate(rows) for run in line.lane(at)]
     raster = len(runs) > RASTER_PIECES
     for row, run in runs:
@@ -75,7 +78,7 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
         if run.state in HATCHES:
             box.set(hatch=HATCHES[run.state], edgecolor="#4a545e")
         axes.add_patch(box)
-        if on_cpu and run.to_s - run.from_s > 0.045 * whole_s:
+        if on_cpu and run.to_s - run.from_s > least_s:
             middle = (run.from_s + run.to_s) / 2
             box_style = {"facecolor": fill, "edgecolor": "none", "pad": 0.8}
             axes.text(middle, row, str(run.cpu), ha="center", va="center", fontsize=7.5, bbox=box_style)

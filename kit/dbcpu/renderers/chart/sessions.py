@@ -11,9 +11,10 @@ from matplotlib.patches import Patch
 from dbcpu.analysis.base import CAUSES, Analysis, SessionView
 from dbcpu.analysis.time_parts import PART_WORDS, time_parts
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import MARKS, PART_COLOURS, framed
+from dbcpu.renderers.chart.style import MARKS, PART_COLOURS, fitted, framed, legend
 from dbcpu.wording import CAUSE_WORDS, plural, times
 
+WIDTH = 8.2
 LABELLED_SESSIONS = 32
 
 
@@ -26,7 +27,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     labelled = len(views) <= LABELLED_SESSIONS
     height = 1.9 + 0.27 * len(views) if labelled else 6.4
     title = f"Where the time of {plural(len(views), 'session')} went (N = {views[0].level}, repeat {views[0].repeat})"
-    figure, axes = framed(8.2, max(2.8, height), record, analysis, title)
+    figure, axes = framed(WIDTH, max(2.8, height), record, analysis, title)
     rows, left = range(len(views)), [0.0] * len(views)
     handles: list[Artist] = []
     for name, label in PART_WORDS.items():
@@ -47,7 +48,8 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             text = f" {times(each.slowdown)} {CAUSE_WORDS[each.cause] if each.cause != 'none' else ''}"
             axes.text(left[row], row, text, va="center", fontsize=8, color="#30383f")
         longest = max(len(CAUSE_WORDS[each.cause]) for each in views)
-        axes.set_xlim(0, max(left) * (1.12 + 0.013 * longest))
+        # Room for the words beside the bars, as a share of what is left of the picture's width.
+        axes.set_xlim(0, max(left) * (1 + (0.6 + 0.075 * longest) / (fitted(WIDTH) - 2.4)))
     else:
         _cause_strip(axes, views)
         axes.set_ylabel("sessions, slowest on top", labelpad=22)
@@ -57,7 +59,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             Line2D([], [], ls="", marker="s", color=MARKS[cause][0], label=f"cause: {CAUSE_WORDS[cause]}")
             for cause in present
         ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5))
+    legend(figure, handles, 5)
     return figure
 
 

@@ -10,11 +10,12 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from dbcpu.analysis.base import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.record import RunRecord
 from dbcpu.renderers.chart import slowdown_grid
-from dbcpu.renderers.chart.style import MARKS, first_variant, framed, limits, top_label
+from dbcpu.renderers.chart.style import MARKS, first_variant, fitted, framed, legend, limits, top_label
 from dbcpu.wording import CAUSE_WORDS, plural
 
 MOST_POINTS = 4000
 """More points than this run together: they are counted on a grid instead."""
+LABELS_PER_INCH = 4.0
 TITLE = "How much slower than one session alone"
 LOG_FROM = 6.0
 MOST_LEVELS = 40
@@ -65,7 +66,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         Line2D([], [], color="black", lw=1.8, label="median"),
         Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))
+    legend(figure, handles, 6)
     return figure
 
 
@@ -107,7 +108,9 @@ def _slowdown_axes(axes: Axes, shown: Sequence[LevelView], slowdowns: Sequence[f
     axes.set_ylabel("elapsed / elapsed alone")
     axes.set_xlabel("sessions at once (N)")
     axes.set_xlim(-0.6, len(shown) - 0.4)
-    axes.set_xticks(range(len(shown)), [str(each.level) for each in shown])
+    every = -(-len(shown) // max(1, int(LABELS_PER_INCH * fitted(_width(len(shown))))))
+    places = range(0, len(shown), every)
+    axes.set_xticks(places, [str(shown[at].level) for at in places])
 
 
 def _boundaries(axes: Axes, levels: Sequence[int], analysis: Analysis) -> None:

@@ -1,4 +1,4 @@
-"""The strip plot of runs with so many sessions that dots would smear: a grid of fields, the darker the more sessions."""
+"""The strip plot of so many sessions that dots would smear: a grid of fields, the darker the more sessions."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,9 +14,10 @@ from matplotlib.ticker import FuncFormatter
 from dbcpu.analysis.base import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.analysis.density import Density, density
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import MARKS, framed, limits, top_label
+from dbcpu.renderers.chart.style import MARKS, fitted, framed, legend, limits, top_label
 from dbcpu.wording import CAUSE_WORDS, plural
 
+WIDTH = 9.6
 COLUMNS, ROWS = 64, 56
 FAINTEST = 0.3
 """Of the cause's colour in a field with hardly a session: it still has to be seen."""
@@ -25,7 +26,7 @@ FAINTEST = 0.3
 def draw(record: RunRecord, analysis: Analysis, shown: Sequence[LevelView], views: Sequence[SessionView]) -> Figure:
     """One figure of all ``views``, which have a slowdown, at the levels ``shown``."""
     grid = density(shown, views, COLUMNS, ROWS)
-    figure, axes = framed(9.6, 4.8, record, analysis, "How much slower than one session alone")
+    figure, axes = framed(WIDTH, 4.8, record, analysis, "How much slower than one session alone")
     columns = len(grid.levels)
     bounds = np.log2(grid.edges)
     axes.imshow(
@@ -36,7 +37,7 @@ def draw(record: RunRecord, analysis: Analysis, shown: Sequence[LevelView], view
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}x"))
     axes.set_yticks(range(int(np.ceil(bounds[0])), int(bounds[-1]) + 1))
     axes.set_ylabel("elapsed / elapsed alone")
-    every = max(1, -(-columns // 20))
+    every = max(1, -(-columns // int(2.1 * fitted(WIDTH))))
     axes.set_xticks(range(0, columns, every), [_name(grid.levels[at]) for at in range(0, columns, every)])
     if columns < len(shown):
         axes.tick_params(axis="x", labelrotation=40)
@@ -50,7 +51,7 @@ def draw(record: RunRecord, analysis: Analysis, shown: Sequence[LevelView], view
     handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
     handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))
+    legend(figure, handles, 6)
     return figure
 
 

@@ -1,8 +1,12 @@
 """What the pictures have in common: colours, marks, fonts, the frame with its title, and limit lines."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from textwrap import wrap
 from typing import Any
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -42,6 +46,12 @@ PART_COLOURS: Mapping[str, str] = {
 
 LETTERS_PER_INCH = 13.5
 """Of the line below the title: a longer one is cut."""
+TITLE_LETTERS_PER_INCH = 9.5
+NARROW = 4.4
+"""Inches: what a phone shows without scrolling."""
+PAIRED_LETTERS = 32
+"""Longer words of a legend get a line of their own there."""
+_most_width: ContextVar[float] = ContextVar("most_width", default=float("inf"))
 
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -62,8 +72,31 @@ STYLE: dict[Any, Any] = {
 }
 
 
+@contextmanager
+def narrow() -> Iterator[None]:
+    """Within this, every picture is drawn for a phone."""
+    before = _most_width.set(NARROW)
+    try:
+        yield
+    finally:
+        _most_width.reset(before)
+
+
+def fitted(width: float) -> float:
+    """The width in inches that there is for a picture that would like ``width``."""
+    return min(width, _most_width.get())
+
+
+def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """Below the picture, in as many columns as fit."""
+    longest = max((len(str(each.get_label())) for each in handles), default=0)
+    fit = columns if _most_width.get() > NARROW else 2 if longest <= PAIRED_LETTERS else 1
+    figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
+
+
 def framed(width: float, height: float, record: RunRecord, analysis: Analysis, title: str) -> tuple[Figure, Axes]:
     """An empty figure (inches) with a title and a line below it that says what was measured."""
+    width = fitted(width)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     header = record.header
@@ -72,7 +105,8 @@ def framed(width: float, height: float, record: RunRecord, analysis: Analysis, t
     work = f"{header.plan.workload.name} {header.plan.workload.size}"
     below = plain(f"{host}{cpus}, {header.database.kind}, {work}: {header.label or header.run_id}")
     most = int(width * LETTERS_PER_INCH) - 9
-    axes.set_title(title, fontweight="bold", pad=22)
+    lines = wrap(title, int(width * TITLE_LETTERS_PER_INCH))
+    axes.set_title("\n".join(lines), fontweight="bold", pad=22)
     axes.annotate(
         below if len(below) <= most else f"{below[: most - 1]}…",
         (0, 1),

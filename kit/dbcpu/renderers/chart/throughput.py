@@ -5,7 +5,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import first_variant, framed, limits, top_label
+from dbcpu.renderers.chart.style import first_variant, framed, legend, limits, top_label
 from dbcpu.wording import plural
 
 LOG_FROM_SESSIONS = 48
@@ -48,5 +48,5 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     axes.set_ylabel("Mrows/s")
     axes.set_xlabel("sessions at once (N)")
     axes.grid()
-    figure.legend(loc="outside lower center", ncols=2)
+    legend(figure, axes.get_legend_handles_labels()[0], 2)
     return figure

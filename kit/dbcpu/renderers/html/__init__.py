@@ -26,12 +26,16 @@ BINARY = False
 
 def render(record: RunRecord, analysis: Analysis) -> str:
     """The whole page."""
-    drawn = registry.load("renderers", "chart").pictures_with_data(record, analysis, "svg")
+    draw = registry.load("renderers", "chart").pictures_with_data
+    wide, narrow = draw(record, analysis, "svg"), draw(record, analysis, "svg", for_phone=True)
     shown = sections(record, analysis)
     pictures = {
-        each.name: inline(drawn[each.name].decode("utf-8"), each.name, each.title)
+        each.name: (
+            inline(wide[each.name].decode("utf-8"), f"{each.name}-wide", each.title),
+            inline(narrow[each.name].decode("utf-8"), f"{each.name}-narrow", each.title),
+        )
         for each in shown
-        if each.name in drawn
+        if each.name in wide
     }
     return (
         _templates()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from dbcpu.record import RunRecord
 from dbcpu.renderers.html.tables import Table
-from dbcpu.wording import UNKNOWN, plain, plural, ranges
+from dbcpu.wording import UNKNOWN, plain, plural, short_ranges
 
 TITLES = ("name", "value")
 
@@ -28,7 +28,7 @@ def _run(record: RunRecord) -> Table:
         ("status", header.status),
         ("dbcpu", header.tool_version),
         ("target", plan.target),
-        ("levels", ranges(plan.levels)),
+        ("levels", short_ranges(plan.levels)),
         ("repeats", plan.repeats),
         ("variants", ", ".join(plan.variants)),
         (
@@ -50,6 +50,7 @@ def _host(record: RunRecord) -> Table:
     host = record.header.host
     if host is None:
         return _table("Host", [("host", "not looked at")])
+    quota = host.limits.quota_cpus
     memory = f"{host.memory_bytes / 1024**3:.1f} GiB" if host.memory_bytes else None
     smt = {True: "on", False: "off", None: None}[host.topology.smt_active]
     caches = dict.fromkeys(
@@ -66,8 +67,8 @@ def _host(record: RunRecord) -> Table:
         ("memory", memory),
         ("SMT", smt),
         ("SMT control", host.topology.smt_control or ""),
-        ("allowed CPUs", ranges(host.limits.allowed_cpus)),
-        ("CPU quota", f"{host.limits.quota_cpus:g} CPUs ({host.limits.quota_source})" if host.limits.quota_cpus else "none"),
+        ("allowed CPUs", short_ranges(host.limits.allowed_cpus)),
+        ("CPU quota", f"{quota:g} CPUs ({host.limits.quota_source})" if quota is not None else "none"),
         ("frequency governor", host.governor or "not known"),
         ("caches", "; ".join(caches)),
         *_named(host.facts),

@@ -10,20 +10,53 @@ from dbcpu.renderers.html import tables
 from dbcpu.renderers.html.tables import Table
 from dbcpu.wording import listed, number, percent, plain, plural, seconds
 
+READINGS = {
+    "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
+    "slowdown": (
+        "Every mark is a session, by its cause; the black bar is the median. Everybody on one line is fair; "
+        "two clouds above one N are winners and losers. The dashed line is what fair shares of all vCPUs "
+        "would give. Very many sessions are counted in fields, the darker the more."
+    ),
+    "throughput": (
+        "The sum of rates counts while all sessions ran, the makespan until the last one ended: a gap between "
+        "them means that some finish late while CPUs stand free. A bend at half of the vCPUs is where cores "
+        "end and threads begin."
+    ),
+    "sessions": (
+        "Grey is what the work takes alone, everything beyond it was lost. More CPU time on exactly two "
+        "sessions: a shared core. Run queue on all: more sessions than vCPUs."
+    ),
+    "cpu_map": (
+        "A row per CPU, the CPUs of a core together. Orange beside yellow: two sessions shared a core while "
+        "another core was free, which better placement would mend. Very many cores are counted instead of "
+        "drawn one by one."
+    ),
+    "lanes": (
+        "A lane per session, the slowest on top. The number is the CPU, the colour its core, hatching means "
+        "sharing, a black line is a move. Sticky lanes of unequal lengths: nobody was moved off a shared "
+        "core. Many lanes are coloured by what they share instead."
+    ),
+    "connect": (
+        "Sessions connect in small batches and each is timed alone. It is not part of any slowdown; a rise "
+        "with N is the cost of new server processes."
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """``name`` of the picture; ``lead`` what this run shows; ``reading`` how any such picture is read.
-
-    ``missing`` says why there is no picture, when there is none.
-    """
+    """``name`` of the picture; ``lead`` what this run shows; ``missing`` why there is no picture, if there is none."""
 
     name: str
     title: str
     lead: str
-    reading: str
     table: Table | None
     missing: str
+
+    @property
+    def reading(self) -> str:
+        """How any such picture is read."""
+        return READINGS[self.name]
 
 
 def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
@@ -37,8 +70,7 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         Section(
             "host",
             "The host",
-            f"{'. '.join(limits_of(host, analysis))}." if host else "",
-            "A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it.",
+            f"{'; '.join(limits_of(host, analysis))}." if host else "",
             tables.host_table(record),
             "The measured host was not looked at: the database runs elsewhere.",
         ),
@@ -46,8 +78,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             "slowdown",
             "Slowdown by number of sessions",
             "",
-            "Every mark is a session, by its cause; the black bar is the median. Everybody on one line is fair; two "
-            "clouds above one N are winners and losers. The dashed line is what fair shares of all vCPUs would give.",
             tables.slowdown_table(levels) if levels else None,
             none_valid,
         ),
@@ -55,8 +85,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             "throughput",
             "Throughput",
             _scaling(analysis),
-            "The sum of rates counts while all sessions ran, the makespan until the last one ended: a gap between them means "
-            "that some finish late while CPUs stand free. A bend at half of the vCPUs is where cores end and threads begin.",
             tables.throughput_table(levels) if levels else None,
             none_valid,
         ),
@@ -64,8 +92,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             "sessions",
             "Where the time went",
             "",
-            "Grey is what the work takes alone, everything beyond it was lost. More CPU time on exactly two sessions: a shared "
-            "core. Run queue on all: more sessions than vCPUs.",
             tables.sessions_table(record, analysis),
             none_valid,
         ),
@@ -75,8 +101,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             f"Cores stood free for {seconds(line.wasted_core_s)} in all while another was shared."
             if line and line.wasted_core_s > 0
             else "",
-            "A row per CPU, the CPUs of a core together. Orange beside yellow: two sessions shared a core while another core "
-            "was free, which better placement would mend. Many cores are counted instead of drawn one by one.",
             tables.cpu_table(line) if line else None,
             not_watched,
         ),
@@ -84,8 +108,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             "lanes",
             "Where each session ran",
             "",
-            "A lane per session, the slowest on top. The number is the CPU, the colour its core, hatching means sharing, a black "
-            "line is a move. Sticky lanes and unequal lengths go together: nobody was moved off a shared core.",
             tables.lanes_table(record, analysis, line) if line else None,
             not_watched,
         ),
@@ -93,8 +115,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             "connect",
             "Time to connect",
             "",
-            "Sessions connect in small batches and each is timed alone. It is not part of any slowdown; a rise with N is "
-            "the cost of new server processes.",
             tables.connect_table(levels) if levels else None,
             none_valid,
         ),

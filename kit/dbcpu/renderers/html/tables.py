@@ -23,7 +23,7 @@ from dbcpu.wording import CAUSE_WORDS, number, percent, plain, ranges, seconds, 
 
 WORDS = frozenset({"lost to", "variant", "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
 """Columns that are read, not compared: set to the left."""
-MOST_LOSERS = 40
+MOST_LOSERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,4 +173,4 @@ def _part(each: TimeParts, name: str) -> float:
 
 
 def _moments(line: Timeline) -> str:
-    return f"Counted at {line.use.shape[1]} moments, {seconds(line.moment_s)} apart; the evidence above is in exact seconds."
+    return f"Counted at {line.use.shape[1]} moments, {seconds(line.moment_s)} apart; evidence is in exact seconds."
