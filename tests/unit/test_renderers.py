@@ -90,7 +90,9 @@ def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
         if session_view["order"] == document["telling_order"] and session_view["cause"] != "none":
             told = [times(session_view["slowdown"]), CAUSE_WORDS[session_view["cause"]]]
             assert " | ".join(told) in markdown
-            on_page = [cells for caption, cells_ in page.tables.items() if caption.startswith("N = ") for cells in cells_]
+            on_page = [
+                cells for caption, cells_ in page.tables.items() if caption.startswith("N = ") for cells in cells_
+            ]
             assert [str(session_view["ordinal"]), *told, session_view["evidence"]] in on_page
     assert " ".join(table.split()).endswith(document["verdict"])
     assert document["verdict"] in page.text
