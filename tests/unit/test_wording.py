@@ -12,7 +12,7 @@ from dbcpu.wording import ranges, short_ranges
         ([3], "3"),
         ([1, 2, 3, 8], "1-3,8"),
         (range(0, 512, 2), "0-510 by 2"),
-        ([n * n for n in range(1, 60)], "1,4,9,16,25,36,49,64,81,100,121,144,169,196,225,256... (59)"),
+        ([n * n for n in range(1, 60)], "1,4,9,16,25,36,49,64,81,100,121,144,169,196,225,256,289,324... (59)"),
     ],
 )
 def test_a_long_list_is_told_by_its_ends(numbers: list[int], text: str) -> None:
