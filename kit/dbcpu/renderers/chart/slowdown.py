@@ -115,11 +115,11 @@ def _slowdown_axes(axes: Axes, shown: Sequence[LevelView], slowdowns: Sequence[f
 
 def _boundaries(axes: Axes, levels: Sequence[int], analysis: Analysis) -> None:
     """Mark between which levels the cores, and then the vCPUs, run out."""
-    for amount, noun in limits(analysis):
+    for line, (amount, noun) in enumerate(limits(analysis)):
         inside = sum(level <= amount for level in levels)
         if 0 < inside < len(levels):
             axes.axvline(inside - 0.5, color="#aab3bb", lw=0.9, ls=":", zorder=1)
-            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ")
+            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
 
 
 def _width(levels: int) -> float:

@@ -42,11 +42,11 @@ def draw(record: RunRecord, analysis: Analysis, shown: Sequence[LevelView], view
     if columns < len(shown):
         axes.tick_params(axis="x", labelrotation=40)
     axes.set_xlabel("sessions at once (N)" + (", neighbouring levels together" if columns < len(shown) else ""))
-    for amount, noun in limits(analysis):
+    for line, (amount, noun) in enumerate(limits(analysis)):
         inside = sum(part[0].level <= amount for part in grid.levels)
         if 0 < inside < columns:
             axes.axvline(inside - 0.5, color="#7a858f", lw=0.9, ls=":")
-            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ")
+            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
     present = [cause for at, cause in enumerate(CAUSES) if (grid.cause == at).any()]
     handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))

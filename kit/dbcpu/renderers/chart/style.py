@@ -128,9 +128,18 @@ def nothing(record: RunRecord, analysis: Analysis) -> Figure:
     return figure
 
 
-def top_label(axes: Axes, x: float, text: str) -> None:
-    """A small note at the top, left of a vertical line."""
-    axes.text(x, 0.995, text, transform=axes.get_xaxis_transform(), ha="right", va="top", fontsize=8, color="#555f69")
+def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
+    """A small note at the top, left of a vertical line; the next ``line`` lower, so that two never touch."""
+    axes.text(
+        x,
+        0.995 - 0.055 * line,
+        text,
+        transform=axes.get_xaxis_transform(),
+        ha="right",
+        va="top",
+        fontsize=8,
+        color="#555f69",
+    )
 
 
 def limits(analysis: Analysis) -> list[tuple[int, str]]:

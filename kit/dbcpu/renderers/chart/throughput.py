@@ -36,10 +36,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.xaxis.set_major_locator(
             MaxNLocator(min(16, max(1, counts[-1])), integer=True, min_n_ticks=1, steps=[1, 2, 4, 8, 10])
         )
-    for amount, noun in limits(analysis):
+    for line, (amount, noun) in enumerate(limits(analysis)):
         if counts[0] < amount <= counts[-1]:
             axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
-            top_label(axes, amount, f"{plural(amount, noun)} ")
+            top_label(axes, amount, f"{plural(amount, noun)} ", line)
     for at, knee in enumerate(analysis.scaling.knees):
         label = "where it bends" if at == 0 else None
         axes.axvline(knee, color="#009e73", lw=1.2, ls="-.", label=label)
