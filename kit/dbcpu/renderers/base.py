@@ -12,7 +12,7 @@ from typing import Protocol
 
 from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, ranges, seconds
+from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, ranges, seconds, short_ranges
 
 
 class Renderer(Protocol):
@@ -178,3 +178,23 @@ def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
 def losers(analysis: Analysis) -> tuple[SessionView, ...]:
     """Of these, the ones that have something to explain."""
     return tuple(each for each in telling_sessions(analysis) if each.cause != "none")
+
+
+def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
+    """What of the host may be used and what holds it back, a sentence each."""
+    online = [each for each in host.topology.cpus if each.online]
+    offline = [each.cpu for each in host.topology.cpus if not each.online]
+    allowed = sorted(set(host.limits.allowed_cpus) & {each.cpu for each in online})
+    threads = max((len(each.siblings) for each in online), default=0)
+    cores = plural(len({each.core for each in online}), "core")
+    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    lines = [f"{plural(len(online), 'CPU')} on {cores}, {plural(threads, 'thread')} per core{usable}"]
+    if offline:
+        lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")
+    if allowed and len(allowed) < len(online):
+        lines.append(f"allowed: CPUs {short_ranges(allowed)} only")
+    if host.limits.quota_cpus is not None:
+        lines.append(f"CPU quota: {host.limits.quota_cpus:g} CPUs ({host.limits.quota_source or 'control group'})")
+    if host.hypervisor and threads == 1:
+        lines.append(f"a {host.hypervisor} guest: it may not be told which of its CPUs share a core")
+    return tuple(plain(line) for line in lines)

@@ -5,7 +5,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import first_variant, framed, limits, top_label
+from dbcpu.renderers.chart.style import first_variant, framed, legend, limits, top_label
 from dbcpu.wording import number, plural
 
 LOG_FROM_SESSIONS = 48
@@ -39,10 +39,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.xaxis.set_major_locator(
             MaxNLocator(min(16, max(1, counts[-1])), integer=True, min_n_ticks=1, steps=[1, 2, 4, 8, 10])
         )
-    for amount, noun in limits(analysis):
+    for line, (amount, noun) in enumerate(limits(analysis)):
         if counts[0] < amount <= counts[-1]:
             axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
-            top_label(axes, amount, f"{plural(amount, noun)} ")
+            top_label(axes, amount, f"{plural(amount, noun)} ", line)
     highest = max([each.throughput or 0.0 for each in shown] + [value for _, value in ideal])
     at = dict(fitted)
     for knee in analysis.scaling.knees:
@@ -62,5 +62,5 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     axes.set_ylabel("Mrows/s")
     axes.set_xlabel("sessions at once (N)")
     axes.grid()
-    figure.legend(loc="outside lower center", ncols=2)
+    legend(figure, axes.get_legend_handles_labels()[0], 2)
     return figure
