@@ -8,8 +8,8 @@ lost when every core is busy (turbo), ``d`` what each session beyond knee 1 adds
 the noise of rates is. A form with more knees or with turbo is taken only if it is clearly better.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -21,7 +21,7 @@ LEAST_NOISE = 0.01
 WORTH = 8.0
 """A further parameter must lower chi squared by this much (Akaike's 2 is for choosing, not for claiming)."""
 EXPECTED = 1.5
-"""Parameters' worth of credit for the shape that the topology shows: it stands until the rates speak against it."""
+"""Parameters' worth of credit for the whole shape that the topology shows: it stands until rates speak against it."""
 BEND = (0.03, 0.95)
 """A second part of the curve is one of its own if what a session adds there is within these, against a core."""
 MOST_TURBO = 0.6
@@ -113,12 +113,36 @@ def best(
 
 
 def again(hinge: Hinge, levels: Sequence[int], resampled: Floats, noise: Sequence[float]) -> list[Hinge]:
-    """The same form fitted to each row of ``resampled`` rates, with knees sought near those of ``hinge``."""
+    """The same form fitted to each row of ``resampled`` rates, with knees sought near those of ``hinge``.
+
+    All rows are solved at once, weighted by the rates that ``hinge`` has; rows that no sensible curve fits are left
+    out.
+    """
     n = np.asarray(levels, dtype=np.float64)
     sigma = np.maximum(np.asarray(noise, dtype=np.float64), LEAST_NOISE)
     grid = _near(hinge.knees, n, spread=0.2) if hinge.knees else np.zeros((1, 0))
-    columns = _columns(n, hinge.form, *_edges(hinge.form, grid))
-    return [made for row in resampled for made in [_at_best(n, row, sigma, hinge.form, grid, columns)] if made]
+    grid = grid[_shown(n, hinge.form, grid)]
+    if not len(grid):
+        return []
+    weight = 1.0 / (sigma * np.array([hinge.at(level) for level in levels]))
+    weighted = _columns(n, hinge.form, *_edges(hinge.form, grid)) * weight[:, None]
+    solver = np.linalg.solve(_normal(weighted), weighted.transpose(0, 2, 1))
+    targets = (resampled * weight).T
+    solved = solver @ targets
+    chi2 = ((weighted @ solved - targets) ** 2).sum(axis=1)
+    total = np.where(_sensible(hinge.form, solved.transpose(1, 0, 2)), chi2, np.inf)
+    rows = np.arange(len(resampled))
+    index = total.argmin(axis=0)
+    return [
+        replace(
+            hinge,
+            knees=tuple(float(knee) for knee in grid[at]),
+            coefficients=tuple(float(value) for value in solved[at, :, row]),
+            chi2=float(total[at, row]),
+        )
+        for row, at in zip(rows, index, strict=True)
+        if np.isfinite(total[at, row])
+    ]
 
 
 def _fit(n: Floats, y: Floats, sigma: Floats, form: Form) -> Hinge | None:
@@ -160,25 +184,17 @@ def _near(knees: Sequence[float], n: Floats, spread: float) -> Floats:
     return grid if len(knees) == 1 else grid[grid[:, 0] < grid[:, 1]]
 
 
-def _at_best(
-    n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats, columns: Floats | None = None
-) -> Hinge | None:
+def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Hinge | None:
     """The best knees of ``grid`` (G, knees) that the levels can show and that make sense."""
-    usable = _shown(n, form, grid)
-    if not usable.any():
+    grid = grid[_shown(n, form, grid)]
+    if not len(grid):
         return None
-    grid = grid[usable]
-    columns = _columns(n, form, *_edges(form, grid)) if columns is None else columns[usable]
     weight = 1.0 / (sigma * y)
+    columns = _columns(n, form, *_edges(form, grid))
     weighted, target = columns * weight[:, None], y * weight
-    normal = weighted.transpose(0, 2, 1) @ weighted
-    # A trace on the diagonal: some knees make two columns alike.
-    normal += 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(form.coefficients)
-    solved: Floats = np.asarray(
-        np.linalg.solve(normal, (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0], dtype=np.float64
-    )
-    chi2 = ((columns @ solved[..., None])[..., 0] * weight - target) ** 2
-    total = np.where(_sensible(form, grid, solved), chi2.sum(axis=1), np.inf)
+    solved = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
+    chi2 = (((weighted @ solved[..., None])[..., 0] - target) ** 2).sum(axis=1)
+    total = np.where(_sensible(form, solved.T), chi2, np.inf)
     index = int(np.argmin(total))
     if not np.isfinite(total[index]):
         return None
@@ -192,6 +208,13 @@ def _at_best(
         float(np.sqrt(np.mean(residual**2))),
         int(n.max()),
     )
+
+
+def _normal(weighted: Floats) -> Floats:
+    """The normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
+    normal = weighted.transpose(0, 2, 1) @ weighted
+    traces = np.trace(normal, axis1=1, axis2=2)[:, None, None]
+    return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
 
 
 def _edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
@@ -231,25 +254,25 @@ def _shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(enough)
 
 
-def _sensible(form: Form, grid: Floats, solved: Floats) -> npt.NDArray[np.bool_]:
-    start = solved[:, 0]
-    fine = start > 0
-    speed: Floats = np.array(start)
+def _sensible(form: Form, coefficients: Floats) -> npt.NDArray[np.bool_]:
+    """``coefficients``: the form's own along the first axis."""
+    start = coefficients[0]
+    fine, speed = start > 0, start
     if form.turbo:
-        fine &= (solved[:, 1] >= 0) & (solved[:, 1] <= MOST_TURBO * start)
-        speed = start - solved[:, 1]
+        fine = fine & (coefficients[1] >= 0) & (coefficients[1] <= MOST_TURBO * start)
+        speed = start - coefficients[1]
     if form.knees - form.flat:
-        fine &= (solved[:, -1] >= 0) & (solved[:, -1] <= MOST_YIELD * speed)
+        fine = fine & (coefficients[-1] >= 0) & (coefficients[-1] <= MOST_YIELD * speed)
     return np.asarray(fine)
 
 
-def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: int, seed: int) -> Iterator[Floats]:
-    """Rates per level as other rounds might have given them: medians of resampled deviations around ``fitted``.
+def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: int, seed: int) -> Floats:
+    """Rates per level as other rounds might have given them, (times, levels): medians of resampled deviations.
 
-    The deviations of all rounds from the mean of their level are pooled: with three rounds a level has
-    too few of its own. They are widened by sqrt(R / (R - 1)), as each level's mean took up a part of them.
+    The deviations of all rounds from the mean of their level are pooled: with three rounds a level has too few of
+    its own. They are widened by sqrt(R / (R - 1)), as each level's mean took up a part of them. No rows if no level has
+    two rounds.
     """
-    chance = np.random.default_rng(seed)
     pooled = [
         (value / np.mean(each) - 1) * np.sqrt(len(each) / (len(each) - 1))
         for each in rounds
@@ -257,7 +280,7 @@ def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: 
         for value in each
     ]
     if not pooled:
-        return
-    for _ in range(times):
-        drawn = [float(np.median(chance.choice(pooled, len(each)))) for each in rounds]
-        yield np.asarray(fitted) * (1 + np.array(drawn))
+        return np.zeros((0, len(fitted)))
+    chance = np.random.default_rng(seed)
+    drawn = [np.median(chance.choice(pooled, (times, len(each))), axis=1) for each in rounds]
+    return np.asarray(fitted) * (1 + np.column_stack(drawn))

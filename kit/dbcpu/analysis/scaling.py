@@ -110,8 +110,8 @@ def _up_to(measured: _Measured, most: int) -> _Measured:
 def _again(fitted: Hinge, measured: _Measured) -> list[Hinge]:
     measured = _up_to(measured, fitted.most)
     expected = [fitted.at(level) for level in measured.levels]
-    drawn = list(hinge.resample(expected, measured.rounds, RESAMPLED, SEED))
-    return hinge.again(fitted, measured.levels, np.array(drawn), measured.noise) if drawn else []
+    drawn = hinge.resample(expected, measured.rounds, RESAMPLED, SEED)
+    return hinge.again(fitted, measured.levels, drawn, measured.noise)
 
 
 def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
