@@ -84,6 +84,9 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
+FORMS = ("table", "markdown", "csv", "json")
+"""How a result can be shown on standard output."""
+
 run_argument = click.argument("run", metavar="RUN")
 """``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""
 

@@ -1,0 +1,133 @@
+"""From names on the command line to a sheet, and from a sheet to files: what ``dbcpu compare`` does."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dbcpu import registry
+from dbcpu.analysis.compare import Candidate, compare
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.per_round import one_variant
+from dbcpu.analysis.published import Published, parse
+from dbcpu.analysis.sizing import RATIO, Sizing, size
+from dbcpu.comparisons.base import Sheet
+from dbcpu.errors import StoreError, UsageError
+from dbcpu.record import RunRecord
+from dbcpu.reporting import replace_file
+from dbcpu.settings import settings
+from dbcpu.sheets import published as of_published
+from dbcpu.sheets import runs as of_runs
+from dbcpu.sheets import sizing as of_sizing
+from dbcpu.store.database import load_run
+
+FORMS = ("table", "markdown", "csv", "json")
+PUBLISHED_SUFFIX = ".csv"
+
+
+def comparison_sheet(
+    names: Sequence[str], store: str | None = None, busy: int | None = None, ratio: float = RATIO
+) -> Sheet:
+    """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
+
+    Raises:
+        UsageError: they cannot be compared, or there is nothing to size from.
+        StoreError: a run cannot be read.
+    """
+    candidates = _named([_candidate(name, store) for name in names])
+    sheet = of_runs.sheet(compare(candidates))
+    sizing = _sizing(candidates, busy, ratio)
+    if sizing is None:
+        return sheet
+    return replace(
+        sheet,
+        verdict=(*sheet.verdict, *([sizing.sentence] if sizing.sentence else [])),
+        sections=(*sheet.sections, *of_sizing.sections(sizing)),
+        data={**sheet.data, **of_sizing.data(sizing)},
+    )
+
+
+def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
+    """Published measurements of one or several files, normalised. Raises UsageError, StoreError."""
+    files = [_published(Path(name)) for name in names]
+    if len(files) == 1:
+        return of_published.sheet(files[0], baseline)
+    together = Published(
+        title=" and ".join(each.title for each in files),
+        notes=tuple(f"{each.title}: {note}" for each in files for note in each.notes),
+        measurements=tuple(row for each in files for row in each.measurements),
+    )
+    return of_published.sheet(together, baseline)
+
+
+def are_published(names: Sequence[str]) -> bool:
+    """Whether the names are files of published measurements. Raises UsageError for a mixture with runs."""
+    published = [name.lower().endswith(PUBLISHED_SUFFIX) for name in names]
+    if any(published) and not all(published):
+        raise UsageError(
+            "runs and files of published measurements are different kinds of evidence; compare each by itself"
+        )
+    return all(published)
+
+
+def write_sheet(sheet: Sheet, folder: Path) -> tuple[Path, ...]:
+    """Every form and every picture into ``folder``. Raises StoreError when a file cannot be written."""
+    files: dict[str, bytes] = {}
+    for form in FORMS:
+        member = registry.load("comparisons", form)
+        files[f"comparison{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
+    chart = registry.load("comparisons", "chart")
+    for form in chart.FORMS:
+        files |= {f"{name}.{form}": picture for name, picture in chart.pictures(sheet, form).items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            replace_file(folder / name, content)
+    except OSError as error:
+        raise StoreError(
+            f"the comparison could not be written to {error.filename or folder}: {error.strerror}; "
+            "give another folder with --out"
+        ) from None
+    return tuple(folder / name for name in files)
+
+
+def _candidate(name: str, store: str | None) -> Candidate:
+    run, colon, variant = name.rpartition(":")
+    if not colon or Path(name).exists():
+        return Candidate(name, load_run(name, store))
+    record = load_run(run, store)
+    one_variant(record, variant)
+    return Candidate(name, record, variant)
+
+
+def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By their labels where these tell them apart, else by run and variant."""
+    labels = [_label(each.record, each.variant) for each in candidates]
+    if len(set(labels)) == len(labels):
+        return [replace(each, name=label) for each, label in zip(candidates, labels, strict=True)]
+    ids = [each.record.header.run_id + (f":{each.variant}" if each.variant else "") for each in candidates]
+    return [
+        replace(each, name=name if ids.count(name) == 1 else f"{name} ({at})")
+        for at, (each, name) in enumerate(zip(candidates, ids, strict=True), 1)
+    ]
+
+
+def _label(record: RunRecord, variant: str | None) -> str:
+    label = record.header.label or record.header.run_id
+    return f"{label}: {variant}" if variant else label
+
+
+def _published(path: Path) -> Published:
+    try:
+        return parse(path.read_text("utf-8"), path.stem)
+    except OSError as error:
+        raise StoreError(f"{path} could not be read: {error.strerror}; give a file of published measurements") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _sizing(candidates: Sequence[Candidate], busy: int | None, ratio: float) -> Sizing | None:
+    records = [(each.name, one_variant(each.record, each.variant)) for each in candidates]
+    runs = [(name, record, explain(record)) for name, record in records]
+    if busy is None and not all(analysis.vcpus and analysis.cores and analysis.levels for _, _, analysis in runs):
+        return None
+    return size(runs, settings().sizing, busy, ratio)
