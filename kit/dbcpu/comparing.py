@@ -12,16 +12,18 @@ from dbcpu.analysis.published import Published, parse
 from dbcpu.analysis.sizing import RATIO, Sizing, size
 from dbcpu.comparisons.base import Sheet
 from dbcpu.errors import StoreError, UsageError
-from dbcpu.record import RunRecord
 from dbcpu.reporting import replace_file
 from dbcpu.settings import settings
 from dbcpu.sheets import published as of_published
 from dbcpu.sheets import runs as of_runs
 from dbcpu.sheets import sizing as of_sizing
 from dbcpu.store.database import load_run
+from dbcpu.wording import plain
 
 FORMS = ("table", "markdown", "csv", "json")
 PUBLISHED_SUFFIX = ".csv"
+SHORT = 22
+"""A longer name makes no column."""
 
 
 def comparison_sheet(
@@ -100,20 +102,31 @@ def _candidate(name: str, store: str | None) -> Candidate:
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By their labels where these tell them apart, else by run and variant."""
-    labels = [_label(each.record, each.variant) for each in candidates]
-    if len(set(labels)) == len(labels):
-        return [replace(each, name=label) for each, label in zip(candidates, labels, strict=True)]
-    ids = [each.record.header.run_id + (f":{each.variant}" if each.variant else "") for each in candidates]
-    return [
-        replace(each, name=name if ids.count(name) == 1 else f"{name} ({at})")
-        for at, (each, name) in enumerate(zip(candidates, ids, strict=True), 1)
-    ]
+    """By variant, label, host or target, whichever first is short and tells them all apart; else by letters."""
+    for told in (_variant, _label, _host, _target):
+        names = [told(each) for each in candidates]
+        if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
+            break
+    else:
+        names = [f"run {chr(ord('A') + at)}" if at < 26 else f"run {at + 1}" for at in range(len(candidates))]
+    return [replace(each, name=name) for each, name in zip(candidates, names, strict=True)]
 
 
-def _label(record: RunRecord, variant: str | None) -> str:
-    label = record.header.label or record.header.run_id
-    return f"{label}: {variant}" if variant else label
+def _variant(each: Candidate) -> str:
+    return each.variant or ""
+
+
+def _label(each: Candidate) -> str:
+    return plain(each.record.header.label)
+
+
+def _host(each: Candidate) -> str:
+    host = each.record.header.host
+    return plain(host.hostname) if host else ""
+
+
+def _target(each: Candidate) -> str:
+    return plain(each.record.header.plan.target)
 
 
 def _published(path: Path) -> Published:

@@ -28,7 +28,7 @@ from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
 from dbcpu.settle import settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
-from dbcpu.topology import limits_of, read_host, usable_vcpus
+from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.workloads import base as workloads
 
 DEFAULT_SECONDS = 1.5
@@ -78,7 +78,7 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
     """
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
-    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0]))
+    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
     make_room_for_files(most)
     request = replace(request, options={**request.options, "sessions": str(most)})
     member = registry.load("targets", request.kind)
@@ -100,7 +100,7 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
         solo_s = alone.elapsed_s * work.rows / trial.rows
         info = _host_of(host, alone.server)
         vcpus, source = _vcpus(choices, info)
-        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1), choices.repeats, seed)
+        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info)), choices.repeats, seed)
         executions = None if choices.for_s else choices.executions
         if executions is None and choices.for_s is None:
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)

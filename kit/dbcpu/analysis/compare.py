@@ -114,6 +114,7 @@ def _side(each: _Measured, base: _Measured, shared: int | None) -> Side:
         name=each.name,
         run_id=header.run_id,
         variant=header.plan.variants[0],
+        label=header.label,
         started_at=header.started_at,
         host=header.host.hostname if header.host else header.plan.target,
         database=f"{header.database.kind} {header.database.version}",

@@ -89,6 +89,7 @@ class Side:
     name: str
     run_id: str
     variant: str
+    label: str
     started_at: str
     host: str
     database: str

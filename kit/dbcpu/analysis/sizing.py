@@ -160,9 +160,9 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
 
 def _need(kind: Kind, demand: float) -> Need:
     per_vcpu = kind.fair_throughput / kind.vcpus
-    # A result of 24.02 is 24: measured rates are not exact to a part in a hundred.
-    vcpus = max(1, math.ceil(demand / per_vcpu * 0.99))
-    cores = math.ceil(vcpus / kind.threads)
+    # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
+    cores = max(1, math.ceil(demand / per_vcpu / kind.threads * 0.99))
+    vcpus = math.ceil(cores * kind.threads)
     return Need(
         kind=kind,
         vcpus=vcpus,

@@ -45,7 +45,7 @@ def _table(section: Section) -> Table:
     )
     for column in section.columns:
         words = column in section.words
-        table.add_column(Text(plain(column)), justify="left" if words else "right", no_wrap=not words)
+        table.add_column(Text(plain(column)), justify="left" if words else "right", overflow="fold")
     for row in section.rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     return table

@@ -75,11 +75,12 @@ def _bars(rows: Sequence[Normalised]) -> tuple[Bars, ...]:
     made = []
     still = [each for each in rows if (each.measurement.label, each.measurement.metric) not in growing]
     for metrics in _panels_of(still):
+        several = len({each.measurement.label for each in still if each.measurement.metric in metrics}) > 1
         chosen = [each for each in still if each.measurement.metric in metrics]
-        places = list(dict.fromkeys(_place(each) for each in chosen))
+        places = list(dict.fromkeys(_place(each, several) for each in chosen))
         series = []
         for metric in metrics:
-            found = {_place(each): each.ratio for each in chosen if each.measurement.metric == metric}
+            found = {_place(each, several): each.ratio for each in chosen if each.measurement.metric == metric}
             series.append((metric, tuple((found[place], None, None) if place in found else None for place in places)))
         made.append(Bars("Against the baseline = 1", tuple(places), tuple(series)))
     return tuple(made)
@@ -95,8 +96,9 @@ def _panels_of(rows: Sequence[Normalised]) -> list[tuple[str, ...]]:
     return [group for group in (close, *((metric,) for metric in extremes if metric not in close)) if group]
 
 
-def _place(each: Normalised) -> str:
-    return f"{each.measurement.label} {each.measurement.configuration}".strip()
+def _place(each: Normalised, several: bool) -> str:
+    one = each.measurement
+    return f"{one.label} {one.configuration}".strip() if several or not one.configuration else one.configuration
 
 
 def _curves(rows: Sequence[Normalised]) -> tuple[Curves, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from dbcpu.analysis.compare import METRICS
 from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, Figure, LevelFigures, Side
 from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
-from dbcpu.wording import number, percent, plural, seconds
+from dbcpu.wording import UNKNOWN, number, percent, plural, seconds
 
 TITLES = {
     "solo": "Mrows/s alone",
@@ -27,7 +27,7 @@ def sheet(comparison: Comparison) -> Sheet:
     return Sheet(
         title=f"{' against '.join([', '.join(names[1:]), names[0]])}: {comparison.workload}",
         verdict=comparison.verdict,
-        sections=(_figures(comparison), _levels(comparison), *_differences(comparison)),
+        sections=(_runs(comparison), _figures(comparison), _levels(comparison), *_differences(comparison)),
         lines=_lines(comparison),
         notes=_notes(comparison),
         data=_data(comparison),
@@ -51,6 +51,25 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         "test, for max/min of a permutation test.",
         known,
     )
+
+
+def _runs(comparison: Comparison) -> Section:
+    rows = tuple(
+        (
+            side.name,
+            side.run_id,
+            side.started_at[:16].replace("T", " "),
+            side.host,
+            side.database,
+            UNKNOWN if side.vcpus is None else str(side.vcpus),
+            UNKNOWN if side.cores is None else str(side.cores),
+            side.label,
+        )
+        for side in comparison.sides
+    )
+    words = ("name", "run", "started (UTC)", "host", "database", "label")
+    columns = ("name", "run", "started (UTC)", "host", "database", "vCPUs", "cores", "label")
+    return Section("Runs", columns, rows, words=words)
 
 
 def _figures(comparison: Comparison) -> Section:

@@ -91,6 +91,15 @@ def usable_vcpus(info: HostInfo) -> tuple[int, str]:
     return min(bounds, key=lambda bound: bound[0])
 
 
+def usable_cores(info: HostInfo | None) -> int | None:
+    """Cores behind the CPUs that work can use, at most as many as these; None when no core is known."""
+    if info is None:
+        return None
+    online = {each.cpu: each.core for each in info.topology.cpus if each.online and each.core >= 0}
+    cores = {core for cpu, core in online.items() if cpu in info.limits.allowed_cpus} or set(online.values())
+    return min(len(cores), usable_vcpus(info)[0]) or None
+
+
 def _cpu_model(cpuinfo: dict[str, str]) -> str:
     for key in ("model name", "cpu", "Hardware", "cpu model", "Processor"):
         if cpuinfo.get(key):

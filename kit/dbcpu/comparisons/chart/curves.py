@@ -22,6 +22,7 @@ def draw(curves: Curves, below: str) -> Figure:
     highest = max(ratio for _, points in curves.series for _, ratio in points)
     ideal = [(count, count / curves.ideal) for count in (counts[0], counts[-1])]
     axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.2, ls="--", label="linear")
+    told: list[float] = []
     named = len(curves.series) <= LABELLED
     for at, (name, points) in enumerate(curves.series):
         look: dict[str, Any] = (
@@ -30,7 +31,8 @@ def draw(curves: Curves, below: str) -> Figure:
             else {"color": "#0072b2", "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
         )
         axes.plot([count for count, _ in points], [ratio for _, ratio in points], **look)
-        if not named:
+        if not named and all(abs(points[-1][1] - other) > 0.03 * highest for other in told):
+            told.append(points[-1][1])
             axes.annotate(cut(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center")
     if counts[-1] > LOG_FROM:
         axes.set_xscale("log", base=2)

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.base import CAUSES
 from dbcpu.comparisons.base import Panel
-from dbcpu.comparisons.chart.frame import GREY, cut
+from dbcpu.comparisons.chart.frame import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.renderers.chart.style import MARKS
 from dbcpu.wording import CAUSE_WORDS, plural
 
@@ -28,7 +28,7 @@ def draw(panels: Sequence[Panel], title: str) -> Figure:
     width = PANEL_WIDTH * columns + 0.6
     figure = Figure(figsize=(width, 3.9 * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    figure.suptitle(cut(title, width), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure.suptitle(cut(title, width, BOLD_LETTERS_PER_INCH), x=0.01, ha="left", fontsize=11, fontweight="bold")
     flat = [axes for line in grid for axes in line]
     dense = sum(len(each.points) for each in panels)
     for axes, each in zip(flat, panels, strict=False):
