@@ -3,8 +3,9 @@
 The history is the last K complete runs of the same work on the same host with the same levels. Runs inside a
 maintenance window of the database are kept apart: they are compared with such runs only. The band of a metric is
 median +- widths x 1.4826 x median absolute deviation, and at least 5 % (for the spread of a quiet month is no
-limit). A change point is the split of a series with the clearest difference of its two parts (Mann-Whitney, at
-least 4 runs each side, p below 5 % over the number of splits); it is named by the date of the first run after it.
+limit). A change point is the split of a series that leaves the least scatter about the medians of its two parts, with
+at least 4 runs each; it has to pass Mann-Whitney's test at 5 % over the number of splits, and is named by the date of
+the first run after it.
 """
 
 from collections.abc import Sequence
@@ -164,16 +165,16 @@ def change_point(series: Sequence[tuple[str, float]]) -> Change | None:
     splits = range(EITHER_SIDE, len(values) - EITHER_SIDE + 1)
     if not splits:
         return None
-    # Many splits are looked at: the best one has to pass at 5 % divided by their number.
-    best = min(splits, key=lambda at: (mann_whitney_p(values[:at], values[at:]), -_step(values, at)))
+    best = min(splits, key=lambda at: _scatter(values[:at]) + _scatter(values[at:]))
     before, after = float(np.median(values[:best])), float(np.median(values[best:]))
-    if mann_whitney_p(values[:best], values[best:]) > CHANGE_P / len(splits) or before <= 0:
+    # The best of many splits was taken: it has to pass at 5 % divided by their number.
+    if before <= 0 or mann_whitney_p(values[:best], values[best:]) > CHANGE_P / len(splits):
         return None
     return Change(series[best][0][:10], before, after)
 
 
-def _step(values: Sequence[float], at: int) -> float:
-    return abs(float(np.median(values[at:]) - np.median(values[:at])))
+def _scatter(values: Sequence[float]) -> float:
+    return float(np.abs(np.asarray(values) - np.median(values)).sum())
 
 
 def _has_a_core_each(each: LevelView, analysis: Analysis) -> bool:
