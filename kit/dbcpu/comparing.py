@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dbcpu import registry
 from dbcpu.analysis.compare import Candidate, compare
+from dbcpu.analysis.decide import floor_from
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.per_round import one_variant
 from dbcpu.analysis.published import Published, parse
@@ -27,16 +28,22 @@ SHORT = 22
 
 
 def comparison_sheet(
-    names: Sequence[str], store: str | None = None, busy: int | None = None, ratio: float = RATIO
+    names: Sequence[str],
+    store: str | None = None,
+    busy: int | None = None,
+    ratio: float = RATIO,
+    aa: str | None = None,
 ) -> Sheet:
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
+
+    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
     candidates = _named([_candidate(name, store) for name in names])
-    sheet = of_runs.sheet(compare(candidates))
+    sheet = of_runs.sheet(compare(candidates, None if aa is None else floor_from(load_run(aa, store))))
     sizing = _sizing(candidates, busy, ratio)
     if sizing is None:
         return sheet

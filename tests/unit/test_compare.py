@@ -18,6 +18,7 @@ from dbcpu.analysis.comparison import (
     Comparison,
     Floor,
 )
+from dbcpu.analysis.decide import floor_from
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.record import RunRecord
 
@@ -120,6 +121,17 @@ def test_below_the_floor_nothing_is_claimed() -> None:
     assert "no claim" in told.verdict[0]
 
 
+def test_an_aa_run_gives_the_floor() -> None:
+    aa = with_variants(noisy_run(31, noise=0.02), noisy_run(32, noise=0.02), "again")
+    floor = floor_from(aa)
+    assert 0.02 < floor.level < 0.12
+    assert floor.source == "A/A run run-31, 5 rounds against 5"
+    drifted = floor_from(with_variants(noisy_run(31), noisy_run(32, speed=1.3), "again"))
+    assert drifted.level > 0.25
+    with pytest.raises(UsageError, match="is no A/A run"):
+        floor_from(noisy_run(1))
+
+
 def test_false_alarms_between_runs_of_the_same_thing_are_rare() -> None:
     alarms = sum(
         each.shown
@@ -150,6 +162,13 @@ def test_variants_of_one_run_are_compared() -> None:
     assert found.sides[1].decisions[1].outcome == LESS
     with pytest.raises(UnknownName, match="there are: baseline, spread"):
         compare([Candidate("a", run), Candidate("b", run, "pack")])
+
+
+def test_the_ratio_of_the_spread_is_taken_at_the_levels_of_both() -> None:
+    found = against(noisy_run(1, cores=4, threads=1, levels=(1, 2, 3, 4)), noisy_run(2, uneven=1.5))
+    decision = found.sides[1].decisions[1]
+    assert decision.levels == "N=2-4 (3 levels)"
+    assert found.sides[1].figure("spread").ratio == pytest.approx(decision.ratio, rel=0.01)
 
 
 def test_the_baseline_is_one_and_figures_have_intervals() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from build_comparison import noisy_run
+from build_comparison import noisy_run, with_variants
 from dbcpu import comparing, registry
 from dbcpu.analysis.compare import Candidate, compare
 from dbcpu.analysis.published import parse
@@ -149,6 +149,16 @@ def test_a_variant_is_named_after_a_colon_and_an_unknown_one_lists_those_there_a
     write_record(file, three_hosts()[0])
     assert main(["compare", file, f"{file}:pack"]) == 2
     assert "there are: baseline" in capsys.readouterr().err
+
+
+def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [str(tmp_path / f"{at}.json") for at in range(3)]
+    runs = [*three_hosts()[1:], with_variants(noisy_run(7), noisy_run(8), "again")]
+    for name, run in zip(names, runs, strict=True):
+        write_record(name, run)
+    assert main(["compare", *names[:2], "--aa", names[2]]) == 0
+    assert "A/A run run-7, 5 rounds against 5" in capsys.readouterr().out
+    assert main(["compare", *names[:2], "--aa", names[1]]) == 2
 
 
 def test_runs_and_published_files_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from dbcpu.analysis.compare import METRICS
+from dbcpu.analysis.compare_figures import METRICS
 from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, Figure, LevelFigures, Side
 from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
 from dbcpu.wording import UNKNOWN, number, percent, plural, seconds
@@ -48,7 +48,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         f"Two summaries decide: throughput is the {SUMMARIES[THROUGHPUT]}; max/min is the {SUMMARIES[SPREAD]}. "
         "Levels are detail and are not tested.",
         "Ratios are over the baseline, intervals are 95 %, made by resampling rounds; p is of the exact Mann-Whitney "
-        "test, for max/min of a permutation test.",
+        "test, for max/min of a permutation test. The ratio of max/min is taken where both runs have a level.",
         known,
     )
 
