@@ -94,13 +94,18 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
             raise MeasureError(
                 f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
             )
+        for statement in work.setup:
+            if statement.lower().startswith("create"):
+                watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
         watcher.stage("calibrating: one session alone")
         trial = workload.trial(choices.size, TRIAL_ROWS)
         alone = calibrate(target, host, CLOCK_TICKS, trial)
         solo_s = alone.elapsed_s * work.rows / trial.rows
         info = _host_of(host, alone.server)
-        vcpus, source = _vcpus(choices, info)
-        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info)), choices.repeats, seed)
+        vcpus, source = _vcpus(choices, info, target)
+        levels = plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info))
+        make_room_for_files(max(levels))
+        specs = plan.rounds(levels, choices.repeats, seed)
         executions = None if choices.for_s else choices.executions
         if executions is None and choices.for_s is None:
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
@@ -201,11 +206,13 @@ def _fixed(specs: Sequence[RoundSpec]) -> Callable[[Sequence[Round]], RoundSpec 
     return lambda done: specs[len(done)] if len(done) < len(specs) else None
 
 
-def _vcpus(choices: Choices, info: HostInfo | None) -> tuple[int | None, str]:
+def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
+    """What was asked for, else the least of what the host and the database say; never guessed from the driver's."""
     if choices.vcpus is not None:
         return choices.vcpus, "--vcpus"
-    if info is not None:
-        return usable_vcpus(info)
+    told = [each for each in (usable_vcpus(info) if info else None, target.vcpus()) if each]
+    if told:
+        return min(told, key=lambda each: each[0])
     if choices.sessions == "auto":
         raise UsageError(
             "how many vCPUs the database has cannot be seen from here; give --vcpus N, or the levels: --sessions 1-8"

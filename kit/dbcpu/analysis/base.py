@@ -29,6 +29,7 @@ class Reference:
     ``spread`` is the robust relative standard deviation (1.4826 MAD / median); ``tolerance`` is
     max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
+    ``db_cpu_s`` is the CPU time that the database counts, where it does.
     """
 
     sessions: int
@@ -39,6 +40,7 @@ class Reference:
     tolerance: float
     queue_s: float | None = None
     throttled_s: float | None = None
+    db_cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

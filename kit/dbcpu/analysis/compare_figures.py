@@ -15,6 +15,7 @@ LEAST_YIELD = 0.02
 
 
 def figures(each: Measured, base: Measured, shared: int | None) -> tuple[Figure, ...]:
+    """Every metric of ``METRICS`` in its order. ``shared``: the level of full load for all, None for each its own."""
     values, samples = _metrics(each, base, shared, stream=1)
     # Of the baseline too: the spread counts at the levels that both have.
     base_values, base_samples = _metrics(base, each, shared, stream=0)

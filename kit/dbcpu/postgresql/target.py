@@ -100,6 +100,9 @@ class LibpqTarget:
         )
         return LocalHost() if "t" in rows[0] else None
 
+    def vcpus(self) -> tuple[int, str] | None:
+        return None
+
     def findings(self) -> tuple[Finding, ...]:
         control = self._connection()
         found: list[Finding] = []
