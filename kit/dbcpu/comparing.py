@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbcpu import registry
-from dbcpu.analysis.compare import Candidate, compare
+from dbcpu.analysis.compare import Candidate, compare_measured
 from dbcpu.analysis.decide import floor_from
-from dbcpu.analysis.explain import explain
+from dbcpu.analysis.measured import Measured, measured
 from dbcpu.analysis.per_round import one_variant
 from dbcpu.analysis.published import Published, parse
 from dbcpu.analysis.sizing import RATIO, Sizing, size
@@ -43,8 +43,10 @@ def comparison_sheet(
         StoreError: a run cannot be read.
     """
     candidates = _named([_candidate(name, store) for name in names])
-    sheet = of_runs.sheet(compare(candidates, None if aa is None else floor_from(load_run(aa, store))))
-    sizing = _sizing(candidates, busy, ratio)
+    floor = None if aa is None else floor_from(load_run(aa, store))
+    runs = [measured(each.name, each.record, each.variant) for each in candidates]
+    sheet = of_runs.sheet(compare_measured(runs, floor))
+    sizing = _sizing(runs, busy, ratio)
     if sizing is None:
         return sheet
     return replace(
@@ -145,9 +147,11 @@ def _published(path: Path) -> Published:
         raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
 
 
-def _sizing(candidates: Sequence[Candidate], busy: int | None, ratio: float) -> Sizing | None:
-    records = [(each.name, one_variant(each.record, each.variant)) for each in candidates]
-    runs = [(name, record, explain(record)) for name, record in records]
-    if busy is None and not all(analysis.vcpus and analysis.cores and analysis.levels for _, _, analysis in runs):
-        return None
-    return size(runs, settings().sizing, busy, ratio)
+def _sizing(runs: Sequence[Measured], busy: int | None, ratio: float) -> Sizing | None:
+    rules = settings().sizing
+    try:
+        return size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio)
+    except UsageError:
+        if busy is not None:
+            raise
+        return None  # nobody asked: a comparison without a ranking is still one

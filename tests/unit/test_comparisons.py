@@ -151,6 +151,18 @@ def test_a_variant_is_named_after_a_colon_and_an_unknown_one_lists_those_there_a
     assert "there are: baseline" in capsys.readouterr().err
 
 
+def test_what_cannot_be_sized_is_compared_all_the_same_unless_sizes_were_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(tmp_path / f"{at}.json") for at in range(2)]
+    for at, name in enumerate(names):
+        write_record(name, noisy_run(at, levels=(8,)))
+    assert main(["compare", *names]) == 0
+    assert "Ranking" not in capsys.readouterr().out
+    assert main(["compare", *names, "--size-for", "4"]) == 2
+    assert "no level has a throughput" in capsys.readouterr().err
+
+
 def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [str(tmp_path / f"{at}.json") for at in range(3)]
     runs = [*three_hosts()[1:], with_variants(noisy_run(7), noisy_run(8), "again")]

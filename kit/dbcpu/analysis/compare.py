@@ -33,9 +33,13 @@ def compare(candidates: Sequence[Candidate], floor: Floor | None = None) -> Comp
         UsageError: fewer than two, their work differs, or one has no valid round.
         UnknownName: a run has no such variant.
     """
-    if len(candidates) < 2:
+    return compare_measured([measured(each.name, each.record, each.variant) for each in candidates], floor)
+
+
+def compare_measured(runs: Sequence[Measured], floor: Floor | None = None) -> Comparison:
+    """The same for runs that were explained already. Raises UsageError as ``compare``."""
+    if len(runs) < 2:
         raise UsageError("a comparison needs two runs or more; the first is the baseline")
-    runs = [measured(each.name, each.record, each.variant) for each in candidates]
     base = runs[0]
     for each in runs[1:]:
         refuse_other_work(base.record.header, each.record.header)
