@@ -36,7 +36,8 @@ class Measurement:
 
     @property
     def count(self) -> int | None:
-        return self.cpus if self.cpus is not None else self.n
+        """What a figure may grow with: sessions where they are told, else CPUs."""
+        return self.n if self.n is not None else self.cpus
 
 
 @dataclass(frozen=True, slots=True)

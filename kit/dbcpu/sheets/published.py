@@ -75,12 +75,13 @@ def _bars(rows: Sequence[Normalised]) -> tuple[Bars, ...]:
     made = []
     still = [each for each in rows if (each.measurement.label, each.measurement.metric) not in growing]
     for metrics in _panels_of(still):
-        several = len({each.measurement.label for each in still if each.measurement.metric in metrics}) > 1
         chosen = [each for each in still if each.measurement.metric in metrics]
-        places = list(dict.fromkeys(_place(each, several) for each in chosen))
+        named = _places(chosen)
+        places = list(dict.fromkeys(named))
         series = []
         for metric in metrics:
-            found = {_place(each, several): each.ratio for each in chosen if each.measurement.metric == metric}
+            rows_of = zip(named, chosen, strict=True)
+            found = {place: each.ratio for place, each in rows_of if each.measurement.metric == metric}
             series.append((metric, tuple((found[place], None, None) if place in found else None for place in places)))
         made.append(Bars("Against the baseline = 1", tuple(places), tuple(series)))
     return tuple(made)
@@ -96,9 +97,22 @@ def _panels_of(rows: Sequence[Normalised]) -> list[tuple[str, ...]]:
     return [group for group in (close, *((metric,) for metric in extremes if metric not in close)) if group]
 
 
-def _place(each: Normalised, several: bool) -> str:
-    one = each.measurement
-    return f"{one.label} {one.configuration}".strip() if several or not one.configuration else one.configuration
+def _places(rows: Sequence[Normalised]) -> list[str]:
+    """Names below the bars: configuration, led by the label and followed by the count where these tell rows apart."""
+    several = len({each.measurement.label for each in rows}) > 1
+    names = []
+    for each in rows:
+        one = each.measurement
+        name = f"{one.label} {one.configuration}".strip() if several or not one.configuration else one.configuration
+        alike = {
+            other.measurement.count
+            for other in rows
+            if (other.measurement.label, other.measurement.configuration) == (one.label, one.configuration)
+        }
+        unit = "CPUs" if one.cpus is not None and one.n is None else "N"
+        shown = one.cpus if unit == "CPUs" else one.n
+        names.append(f"{name}, {unit}={shown}" if len(alike) > 1 else name)
+    return names
 
 
 def _curves(rows: Sequence[Normalised]) -> tuple[Curves, ...]:
@@ -109,7 +123,7 @@ def _curves(rows: Sequence[Normalised]) -> tuple[Curves, ...]:
         points = tuple(sorted((each.measurement.count or 0, each.ratio) for each in group))
         by_metric.setdefault(metric, []).append((label, points))
         ideal.setdefault(metric, next(each.measurement.count or 1 for each in group if each.ratio == 1.0))
-    by_cpus = any(each.measurement.cpus is not None for group in growing.values() for each in group)
+    by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
     x_title = "CPUs" if by_cpus else "sessions at once (N)"
     return tuple(
         Curves(f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series), ideal[metric])
