@@ -103,7 +103,7 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
         solo_s = alone.elapsed_s * work.rows / trial.rows
         info = _host_of(host, alone.server)
         vcpus, source = _vcpus(choices, info, target)
-        levels = plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info))
+        levels = plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
         make_room_for_files(max(levels))
         specs = plan.rounds(levels, choices.repeats, seed)
         executions = None if choices.for_s else choices.executions

@@ -19,4 +19,3 @@ def test_few_are_solo_cores_one_more_and_vcpus(vcpus: int, cores: int | None, le
 def test_cores_are_those_that_work_may_use() -> None:
     assert usable_cores(host(cores=8, threads=2)) == 8
     assert usable_cores(host(cores=2)) == 2
-    assert usable_cores(None) is None

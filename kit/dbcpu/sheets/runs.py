@@ -7,7 +7,7 @@ from typing import Any
 from dbcpu.analysis.compare_figures import METRICS
 from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, Figure, LevelFigures, Side
 from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
-from dbcpu.wording import UNKNOWN, number, percent, plural, seconds
+from dbcpu.wording import UNKNOWN, listed, number, percent, plural, seconds
 
 TITLES = {
     "solo": "Mrows/s alone",
@@ -25,7 +25,7 @@ def sheet(comparison: Comparison) -> Sheet:
     """Words, columns and pictures of a comparison."""
     names = [each.name for each in comparison.sides]
     return Sheet(
-        title=f"{' against '.join([', '.join(names[1:]), names[0]])}: {comparison.workload}",
+        title=f"{listed(names[1:])} against {names[0]}: {comparison.workload}",
         verdict=comparison.verdict,
         sections=(_runs(comparison), _figures(comparison), _levels(comparison), *_differences(comparison)),
         lines=_lines(comparison),
