@@ -35,18 +35,20 @@ Planner = Callable[[Header], NextRound]
 
 
 def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, ...]:
-    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, or ``auto``.
+    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, ``auto``, or ``few``.
 
     Raises:
         UsageError: not in that form, below 1, or above 10,000 sessions.
     """
     if text.strip() == "auto":
         return auto_levels(vcpus, cores)
+    if text.strip() == "few":
+        return few_levels(vcpus, cores)
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         if not (low.isdecimal() and (high.isdecimal() if dash else True)):
-            raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8 or auto")
+            raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8, auto or few")
         first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MOST_SESSIONS:
             raise UsageError(
@@ -54,6 +56,12 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, 
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))
+
+
+def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:
+    """What a nightly run can afford: solo, a session per core, one more, a session per vCPU."""
+    each_a_core = cores or vcpus
+    return tuple(sorted({1, each_a_core, each_a_core + 1, vcpus}))
 
 
 def auto_levels(vcpus: int, cores: int | None = None) -> tuple[int, ...]:

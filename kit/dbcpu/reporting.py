@@ -38,7 +38,7 @@ def write_report(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in _files(record, analysis, wanted):
-            _replace(folder / name, content)
+            replace_file(folder / name, content)
             written.append(folder / name)
     except OSError as error:
         where = error.filename or folder
@@ -65,7 +65,7 @@ def _files(record: RunRecord, analysis: Analysis, formats: tuple[str, ...]) -> I
         yield FILE_NAMES[form], text.encode("utf-8")
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Whole or not at all: a report that is being read never shows half a file."""
     partial = path.with_name(f".{path.name}.partial")
     try:

@@ -90,7 +90,7 @@ def run(
     """
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
-    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0]))
+    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
     make_room_for_files(most)
     request = replace(request, options={**request.options, "sessions": str(most)})
     member = registry.load("targets", request.kind)

@@ -87,7 +87,7 @@ def _level(
 ) -> LevelView:
     used = usable(rounds)
     spent = [found for members in used if (found := regime_seconds(members, places)) is not None]
-    figures = [_figures(members, gate(reference), rows) for members in used]
+    figures = [round_figures(members, gate(reference), rows) for members in used]
     elapsed = _median(figure["median_s"] for figure in figures)
     slowest = _median(figure["slowest_s"] for figure in figures)
     throughput = _median(figure["rate_sum"] for figure in figures)
@@ -146,7 +146,8 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
     return clean or [members for members in rest if members]
 
 
-def _figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
+def round_figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
+    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
     spans = [each.span for each in members if each.span]
     elapsed = np.array([span.per_execution_s for span in spans])
     ratio, fastest_of_slow = split(list(elapsed), least_gap)

@@ -16,7 +16,7 @@ from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, Workl
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import preset
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
-from dbcpu.topology import usable_vcpus
+from dbcpu.topology import usable_cores, usable_vcpus
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""
@@ -127,7 +127,7 @@ def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None
     now = datetime.now(UTC)
     return simulate(
         host,
-        parse_levels(sessions, usable_vcpus(host.info())[0]),
+        parse_levels(sessions, usable_vcpus(host.info())[0], usable_cores(host.info())),
         **choices,
         run_id=f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
         started_at=now,
