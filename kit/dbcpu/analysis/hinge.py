@@ -192,7 +192,7 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> H
     weight = 1.0 / (sigma * y)
     columns = _columns(n, form, *_edges(form, grid))
     weighted, target = columns * weight[:, None], y * weight
-    solved = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
+    solved: Floats = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
     chi2 = (((weighted @ solved[..., None])[..., 0] - target) ** 2).sum(axis=1)
     total = np.where(_sensible(form, solved.T), chi2, np.inf)
     index = int(np.argmin(total))
@@ -283,4 +283,5 @@ def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: 
         return np.zeros((0, len(fitted)))
     chance = np.random.default_rng(seed)
     drawn = [np.median(chance.choice(pooled, (times, len(each))), axis=1) for each in rounds]
-    return np.asarray(fitted) * (1 + np.column_stack(drawn))
+    shifted: Floats = np.asarray(fitted) * (1 + np.column_stack(drawn))
+    return shifted
