@@ -75,7 +75,9 @@ class StandIn:
         try:
             self._connection = oracledb.connect(user=user, password=password, dsn=dsn)
         except oracledb.Error as error:
-            say(f"ERROR:\n{error}\n")
+            # sqlplus has the number that thin mode only mentions: ... (Similar to ORA-12516)
+            similar = re.search(r"ORA-\d{5}", str(error))
+            say(f"ERROR:\n{similar[0] if similar else 'ORA-12547'}: {str(error).splitlines()[0]}\n")
 
     def _execute(self, text: str) -> None:
         if self._connection is None:

@@ -301,5 +301,5 @@ def _realtime(wanted: bool) -> bool:
 
 
 def _remedy(reason: str) -> str:
-    full = ("too many clients", "connection slots", "too many connections", "remaining connection", "ORA-00018")
+    full = ("too many clients", "connection slots", "too many connections", "remaining connection")
     return "; lower --sessions or raise max_connections" if any(text in reason for text in full) else ""

@@ -85,7 +85,8 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
             assert (session.answer_ok, session.error, len(session.executions)) == (True, None, 2)
             assert session.connect_s > 0
             assert session.server.verified
-            assert session.residency
+    # The shortest may end before the first look.
+    assert any(session.residency for each in record.rounds for session in each.sessions)
     assert len({session.server.pid for session in record.rounds[1].sessions}) == 3
 
 

@@ -45,8 +45,8 @@ def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
         ({"plan": ("DEFAULT_PLAN", True, False)}, "resource-manager", "DEFAULT_PLAN"),
         ({"plan": ("DEFAULT_PLAN", True, True)}, "instance-caging", "cpu_count = 16"),
         ({"window": ("MONDAY_WINDOW", "DEFAULT_MAINTENANCE_PLAN")}, "maintenance-window", "DEFAULT_MAINTENANCE_PLAN"),
-        ({"product": "Oracle Database 23ai Free"}, "edition-cap", "2 CPU threads at most of the host's 16"),
-        ({"product": "Oracle Database 21c Express Edition"}, "edition-cap", "2 CPU threads"),
+        ({"product": "Oracle Database 23ai Free"}, "edition-cap", "2 CPUs at most of the host's 16"),
+        ({"product": "Oracle Database 21c Express Edition"}, "edition-cap", "2 CPUs"),
         ({"rds": True}, "rds", "no access to the host"),
         ({"instances": 2}, "cluster", "all sessions go to ORCL"),
         ({"busy": 3}, "database-busy", "3 other sessions"),
@@ -72,7 +72,7 @@ def test_autonomous_service_levels(service: str, level: Level) -> None:
 def test_standard_edition_matters_only_beyond_its_cap() -> None:
     standard = replace(QUIET, product="Oracle Database 19c Standard Edition 2")
     assert by_code(standard) == {}
-    assert "16 CPU threads" in by_code(replace(standard, osstat={"NUM_CPUS": 32.0}))["edition-cap"].seen
+    assert "16 CPUs" in by_code(replace(standard, osstat={"NUM_CPUS": 32.0}))["edition-cap"].seen
 
 
 def test_missing_privileges_come_with_their_grants() -> None:

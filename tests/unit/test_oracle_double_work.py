@@ -7,7 +7,6 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -141,12 +140,6 @@ def test_every_query_of_the_catalogue_is_answered(cursor: oracledb.Cursor) -> No
         text = catalogue.text(name)
         if text.lower().startswith(("select", "with")):
             executed(cursor, name, **{key: value for key, value in given.items() if f":{key}" in text})
-
-
-def test_the_clock_is_the_same_as_number_and_as_text(cursor: oracledb.Cursor) -> None:
-    ((before,),), ((text,),), ((after,),) = (executed(cursor, name) for name in ("clock", "fanout_stamp", "clock"))
-    stamp = datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
-    assert before - 1e-5 <= stamp.timestamp() <= after + 1e-5
 
 
 def test_one_plan_is_shared_by_all_sessions(oracle_double: OracleDouble, oracle_connect: Connect) -> None:

@@ -97,7 +97,7 @@ def _edition(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         "edition-cap",
         Level.WARNING,
-        f"{facts.product} uses {cap[0]} CPU threads at most" + (f" of the host's {cpus:.0f}" if cpus else ""),
+        f"{facts.product} uses {cap[0]} CPUs at most" + (f" of the host's {cpus:.0f}" if cpus else ""),
         "sessions beyond that cannot do more work: this measures the edition, not the host",
         "measure an edition without the cap to learn about the host",
     )

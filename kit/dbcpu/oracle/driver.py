@@ -24,6 +24,7 @@ PROGRAM = "dbcpu"
 QUERY_TIMEOUT_MS = 60_000
 """For everything but the measured call; a query of a view takes milliseconds, on a saturated host seconds."""
 LOG_OFF_S = 2.0
+THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
 """Not granted, or not known to this version: one thing is then not known, and nothing fails."""
 
@@ -180,6 +181,11 @@ def cancel(connection: Connection) -> None:
         connection.cancel()
 
 
+def is_healthy(connection: Connection) -> bool:
+    """Whether the connection is usable, by what the driver knows; nothing is sent."""
+    return bool(connection.is_healthy())
+
+
 def close(connection: Connection, timeout_s: float = LOG_OFF_S) -> None:
     """Log off; a server that does not answer is left to itself."""
 
@@ -209,7 +215,7 @@ def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any
             with contextlib.suppress(oracledb.Error, OSError):
                 too_late(result)
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name=THREAD, daemon=True).start()
     try:
         result, error = box.get(timeout=timeout_s)
     except queue.Empty:

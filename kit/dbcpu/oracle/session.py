@@ -155,7 +155,7 @@ class OracleSession:
         ok = None if not self._executions else self._wrong is None
         db = dict(self._numbers)
         waits: tuple[Wait, ...] = ()
-        if not self._calling.is_set() and not self._cancelled.is_set():
+        if not self._calling.is_set() and not self._cancelled.is_set() and driver.is_healthy(self._connection):
             self._connection.call_timeout = driver.QUERY_TIMEOUT_MS
             try:
                 gained, waits = difference(self._before, self._look())

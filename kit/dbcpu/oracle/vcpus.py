@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 FREE_CPUS, STANDARD_CPUS = 2, 16
-"""CPU threads that Oracle Database Free and Express Edition, and Standard Edition 2, use at most.
+"""CPUs that Free and Express Edition (documented as cores) and Standard Edition 2 (threads) use at most.
 
-Source: Oracle Database Licensing Information User Manual, Permitted Features by edition; Free and XE FAQ.
+Source: Oracle Database Free Installation Guide, Licensing Restrictions; Licensing Information User Manual.
 """
 
 
 def edition_cap(product: str) -> tuple[int, str] | None:
-    """CPU threads an edition uses at most, and its name; None for Enterprise Edition and what is not known."""
+    """CPUs an edition uses at most, and its name; None for Enterprise Edition and what is not known."""
     name = product.lower()
     if "express edition" in name or name.endswith(" free") or " free " in name:
         return FREE_CPUS, "Free" if "free" in name else "Express Edition"

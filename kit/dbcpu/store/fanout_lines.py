@@ -239,11 +239,11 @@ def _recorded(ordinal: int, session: _Session, released_s: float, expected: str)
     error = session.error
     if wrong is not None:
         error = error or f"the answer was {wrong}, not {expected}: the work was not done"
-    seen = bool(session.seen)
-    how = "spid of v$process, an Oracle process here" if seen else "its server process was not seen on that host"
+    known = session.spid is not None
+    how = "spid of v$process, an Oracle process there" if known else "its server process was not seen on that host"
     return Session(
         ordinal=ordinal,
-        server=Server(session.spid, verified=seen, how=how),
+        server=Server(session.spid, verified=known, how=how),
         connect_s=session.connect_s,
         executions=tuple(
             Execution(start - released_s, end - start, start - released_s, end - start)
