@@ -12,7 +12,7 @@ from typing import Protocol
 
 from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, ranges, seconds, short_ranges
+from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, seconds, short_ranges
 
 
 class Renderer(Protocol):
@@ -143,7 +143,7 @@ def _regimes(analysis: Analysis) -> str:
         seen = [each for each in analysis.levels if each.share(getattr(each, name)) > REGIME_SHARE]
         if seen:
             most = max(each.share(getattr(each, name)) for each in seen)
-            told.append(f"{words} at N={ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
+            told.append(f"{words} at N={short_ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
     return "; ".join(told)
 
 
