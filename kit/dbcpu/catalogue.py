@@ -187,5 +187,23 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "pause it for the run: `select pg_wal_replay_pause()`"),
 })  # fmt: skip
 
+
+def page() -> str:
+    """docs/findings.md."""
+    parts = [
+        "# Findings",
+        "Every finding that dbcpu can make, by its code. `dbcpu doctor` and `dbcpu run` show them with what was seen; "
+        "`--fail-on LEVEL` makes an exit code of them. A *problem* spoils the verdict, a *warning* limits it or is "
+        "one, an *info* is good to know. Words in braces are filled in. Made from `kit/dbcpu/catalogue.py`.",
+    ]
+    for topic in TOPICS:
+        parts.append(f"## {topic.title}")
+        for code, entry in topic.entries.items():
+            remedy = f"\n- What helps: {entry.remedy}." if entry.remedy else ""
+            seen = f"- Level: {entry.level.label}\n- Seen: {entry.when}."
+            parts.append(f"### {code}\n\n{seen}\n- Meaning: {entry.meaning}.{remedy}")
+    return "\n\n".join(parts) + "\n"
+
+
 TOPICS = (WORK, TRUST, HOST, RESULT, BEFORE)
 ENTRIES: Mapping[str, Entry] = {code: entry for topic in TOPICS for code, entry in topic.entries.items()}

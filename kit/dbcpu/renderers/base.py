@@ -154,13 +154,10 @@ def _capacity(analysis: Analysis) -> str:
     least = "at least " if room.at_least else ""
     speed = f"at full speed up to {room.full_speed_up_to}, " if room.full_speed_up_to is not None else ""
     again = f", again at {room.even_again}" if room.even_again is not None else ""
-    per = [
-        f"{number(value, 1)} per {noun}" for value, noun in ((room.per_vcpu, "vCPU"), (room.per_core, "core")) if value
-    ]
-    return (
-        f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; at most "
-        f"{number(room.most_throughput, 1)} Mrows/s{', ' if per else ''}{' and '.join(per)}"
-    )
+    rates = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
+    per = [f"{number(value, 1)} per {noun}" for value, noun in rates if value]
+    most = listed([f"{number(room.most_throughput, 1)} Mrows/s", *per])
+    return f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; most seen {most}"
 
 
 def _licences(analysis: Analysis) -> str:
