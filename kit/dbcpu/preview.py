@@ -31,6 +31,8 @@ class Preview:
     cpu_s: float
     memory_bytes: int
     findings: tuple[Finding, ...]
+    at_most: bool = False
+    """Rounds are chosen as results come in: these are the most."""
 
 
 def preview_of(

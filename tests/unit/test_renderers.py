@@ -86,7 +86,7 @@ def test_json_keeps_the_names_that_programs_rely_on() -> None:
     assert {"verdict", "levels", "sessions", "scaling", "findings"} <= set(document)
     assert {"level", "median_s", "max_over_min", "cv", "slow", "throughput", "regime"} <= set(document["levels"][0])
     assert {"level", "repeat", "variant", "ordinal", "slowdown", "cause", "evidence"} <= set(document["sessions"][0])
-    assert {"knees", "smt_yield", "effective_cores"} == set(document["scaling"])
+    assert {"knees", "smt_yield", "effective_cores"} <= set(document["scaling"])
     assert {"code", "level", "seen", "meaning", "remedy"} == set(document["findings"][0])
     assert document["findings"][0]["level"] in ("info", "warning", "problem")
 

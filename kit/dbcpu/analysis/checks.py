@@ -5,25 +5,12 @@ sampling good enough), ``counters`` (did the database compute and nothing else),
 host) or ``outcome`` (what was found).
 """
 
-from collections.abc import Sequence
-
 from dbcpu.analysis import counters, disturbance, outcome, validity
-from dbcpu.analysis.base import LevelView, Reference, SessionView
 from dbcpu.analysis.facts import Facts
-from dbcpu.analysis.spans import Timed
 from dbcpu.findings import Finding
-from dbcpu.record import RunRecord
 
 
-def checks(
-    record: RunRecord,
-    sessions: Sequence[Timed],
-    views: Sequence[SessionView],
-    levels: Sequence[LevelView],
-    reference: Reference | None,
-    vcpus: int | None,
-) -> tuple[Finding, ...]:
+def checks(facts: Facts) -> tuple[Finding, ...]:
     """All findings, the gravest first."""
-    facts = Facts(record, tuple(sessions), tuple(views), tuple(levels), reference, vcpus)
     found = [check(facts) for check in (*validity.CHECKS, *counters.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)]
     return tuple(sorted((each for each in found if each), key=lambda each: -each.level))

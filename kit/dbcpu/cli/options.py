@@ -126,6 +126,8 @@ _MEASURING = (
                  help="Polls per second of each server process."),
     click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
                  help="vCPUs of the database, where they cannot be seen from here."),
+    click.option("--aa", is_flag=True,
+                 help="Measure the same twice, interleaved: how large is chance here?"),
     click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
     click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
                  help="Fixes the order of the rounds.  [default: another one each time, it is recorded]"),

@@ -22,6 +22,7 @@ def command(target: str, **given: Any) -> int:
               dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
               dbcpu run --sessions 1,2,4,8 --size medium --label "after the BIOS update"
     """
+    from dbcpu.analysis.next_round import adaptive
     from dbcpu.cli.options import confirm
     from dbcpu.config import resolve
     from dbcpu.present import present
@@ -33,7 +34,7 @@ def command(target: str, **given: Any) -> int:
     watcher = ProgressWatcher(lambda question: confirm(question, given["yes"]), quiet=given["quiet"])
     with open_store(given["store"]) as store:
         try:
-            run_id = run(resolve(target), choices, store, watcher, forced=given["yes"])
+            run_id = run(resolve(target), choices, store, watcher, forced=given["yes"], planner=adaptive)
         finally:
             watcher.close()
         record = store.load(run_id)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from dbcpu.analysis.base import Analysis, LevelView, SessionView
+from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, plural, seconds
+from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, ranges, seconds
 
 
 class Renderer(Protocol):
@@ -93,6 +93,80 @@ def _host(host: HostInfo | None, analysis: Analysis) -> str:
         return f"not looked at, {cpus}"
     guest = f", {host.hypervisor} guest" if host.hypervisor else ""
     return f"{host.hostname}, {host.cpu_model}, {cpus}, kernel {host.kernel}{guest}"
+
+
+def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
+    """What the levels come to, as (name, text) lines; only those that can be told."""
+    database = record.header.database.kind
+    lines = [
+        ("scaling", _scaling(analysis)),
+        ("regimes", _regimes(analysis)),
+        ("capacity", _capacity(analysis)),
+        ("licences", _licences(analysis) if database == "oracle" else ""),
+    ]
+    return tuple((name, plain(text)) for name, text in lines if text)
+
+
+def _scaling(analysis: Analysis) -> str:
+    scaling, check = analysis.scaling, analysis.topology
+    if not scaling.knees:
+        return ""
+    told = [f"throughput bends at {listed([number(knee, 1) for knee in scaling.knees])} sessions"]
+    if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
+        told.append(f"all slow down by up to {percent(scaling.turbo)} on the way")
+    if scaling.smt_yield is not None:
+        interval = scaling.smt_yield_interval
+        within = f" ({percent(interval.low)} to {percent(interval.high)})" if interval else ""
+        told.append(f"further threads add {percent(scaling.smt_yield)}{within}")
+    if scaling.effective_cores is not None:
+        told.append(f"worth {number(scaling.effective_cores, 1)} cores")
+    if check is not None:
+        words = {
+            "agrees": "as the topology shows",
+            "unclear": f"the topology cannot be checked ({check.why})",
+            "fewer_cores": f"as {number(check.cores_told, 0)} cores would, not {check.cores}",
+            "told": f"as {number(check.cores_told, 0)} cores would",
+            "like_full_cores": "as if each thread were a core",
+        }
+        told.append(words.get(check.verdict, ""))
+    return "; ".join(part for part in told if part)
+
+
+def _regimes(analysis: Analysis) -> str:
+    kinds = (
+        ("misplaced", "misplaced_s"),
+        ("sharing cores, unavoidable", "sharing_s"),
+        ("more sessions than CPUs", "oversubscribed_s"),
+    )
+    told = []
+    for words, name in kinds:
+        seen = [each for each in analysis.levels if each.share(getattr(each, name)) > REGIME_SHARE]
+        if seen:
+            most = max(each.share(getattr(each, name)) for each in seen)
+            told.append(f"{words} at N={ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
+    return "; ".join(told)
+
+
+def _capacity(analysis: Analysis) -> str:
+    room = analysis.capacity
+    if room is None or room.even_up_to is None or room.most_throughput is None:
+        return ""
+    least = "at least " if room.at_least else ""
+    speed = f"at full speed up to {room.full_speed_up_to}, " if room.full_speed_up_to is not None else ""
+    again = f", again at {room.even_again}" if room.even_again is not None else ""
+    per = [
+        f"{number(value, 1)} per {noun}" for value, noun in ((room.per_vcpu, "vCPU"), (room.per_core, "core")) if value
+    ]
+    return (
+        f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; at most "
+        f"{number(room.most_throughput, 1)} Mrows/s{', ' if per else ''}{' and '.join(per)}"
+    )
+
+
+def _licences(analysis: Analysis) -> str:
+    found = analysis.capacity.licences if analysis.capacity else ()
+    counts = [f"{number(each.count, 0)} {each.unit} ({each.rule}, {each.date})" for each in found]
+    return f"{', '.join(counts)}: not legal advice, see the rules' sources" if counts else ""
 
 
 def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
