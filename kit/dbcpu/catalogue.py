@@ -256,7 +256,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`server=dedicated` is in every connect string that dbcpu uses"),
     "autonomous": Entry(INFO, "Autonomous Database, at a serial service level",
         "no view of the host; the service level and auto-scaling share out CPU, and may change it meanwhile",
-        "switch auto-scaling off for the run"),
+        "switch auto-scaling off for the run: `oci db autonomous-database update --is-auto-scaling-enabled false`"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these run statements in parallel and queue them: not a test of one session's CPU",
         "connect to the service ending in `_tp` or `_low`"),

@@ -85,8 +85,9 @@ def _settings(facts: Facts) -> Iterator[Finding]:
 def _managed(facts: Facts) -> Iterator[Finding]:
     if facts.cloud_service:
         service = facts.service.lower().split(".")[0]
-        code = "autonomous-parallel" if service.endswith(_PARALLEL_LEVELS) else "autonomous"
-        yield noted(code, f"Autonomous Database ({facts.cloud_service}), service {facts.service}")
+        seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
+        parallel = service.endswith(_PARALLEL_LEVELS)
+        yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
     if facts.instances is not None and facts.instances > 1:
