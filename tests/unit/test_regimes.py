@@ -84,6 +84,12 @@ def test_a_core_that_a_foreign_process_keeps_busy_is_not_idle() -> None:
     assert seconds_of(busy, host(cores=2, threads=2)).sharing_s == pytest.approx(4.0)
 
 
+def test_a_foreign_process_on_its_cpu_or_core_makes_no_session_share_with_another() -> None:
+    lone = round_of([anywhere(session(0, 2.0, 2.0, cpu=0))], busy_s={0: 4.0, 1: 3.9})
+    found = seconds_of(lone, host(cores=1, threads=2))
+    assert [found.alone_s, found.runnable_s] == pytest.approx([4.0, 4.0])
+
+
 def test_what_happens_after_the_first_has_ended_is_told_apart() -> None:
     ragged = [anywhere(session(i, run_s, cpu=cpu)) for i, (run_s, cpu) in enumerate(((3.0, 0), (3.0, 2), (2.0, 1)))]
     found = seconds_of(round_of(ragged), host(cores=2, threads=2))

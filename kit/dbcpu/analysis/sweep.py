@@ -44,6 +44,7 @@ class Sweep:
         }
         self.here: dict[int, list[int | None]] = {cpu: [] for cpu in cores}
         self.busy = dict.fromkeys(self.cpus_of, 0)
+        """CPUs of each core with anything on them: what is not idle."""
         self.groups = [
             _Group(len(allowed), sum(i in users for users in self.may_use_core.values()))
             for i, allowed in enumerate(groups)
@@ -94,13 +95,11 @@ class Sweep:
         self._count(core, 1)
 
     def _count(self, core: int, sign: int) -> None:
-        """Add (or take away) what the sessions of one core are doing."""
-        busy = self.busy[core]
-        for cpu in self.cpus_of[core]:
-            here = self.here[cpu]
+        """Add (or take away) what the sessions of one core are doing to each other; a foreign process is no session."""
+        sessions = [[i for i in self.here[cpu] if i is not None] for cpu in self.cpus_of[core]]
+        busy = sum(bool(here) for here in sessions)
+        for here in sessions:
             for i in here:
-                if i is None:
-                    continue
                 group = self.groups[i]
                 if len(here) > 1:
                     group.queued += sign

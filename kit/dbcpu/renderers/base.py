@@ -136,7 +136,7 @@ def _regimes(analysis: Analysis) -> str:
     kinds = (
         ("misplaced", "misplaced_s"),
         ("sharing cores, unavoidable", "sharing_s"),
-        ("more sessions than CPUs", "oversubscribed_s"),
+        ("waiting in turn for a CPU", "oversubscribed_s"),
     )
     told = []
     for words, name in kinds:
