@@ -50,7 +50,9 @@ class SessionView:
     ``inflation_s + queue_s + throttled_s + gap_s`` = ``elapsed_s - reference_s``, each part beyond the
     reference's own; a part is None where the host did not count it, and then ``unsplit_s`` is what it leaves of
     the loss. ``group`` is 'fast', 'slow' or ''
-    (no two groups). ``valid`` False: left out of verdicts, ``why`` says so.
+    (no two groups). ``valid`` False: left out of verdicts, ``why`` says so. ``shared_s`` of its CPU time another
+    session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
+    another core or CPU that it may use was idle.
     """
 
     level: int
@@ -74,6 +76,8 @@ class SessionView:
     valid: bool
     why: str = ""
     unsplit_s: float | None = None
+    shared_s: float | None = None
+    avoidable_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

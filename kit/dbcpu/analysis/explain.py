@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dbcpu.analysis.attribution import attribute
+from dbcpu.analysis.attribution import attribute, watch
 from dbcpu.analysis.base import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.consistency import by_round, gate, groups, levels
@@ -21,7 +21,8 @@ def explain(record: RunRecord) -> Analysis:
     """Explain a run; works on any record, also one that failed or was interrupted."""
     sessions = timed(record)
     ref = reference(record, sessions)
-    views = attribute(record, sessions, ref, groups(sessions, ref))
+    seen = watch(record, sessions)
+    views = attribute(record, sessions, ref, groups(sessions, ref), seen)
     vcpus, cores = vcpu_count(record), core_count(record)
     rows = record.header.plan.workload.rows
     level_views = levels(sessions, views, ref, rows, vcpus, cores)
