@@ -51,7 +51,9 @@ class Crew(Generic[Item, Result]):
             pass
         finally:
             self._stop.set()
-            self._abandoned.set()
+            # Under the lock: a result is either in results when this returns, or goes to too_late.
+            with self._lock:
+                self._abandoned.set()
 
     def _run(self, waiting: Iterator[Item]) -> None:
         try:

@@ -137,7 +137,7 @@ def _driver(target: Target, info: HostInfo) -> Iterator[Finding]:
             "no-realtime",
             Level.INFO,
             "real-time priority is not permitted",
-            "with many sessions on few CPUs the release takes longer: see the skew in the results",
+            "with many sessions on few CPUs the release takes longer (see the skew) and polls come less often",
             "run as root, or allow it: ulimit -r 1",
         )
 

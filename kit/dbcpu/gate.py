@@ -9,6 +9,7 @@ import gc
 import os
 import queue
 import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -227,7 +228,9 @@ class _Threads:
     """Sessions of drivers that block: a thread each, all waiting for one event."""
 
     def __init__(self, sessions: Sequence[Session]) -> None:
-        self.done, self._tell = os.pipe()
+        # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
+        self._taker, self._teller = socket.socketpair()
+        self.done = self._taker.fileno()
         self._finished: queue.SimpleQueue[Session] = queue.SimpleQueue()
         self._go = threading.Event()
         self._order: tuple[int | None, float | None] = (None, None)
@@ -240,12 +243,13 @@ class _Threads:
         self._go.set()
 
     def take(self) -> list[Session]:
-        count = len(os.read(self.done, 4096))
+        count = len(self._taker.recv(4096))
         return [self._finished.get() for _ in range(count)]
 
     def close(self) -> None:
         self._go.set()
-        os.close(self.done)
+        self._taker.close()
+        self._teller.close()
 
     def _run(self, session: Session) -> None:
         self._go.wait()
@@ -254,7 +258,7 @@ class _Threads:
         self.stamps.append(session.start(*self._order))
         self._finished.put(session)
         with contextlib.suppress(OSError):
-            os.write(self._tell, b".")
+            self._teller.send(b".")
 
 
 @contextlib.contextmanager

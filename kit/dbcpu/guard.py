@@ -86,15 +86,32 @@ def end_processes(processes: Iterable[tuple[int, int, int]]) -> None:
     """Signal each (pid, start_ticks, signal) that is still the same process; kill those that stay."""
     left = [(pid, ticks, how) for pid, ticks, how in processes if start_ticks(pid) == ticks]
     for pid, _, how in left:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, how)
+        _send(pid, how)
     deadline = time.monotonic() + GRACE_S
     while left and time.monotonic() < deadline:
         time.sleep(0.02)
         left = [entry for entry in left if start_ticks(entry[0]) == entry[1]]
     for pid, _, _ in left:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+        _send(pid, signal.SIGKILL)
+
+
+def _send(pid: int, how: int) -> None:
+    """To its whole group where it leads one: what initdb has started does not notice its end."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, how)
+        else:
+            os.kill(pid, how)
+
+
+def remove_folder(folder: str | Path) -> None:
+    """Remove it, again and again while a process that is being ended still writes into it."""
+    deadline = time.monotonic() + GRACE_S
+    while os.path.lexists(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(0.02)
 
 
 def watch() -> None:
@@ -115,7 +132,7 @@ def watch() -> None:
             folders.pop(message["forget"], None)
     end_processes(processes.values())
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,17 @@ def cpu_used_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def realtime(wanted: bool) -> None:
+    """SCHED_FIFO where it is permitted. sched(7)
+
+    With N busy sessions a fair share of a CPU is less than polling N processes takes: at N = 256 on
+    2 CPUs it left 3 polls a second of 20.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        policy, priority = (os.SCHED_FIFO, 1) if wanted else (os.SCHED_OTHER, 0)
+        os.sched_setscheduler(0, policy, os.sched_param(priority))
+
+
 def text(path: str) -> str | None:
     """A whole file, or None if it cannot be read."""
     try:
@@ -82,12 +93,13 @@ class Track:
         self.from_run = self.from_delay = 0.0
         self.run = self.delay = 0
         self.schedstat = -1
+        self.stat = -1
         try:
             self.stat = os.open(f"{self.folder}/stat", os.O_RDONLY)
+            raw = os.pread(self.stat, STAT_BYTES, 0)
         except OSError:
-            self.stat, self.gone = -1, True
+            self.gone = True
             return
-        raw = os.pread(self.stat, STAT_BYTES, 0)
         # Field 39 counted from the end, so that a poll splits no more than it must.
         self.after_cpu = len(raw[raw.rindex(b")") + 2 :].split()) - 36
         with contextlib.suppress(OSError):
@@ -160,6 +172,7 @@ class Poller:
         self.others_before = self.others()
         self.cpu_before_s = cpu_used_s()
         self.next_s = time.monotonic()
+        realtime(True)
         self.poll()
         return {"started": len(self.tracks), "gone": [track.ordinal for track in self.tracks if track.gone]}
 
@@ -181,6 +194,7 @@ class Poller:
         self.next_timeline_s = 0.0
         self.poll()
         cpu_used = cpu_used_s() - self.cpu_before_s
+        realtime(False)
         for track in self.tracks:
             track.end()
         after = [track.snapshot() for track in self.tracks]

@@ -68,15 +68,16 @@ def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
     free = target.connections_free()
     if free is not None and free < most:
         raise UsageError(
-            f"{free} of {most} sessions can connect: the server has no more free connections; "
-            f"lower --sessions to {free} or raise max_connections"
+            f"{max(0, free)} of {most} sessions can connect: the server has no more free connections; "
+            f"{f'lower --sessions to {free}' if free > 0 else 'close some'} or raise max_connections"
         )
     available = info.limits.memory_available_bytes if info else None
     if available is not None and preview.memory_bytes > MEMORY_SHARE * available:
         fit = int(MEMORY_SHARE * available // preview.work.memory_bytes)
         raise UsageError(
             f"{most} sessions of {preview.work.name} {preview.work.size} need {preview.memory_bytes / 1e9:.1f} GB, "
-            f"more than 60 % of the {available / 1e9:.1f} GB available; the largest level that fits is {fit}"
+            f"more than 60 % of the {available / 1e9:.1f} GB available; "
+            f"{f'the largest level that fits is {fit}' if fit else 'not even one fits: take a smaller --size'}"
         )
 
 

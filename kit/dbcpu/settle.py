@@ -48,6 +48,6 @@ def _ticks(host: Host | None) -> tuple[int, int] | None:
         return None
     try:
         fields = [int(value) for value in host.read("/proc/stat").split("\n", 1)[0].split()[1:9]]
-    except (OSError, ValueError):
+        return sum(fields), fields[3] + fields[4]
+    except (OSError, ValueError, IndexError):
         return None
-    return sum(fields), fields[3] + fields[4]

@@ -59,7 +59,7 @@ def test_short_rounds_are_polled_too_rarely() -> None:
     assert "few-polls" in codes([pair(cost=KitCost(0.2, 0.0, 0.0, polls=4, hz=20.0))])
 
 
-def test_skew_counts_against_the_length_of_an_execution() -> None:
+def test_skew_counts_against_the_length_of_the_round() -> None:
     assert "gate-skew" in codes([pair(skew_s=0.05)])
     assert "gate-skew" not in codes([pair(skew_s=0.01)])
 

@@ -112,3 +112,11 @@ def test_without_known_vcpus_there_is_no_ideal() -> None:
     lone = replace(lone, header=replace(lone.header, host=None))
     view = explain(lone).levels[1]
     assert (view.ideal_throughput, view.ideal_slowdown, view.efficiency, view.regime) == (None, None, None, "")
+
+
+def test_a_round_without_loss_counts_among_the_rounds_that_say_how_much_was_lost() -> None:
+    both = [[session(i, run_s=SOLO_S, queue_s=(factor - 1) * SOLO_S) for i in range(2)] for factor in (4.0, 1.5, 1.0)]
+    seen = level(2, *(round_of(sessions, repeat=repeat) for repeat, sessions in enumerate(both)))
+    assert seen.slower == 2
+    assert seen.slower_factor == pytest.approx(1.5, rel=0.02)
+    assert (seen.slower_factor or 0) <= (seen.slowdown_max or 0) * 1.001

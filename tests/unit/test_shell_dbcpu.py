@@ -41,7 +41,7 @@ class Clone:
         self.python = self.bin / "python3.14"
         self.python.write_text(FAKE_PYTHON)
         self.python.chmod(0o755)
-        basics = ("sh cat cksum cp flock grep mkdir mv", "readlink rm rmdir sleep sort tail touch")
+        basics = ("sh cat cksum cp flock grep ls mkdir mv", "readlink rm rmdir sleep sort tail touch")
         for name in " ".join(basics).split():
             (self.bin / name).symlink_to(shutil.which(name) or name)
         self.venv = self.folder / ".venv"
@@ -225,6 +225,14 @@ def test_a_folder_that_is_something_else_is_left_alone(clone: Clone, tmp_path: P
     assert code == 3
     assert "exists and is not a virtual environment" in errors
     assert (tmp_path / "home" / "letter").exists()
+
+
+def test_a_redirect_file_in_its_place_is_left_alone(clone: Clone) -> None:
+    clone.venv.write_text(".tox/type\n")
+    code, _, errors = clone.run()
+    assert code == 3
+    assert "is a file that tells tools where another environment is; remove it" in errors
+    assert clone.venv.is_file()
 
 
 def test_a_virtual_environment_made_by_hand_is_used_and_kept(clone: Clone) -> None:

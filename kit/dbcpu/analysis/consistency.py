@@ -116,7 +116,7 @@ def _level(
         efficiency=throughput / ideal if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
         slower=_median(float(len(each)) for each in slower) if reference and used else None,
-        slower_factor=_median(float(np.median(each)) for each in slower if each),
+        slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
     )

@@ -148,7 +148,7 @@ def few_polls(facts: Facts) -> Finding | None:
 
 
 def gate_skew(facts: Facts) -> Finding | None:
-    late = [each for each in facts.rounds if each.gate.skew_s > SKEW_SHARE * (facts.median_s(each) or float("inf"))]
+    late = [each for each in facts.rounds if each.gate.skew_s > SKEW_SHARE * (facts.window_s(each) or float("inf"))]
     if not late:
         return None
     worst = max(late, key=lambda each: each.gate.skew_s)
@@ -156,7 +156,7 @@ def gate_skew(facts: Facts) -> Finding | None:
         "gate-skew",
         Level.WARNING,
         f"sessions were released {seconds(worst.gate.skew_s)} apart at N={worst.level}, "
-        f"more than {percent(SKEW_SHARE)} of one execution",
+        f"more than {percent(SKEW_SHARE)} of the time they ran",
         "the first had the host to themselves for that time",
         "use a longer size or more executions",
     )

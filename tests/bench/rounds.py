@@ -1,0 +1,61 @@
+"""Real rounds for benches, through the same code as a run: target, gate, sampler, measure."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dbcpu import registry
+from dbcpu.guard import Guard
+from dbcpu.measure import Setting, own_pids, run_round
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Round
+from dbcpu.samplers.base import Sampler
+from dbcpu.targets.base import Request, Target
+from dbcpu.topology import read_host, usable_vcpus
+from dbcpu.workloads import base as workloads
+
+HZ = 20.0
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def opened(kind: str, guard: Guard, sessions: int = 32) -> Iterator[Target]:
+    """A target by the name of its member (embedded, sqlite), for at most so many sessions."""
+    target: Target = registry.load("targets", kind).open_target(
+        Request(kind, kind, options={"sessions": str(sessions)}), guard
+    )
+    with target:
+        yield target
+
+
+@contextmanager
+def sampling(name: str, target: Target) -> Iterator[Sampler]:
+    """A sampler by the name of its member, at 20 Hz."""
+    sampler: Sampler = registry.load("samplers", name).open_sampler(target.host(), HZ)
+    with sampler:
+        yield sampler
+
+
+def one_round(
+    target: Target, sampler: Sampler, guard: Guard, level: int, executions: int, size: str = "short"
+) -> Round:
+    """One round of ``cartesian``. Raises MeasureError when it fails; a session that failed ends the bench."""
+    host = target.host()
+    work = workloads.load(target.kind, "cartesian").work(size)
+    setting = Setting(
+        target=target,
+        host=host,
+        sampler=sampler,
+        work=work,
+        executions=executions,
+        for_s=None,
+        solo_s=work.rows * 40e-9,
+        vcpus=usable_vcpus(read_host(host))[0] if host else 1,
+        clock_ticks=CLOCK_TICKS,
+        kit_pids=own_pids(guard.pid, sampler.pid),
+    )
+    done = run_round(setting, RoundSpec(level, 0, "baseline", 0))
+    failed = [session.error for session in done.sessions if session.error or not session.answer_ok]
+    if failed:
+        raise SystemExit(f"{len(failed)} of {level} sessions did not do the work: {failed[0]}")
+    return done

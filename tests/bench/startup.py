@@ -1,0 +1,74 @@
+"""How long dbcpu takes to answer when nothing is measured: --help, and list on many stored runs."""
+
+import dataclasses
+import statistics
+import sys
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import insert
+
+from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
+from bench.processes import DBCPU, finish
+from dbcpu.simulator import preset, simulate
+from dbcpu.store.database import open_store
+from dbcpu.store.engine import locate, open_engine
+from dbcpu.store.schema import rows
+from dbcpu.store.schema.tables import round_
+from dbcpu.store.schema.tables import run as run_table
+
+TITLE = "Starting, and listing what is stored"
+HOW = (
+    "Whole processes, timed from outside. The store is a SQLite file with 10,000 runs, copies of one simulated run "
+    "of a 16-vCPU host with all its rounds. Both `dbcpu list` (the newest 20) and `dbcpu list --limit 0` (all) count."
+)
+RUNS = 10_000
+TIMES = 4
+"""Turns per round: they are short."""
+
+
+def run(setup: Setup) -> Result:
+    setup.say(f"filling a store with {RUNS:,} runs")
+    store = setup.folder / "store.db"
+    fill(store, RUNS)
+    commands = {
+        'python -c "import click"': (sys.executable, "-P", "-c", "import click"),
+        "dbcpu --help": (*DBCPU, "--help"),
+        "dbcpu list": (*DBCPU, "list", "--store", str(store)),
+        "dbcpu list --limit 0": (*DBCPU, "list", "--limit", "0", "--store", str(store)),
+    }
+    contestants = {name: partial(_elapsed_s, command) for name, command in commands.items()}
+    found = interleaved(contestants, TIMES * setup.rounds)
+    click_s = found['python -c "import click"']
+    table = Table(
+        ("command", "ms", "times import click"),
+        tuple((f"`{name}`", shown(times, 1000), f"{ratio(times, click_s):.2f}") for name, times in found.items()),
+    )
+    bars = (
+        Bar("dbcpu --help / import click", ratio(found["dbcpu --help"], click_s), 2.5, "times"),
+        Bar("dbcpu list, 10,000 runs", statistics.median(found["dbcpu list"]), 1.0, "s"),
+        Bar("dbcpu list --limit 0, 10,000 runs", statistics.median(found["dbcpu list --limit 0"]), 1.0, "s"),
+    )
+    size = f"The store took {store.stat().st_size / 1e6:.0f} MB."
+    return Result(bars, (table,), {f"{name} elapsed_s": times for name, times in found.items()}, (size,))
+
+
+def fill(path: Path, count: int) -> None:
+    """A store with ``count`` runs, a minute apart, in one transaction: 10,000 commits would take minutes."""
+    open_store(str(path)).close()
+    record = simulate(preset("c4.4xlarge"), levels=(1, 8, 16), repeats=1, seed=1)
+    begin = datetime(2025, 1, 1, tzinfo=UTC)
+    bodies = [rows.round_values("", each) for each in record.rounds]
+    with open_engine(locate(str(path))).execution_options(writes=True).begin() as connection:
+        for number in range(count):
+            run_id = f"bench-{number:06}"
+            header = dataclasses.replace(
+                record.header, run_id=run_id, started_at=(begin + timedelta(minutes=number)).isoformat()
+            )
+            connection.execute(insert(run_table).values(rows.run_values(header, len(bodies))))
+            connection.execute(insert(round_), [body | {"run_id": run_id} for body in bodies])
+
+
+def _elapsed_s(command: tuple[str, ...]) -> float:
+    return finish(command).elapsed_s

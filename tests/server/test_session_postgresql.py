@@ -1,0 +1,352 @@
+"""One PostgreSQL session as the gate drives it, on a real server."""
+
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from dbcpu.errors import ConnectError, ServerError
+from dbcpu.postgresql import session as module
+from dbcpu.postgresql.session import LibpqSession, dial, query
+from dbcpu.targets.base import Work
+from dbcpu.workloads import base as workloads
+
+pytestmark = pytest.mark.postgres
+
+PATIENCE_S = 60.0
+TINY = workloads.load("postgresql", "cartesian").work("tiny")
+ENDLESS = workloads.load("postgresql", "cartesian").work("seed")
+"""Half a minute of work at least, which no test waits for."""
+QUICK = replace(TINY, sql="select 42", answer="42")
+
+
+@pytest.fixture
+def conninfo(postgres_url: str) -> str:
+    return postgres_url.replace("+psycopg", "")
+
+
+@pytest.fixture
+def admin(conninfo: str) -> Iterator[Callable[..., object]]:
+    """Ask the server beside the measured session: the first column of the first row."""
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+
+        def ask(sql: str, *values: object) -> object:
+            cursor = connection.execute(sql.encode(), values or None)
+            row = cursor.fetchone() if cursor.description else None
+            return row[0] if row else None
+
+        yield ask
+
+
+@pytest.fixture
+def open_session(conninfo: str) -> Iterator[Callable[..., LibpqSession]]:
+    """Sessions that are prepared for a work, and closed with the test."""
+    opened: list[LibpqSession] = []
+
+    def make(work: Work) -> LibpqSession:
+        session = LibpqSession(len(opened), dial(conninfo, 10.0))
+        opened.append(session)
+        session.prepare(work)
+        return session
+
+    yield make
+    for session in opened:
+        session.close()
+
+
+def drive(session: LibpqSession, limit_s: float = PATIENCE_S, after_first: Callable[[], object] | None = None) -> None:
+    """Call finish whenever the descriptor is readable, as the gate does, until it is done."""
+    deadline_s = time.monotonic() + limit_s
+    with selectors.DefaultSelector() as selector:
+        selector.register(session.fileno() or 0, selectors.EVENT_READ)
+        while True:
+            assert selector.select(deadline_s - time.monotonic()), "nothing more came"
+            if session.finish():
+                return
+            if after_first is not None:
+                after_first()
+                after_first = None
+
+
+def is_active(admin: Callable[..., object], pid: int) -> bool:
+    return admin("select count(*) from pg_stat_activity where pid = %s and state = 'active'", pid) == 1
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s, "did not come true in time"
+        time.sleep(0.01)
+
+
+# --- fixed work and fixed time
+
+
+@pytest.mark.parametrize("executions", [1, 2, 63, 64, 65, 200])
+def test_fixed_work_does_exactly_that_many_executions(
+    open_session: Callable[..., LibpqSession], executions: int
+) -> None:
+    session = open_session(QUICK)
+    began_s = session.start(executions, None)
+    session.feed()
+    drive(session)
+    outcome = session.outcome()
+    assert (len(outcome.executions), outcome.answer_ok, outcome.error) == (executions, True, None)
+    first, *others = outcome.executions
+    assert first.start_s == began_s
+    ends = [one.start_s + one.elapsed_s for one in outcome.executions]
+    assert [one.start_s for one in others] == pytest.approx(ends[:-1], abs=1e-9), "no time between two is lost"
+    assert all(one.server_elapsed_s is not None and one.server_elapsed_s >= 0 for one in outcome.executions)
+
+
+def test_server_goes_on_while_the_driver_does_nothing(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    """The point of the pipeline: 64 executions are done though nobody takes the answers in."""
+    session = open_session(QUICK)
+    pid = session.identify().pid or 0
+    session.start(module.MOST_AHEAD, None)
+    session.feed()
+    until(lambda: not is_active(admin, pid))
+    drive(session)
+    outcome = session.outcome()
+    assert len(outcome.executions) == module.MOST_AHEAD
+    starts = [one.server_start_s or 0.0 for one in outcome.executions]
+    ends = [start + (one.server_elapsed_s or 0.0) for start, one in zip(starts, outcome.executions, strict=True)]
+    assert starts == sorted(starts)
+    assert all(end <= begin for end, begin in zip(ends, starts[1:], strict=False)), "one after the other"
+
+
+def test_fixed_time_ends_soon_after(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(TINY)
+    until_s = time.monotonic() + 0.5
+    session.start(None, until_s)
+    session.feed()
+    drive(session)
+    outcome = session.outcome()
+    assert outcome.error is None
+    assert len(outcome.executions) > 2
+    last = outcome.executions[-1]
+    assert last.start_s + last.elapsed_s > until_s, "it works until then"
+    longest_s = max(one.elapsed_s for one in outcome.executions)
+    queued = [one for one in outcome.executions if one.start_s > until_s]
+    assert len(queued) <= module.AHEAD_S / min(one.elapsed_s for one in outcome.executions) + 1
+    assert last.start_s - until_s < module.AHEAD_S + 20 * longest_s
+
+
+def test_fixed_time_that_is_over_at_once_ends_after_what_was_sent(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(QUICK)
+    session.start(None, time.monotonic())
+    session.feed()
+    drive(session)
+    assert len(session.outcome().executions) == 1
+
+
+# --- what goes wrong
+
+
+def test_wrong_answer_is_noticed_and_its_times_are_kept(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(replace(QUICK, answer="43"))
+    session.start(3, None)
+    session.feed()
+    drive(session)
+    outcome = session.outcome()
+    assert (len(outcome.executions), outcome.answer_ok) == (3, False)
+    assert outcome.error == "the answer was 42, not 43: the work was not done"
+
+
+def test_failing_statement_ends_it_with_the_servers_words(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(replace(QUICK, sql="select 1 / (extract(epoch from now())::int * 0)"))
+    session.start(100, None)
+    session.feed()
+    drive(session)
+    outcome = session.outcome()
+    assert (outcome.executions, outcome.answer_ok) == ((), None)
+    assert outcome.error == "division by zero"
+
+
+def test_statement_that_takes_too_long_is_ended_by_the_server_itself(
+    open_session: Callable[..., LibpqSession],
+) -> None:
+    session = open_session(replace(ENDLESS, timeout_s=0.1))
+    session.start(5, None)
+    session.feed()
+    drive(session)
+    assert "statement timeout" in (session.outcome().error or "")
+
+
+def test_work_that_does_not_parse_is_refused_before_the_gate(open_session: Callable[..., LibpqSession]) -> None:
+    with pytest.raises(ServerError, match="syntax error"):
+        open_session(replace(QUICK, sql="selec 42"))
+
+
+def test_spill_is_an_error_where_it_may_be_forbidden(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(replace(QUICK, sql="select count(*) from (select x from generate_series(1, 3000000) x) y"))
+    session.start(1, None)
+    session.feed()
+    drive(session)
+    assert "temporary file size exceeds" in (session.outcome().error or "")
+
+
+@pytest.mark.parametrize("work", [ENDLESS, replace(TINY, sql="select pg_sleep(600)")], ids=["busy", "sleeping"])
+def test_cancel_ends_a_full_queue_within_a_second(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object], work: Work
+) -> None:
+    session = open_session(work)
+    pid = session.identify().pid or 0
+    session.start(1000, None)
+    session.feed()
+    until(lambda: is_active(admin, pid))
+    began_s = time.monotonic()
+    while True:  # as the gate does: one request ends one batch
+        session.cancel()
+        with selectors.DefaultSelector() as selector:
+            selector.register(session.fileno() or 0, selectors.EVENT_READ)
+            if selector.select(0.2) and session.finish():
+                break
+        assert time.monotonic() - began_s < PATIENCE_S
+    taken_s = time.monotonic() - began_s
+    assert taken_s < 1.0
+    assert session.outcome().error == "cancelled"
+    until(lambda: not is_active(admin, pid))
+
+
+def test_cancel_between_two_executions_of_a_long_queue_ends_it(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(TINY)
+    session.start(100_000, None)
+    session.feed()
+    drive(session, after_first=session.cancel)
+    outcome = session.outcome()
+    assert outcome.error == "cancelled"
+    assert 0 < len(outcome.executions) <= 3 * module.MOST_AHEAD, "nothing is queued any more"
+    assert outcome.answer_ok
+
+
+def test_killed_backend_is_an_error_of_its_session(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    session = open_session(ENDLESS)
+    pid = session.identify().pid or 0
+    session.start(5, None)
+    session.feed()
+    until(lambda: is_active(admin, pid))
+    admin("select pg_terminate_backend(%s)", pid)
+    drive(session)
+    outcome = session.outcome()
+    assert outcome.error == "terminating connection due to administrator command"
+    session.cancel()
+    assert session.outcome() == outcome
+
+
+def test_backend_killed_before_the_release_does_not_raise(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    session = open_session(QUICK)
+    pid = session.identify().pid or 0
+    admin("select pg_terminate_backend(%s)", pid)
+    until(lambda: admin("select count(*) from pg_stat_activity where pid = %s", pid) == 0)
+    session.start(5, None)
+    session.feed()
+    drive(session)
+    assert "terminating connection" in (session.outcome().error or "")
+
+
+# --- settings and identity
+
+
+def test_settings_are_those_that_make_executions_alike(open_session: Callable[..., LibpqSession]) -> None:
+    session = open_session(replace(QUICK, timeout_s=12.5, memory_bytes=100_000_000))
+    names = ("jit", "max_parallel_workers_per_gather", "statement_timeout", "temp_file_limit", "work_mem",
+             "client_connection_check_interval")  # fmt: skip
+    found = {name: query(session._connection, "select current_setting($1)", name)[0][0] for name in names}
+    assert found == {
+        "jit": "off",
+        "temp_file_limit": "0",
+        "work_mem": "195312kB",
+        "max_parallel_workers_per_gather": "0",
+        "statement_timeout": "12500ms",
+        "client_connection_check_interval": "500ms",
+    }
+
+
+def test_setting_that_the_server_does_not_know_is_left_out(
+    open_session: Callable[..., LibpqSession], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an older server does not know those of a newer one."""
+    monkeypatch.setattr(module, "_SETTINGS", {"of_a_version_to_come": "on", "jit": "off"})
+    session = open_session(QUICK)
+    assert query(session._connection, "select current_setting('jit')") == [("off",)]
+
+
+def test_setting_that_the_user_may_not_change_is_left_out(conninfo: str, admin: Callable[..., object]) -> None:
+    admin("create role plain login password 's3cret-of-the-tests'")
+    session = LibpqSession(0, dial(f"{conninfo}?user=plain&password=s3cret-of-the-tests", 10.0))
+    try:
+        session.prepare(QUICK)
+        found = query(session._connection, "select current_setting('jit'), current_setting('temp_file_limit')")
+        assert found == [("off", "-1")]
+        claim = session.identify()
+        assert claim.pid is not None
+        assert claim.started_at_s == pytest.approx(time.time(), abs=60)
+    finally:
+        session.close()
+        admin("drop role plain")
+
+
+def test_claim_is_the_process_with_its_start(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    claim = open_session(QUICK).identify()
+    assert admin(
+        "select extract(epoch from backend_start)::float8 from pg_stat_activity where pid = %s", claim.pid
+    ) == (pytest.approx(claim.started_at_s))
+    assert (claim.command, claim.local) == ("postgres", None)
+
+
+# --- connecting
+
+
+def test_wrong_password_is_told_without_it(conninfo: str) -> None:
+    with pytest.raises(ConnectError, match="password authentication failed") as caught:
+        dial(f"{conninfo}?password=wr0ng-password", 10.0)
+    assert "wr0ng-password" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_host_that_accepts_and_stays_silent_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(ConnectError, match=r"127\.0\.0\.1 accepted no session within 0\.2 s; is it reachable"):
+            dial(f"host=127.0.0.1 port={port} user=x dbname=x", 0.2)
+
+
+def test_host_that_speaks_something_else_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(PATIENCE_S)
+        port = other.getsockname()[1]
+
+        def greet() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=greet, daemon=True)
+        thread.start()
+        with pytest.raises(ConnectError) as caught:
+            dial(f"host=127.0.0.1 port={port} user=x dbname=x sslmode=disable", 10.0)
+        thread.join(PATIENCE_S)
+    assert "\n" not in str(caught.value)
+
+
+def test_closed_port_is_told_with_what_to_look_at() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        with pytest.raises(ConnectError, match=rf"port {port} failed: Connection refused; is PostgreSQL running there"):
+            dial(f"host=127.0.0.1 port={port} user=x dbname=x", 10.0)

@@ -1,0 +1,227 @@
+"""The embedded server's folders and failures, without a server; tests/server starts real ones."""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dbcpu.errors import MeasureError
+from dbcpu.guard import Guard, start_ticks
+from dbcpu.postgresql import server
+from dbcpu.postgresql.binaries import Account
+from dbcpu.postgresql.server import EmbeddedServer, remove_leftovers
+
+NOBODY = Account("nobody", 65534, 65534)
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of temporary files, which everybody can enter, and the only one that is looked at."""
+    folder = Path(tempfile.mkdtemp(prefix="dbcpu test "))
+    folder.chmod(0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(server, "_places", lambda: (folder,))
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def leftover(place: Path) -> Callable[[str], Path]:
+    """What a crashed driver leaves: its lock is nobody's now."""
+
+    def make(server_json: str = "{}") -> Path:
+        folder = place / f"dbcpu-{os.getuid()}-left"
+        (folder / "data").mkdir(parents=True)
+        (folder / "lock").touch()
+        (folder / "server.json").write_text(server_json)
+        return folder
+
+    return make
+
+
+# --- where it lies
+
+
+def test_usual_temporary_folder_is_taken_with_its_spaces(place: Path) -> None:
+    assert " " in str(place)
+    assert server._place(NOBODY) == place
+
+
+@pytest.mark.parametrize("name", ["x" * 90, "it's", 'a"b', "a,b", "a\\b"])
+def test_folder_whose_name_a_socket_cannot_have_is_avoided(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", f"/var/tmp/{name}")
+    assert server._place(None) == Path("/tmp")
+
+
+def test_folder_that_the_account_cannot_enter_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(server, "_places", lambda: (tmp_path, Path("/tmp")))
+    assert server._place(NOBODY) == Path("/tmp")
+
+
+def test_leftovers_are_looked_for_wherever_servers_may_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")
+    assert server._places() == (Path("/var/tmp"), Path("/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    assert server._places() == (Path("/tmp"),)
+
+
+# --- leftovers
+
+
+def test_what_a_crashed_driver_left_is_removed(leftover: Callable[[str], Path]) -> None:
+    folder = leftover("{}")
+    assert remove_leftovers() == (folder.name,)
+    assert not folder.exists()
+    assert remove_leftovers() == ()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', '{"pid": "x", "start_ticks": null}'])
+def test_damaged_notes_do_not_keep_a_leftover_from_going(leftover: Callable[[str], Path], content: str) -> None:
+    folder = leftover(content)
+    assert remove_leftovers() == (folder.name,)
+    assert not folder.exists()
+
+
+def test_another_process_that_has_the_servers_pid_now_is_spared(leftover: Callable[[str], Path]) -> None:
+    """It is this one: were it not, nobody could tell."""
+    leftover(json.dumps({"pid": os.getpid(), "start_ticks": 1}))
+    assert len(remove_leftovers()) == 1
+
+
+def test_folder_of_a_living_driver_is_left_alone(leftover: Callable[[str], Path]) -> None:
+    folder = leftover("{}")
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert remove_leftovers() == ()
+    assert (folder / "data").is_dir()
+
+
+def test_folder_that_is_just_being_made_is_left_alone(leftover: Callable[[str], Path]) -> None:
+    folder = leftover("{}")
+    (folder / "lock").rename(folder / "new")
+    assert remove_leftovers() == ()
+    assert folder.is_dir()
+
+
+def test_link_of_somebody_who_wants_another_folder_removed_is_left_alone(place: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "precious"
+    victim.mkdir()
+    (victim / "lock").touch()
+    (place / f"dbcpu-{os.getuid()}-x").symlink_to(victim)
+    assert remove_leftovers() == ()
+    assert (victim / "lock").exists()
+
+
+def test_folder_of_another_owner_is_left_alone(leftover: Callable[[str], Path]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's tests do not run as root: no folder can be given to somebody else")
+    folder = leftover("{}")
+    os.chown(folder, NOBODY.uid, NOBODY.gid)
+    assert remove_leftovers() == ()
+    assert folder.is_dir()
+
+
+# --- a server that does not start
+
+
+@pytest.fixture
+def programs(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Put shell scripts in the place of initdb and postgres."""
+
+    def make(initdb: str, postgres: str = "exit 0") -> None:
+        folder = place / "bin"
+        folder.mkdir()
+        for name, text in (("initdb", initdb), ("postgres", postgres)):
+            (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+            (folder / name).chmod(0o755)
+        monkeypatch.setattr(server, "binaries_for", lambda account: folder)
+
+    return make
+
+
+def start() -> None:
+    with Guard() as guard, EmbeddedServer(4, guard):
+        pytest.fail("it started")
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline_s = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < deadline_s, "did not come true in time"
+        time.sleep(0.01)
+
+
+def left_in(place: Path) -> list[Path]:
+    return list(place.glob("dbcpu-*"))
+
+
+def test_failed_initdb_is_told_by_its_last_line(programs: Callable[..., None], place: Path) -> None:
+    programs("echo creating; echo 'initdb: error: No space left on device' >&2; exit 1")
+    with pytest.raises(
+        MeasureError, match=r"could not be initialised in .*: initdb: error: No space left on device; check free space"
+    ):
+        start()
+    assert left_in(place) == []
+
+
+def test_server_that_ends_at_once_is_told_by_its_last_line(programs: Callable[..., None], place: Path) -> None:
+    programs("exit 0", "echo 'FATAL:  could not map anonymous shared memory: Cannot allocate memory'; exit 1")
+    with pytest.raises(MeasureError, match=r"did not start: FATAL:  could not map .*; give a running server instead"):
+        start()
+    assert left_in(place) == []
+
+
+def test_server_that_says_nothing_is_told_too(programs: Callable[..., None]) -> None:
+    programs("exit 0", "exit 1")
+    with pytest.raises(MeasureError, match="did not start: it said nothing"):
+        start()
+
+
+def test_server_that_never_gets_ready_is_given_up_and_ended(
+    programs: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "START_TIMEOUT_S", 0.2)
+    programs("exit 0", 'echo $$ > "$2/../pid"; exec sleep 600')
+    with pytest.raises(MeasureError, match="did not start"):
+        start()
+    assert left_in(place) == []
+
+
+def test_programs_that_cannot_be_executed_are_told(programs: Callable[..., None], place: Path) -> None:
+    programs("exit 0")
+    (place / "bin/initdb").chmod(0o644)
+    with pytest.raises(MeasureError, match=r"initdb could not be started: Permission denied; is its folder mounted"):
+        start()
+    assert left_in(place) == []
+
+
+def test_ctrl_c_during_initdb_ends_it_with_all_it_has_started(
+    programs: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid_file = place / "pid"
+    pid_file.touch()
+    pid_file.chmod(0o666)
+    programs(f"sleep 600 & echo $! > '{pid_file}'; wait")
+    communicate = subprocess.Popen.communicate
+    calls: list[int] = []
+
+    def interrupted(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        calls.append(process.pid)
+        if len(calls) == 1:
+            until(pid_file.read_text)
+            raise KeyboardInterrupt
+        return communicate(process)
+
+    monkeypatch.setattr("dbcpu.postgresql.server.subprocess.Popen.communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    until(lambda: start_ticks(int(pid_file.read_text())) is None)
+    assert left_in(place) == []
