@@ -69,8 +69,8 @@ def watch(record: RunRecord, sessions: Sequence[Timed]) -> dict[tuple[int, int],
     seen: dict[tuple[int, int], Watch] = {}
     for each, members in by_round(sessions):
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        placement = Placement(each, cores)
-        for member, evidence in zip(members, placement.evidence(spans), strict=True):
+        placement = Placement(each, cores, spans)
+        for member, evidence in zip(members, placement.evidence(), strict=True):
             seen[member.key] = Watch(evidence, placement)
     return seen
 

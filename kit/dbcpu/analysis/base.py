@@ -26,8 +26,8 @@ CAUSES = (
 class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
 
-    ``spread`` is the robust relative standard deviation (1.4826 MAD / median); ``tolerance`` is
-    max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
+    ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
+    is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
     """
 
@@ -92,7 +92,8 @@ class LevelView:
     ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
     tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
-    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything.
+    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``uneven`` and ``slowed``:
+    ``max_over_min`` and ``slowdown_median`` are beyond what chance and the tolerance allow at this level.
     """
 
     level: int
@@ -121,6 +122,8 @@ class LevelView:
     slower_factor: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
     main_cause: str = "none"
+    uneven: bool = False
+    slowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,36 @@ class Scaling:
     knees: tuple[float, ...]
     smt_yield: float | None
     effective_cores: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSpeed:
+    """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval."""
+
+    threads: int
+    speed: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTable:
+    """Sessions by whether they shared their core (for half of their CPU time) and whether they lost anything."""
+
+    shared_slow: int
+    shared_fine: int
+    alone_slow: int
+    alone_fine: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCore:
+    """What sharing a core costs, over ``sessions`` sessions of ``rounds`` rounds; ``speeds`` () if too few shared."""
+
+    sessions: int
+    rounds: int
+    speeds: tuple[ThreadSpeed, ...]
+    table: CrossTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +183,4 @@ class Analysis:
     vcpus: int | None = None
     cores: int | None = None
     telling_order: int | None = None
+    shared_core: SharedCore | None = None

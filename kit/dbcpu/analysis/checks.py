@@ -7,7 +7,7 @@ sampling good enough), ``disturbance`` (what else was on the host) or ``outcome`
 from collections.abc import Sequence
 
 from dbcpu.analysis import disturbance, outcome, validity
-from dbcpu.analysis.base import LevelView, Reference, SessionView
+from dbcpu.analysis.base import LevelView, Reference, SessionView, SharedCore
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.spans import Timed
 from dbcpu.findings import Finding
@@ -21,8 +21,9 @@ def checks(
     levels: Sequence[LevelView],
     reference: Reference | None,
     vcpus: int | None,
+    shared_core: SharedCore | None = None,
 ) -> tuple[Finding, ...]:
     """All findings, the gravest first."""
-    facts = Facts(record, tuple(sessions), tuple(views), tuple(levels), reference, vcpus)
+    facts = Facts(record, tuple(sessions), tuple(views), tuple(levels), reference, vcpus, shared_core)
     found = [check(facts) for check in (*validity.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)]
     return tuple(sorted((each for each in found if each), key=lambda each: -each.level))

@@ -9,6 +9,7 @@ from dbcpu.analysis.consistency import by_round, gate, groups, levels
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, vcpu_count
 from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.shared_core import shared_core
 from dbcpu.analysis.spans import Timed, timed
 from dbcpu.analysis.verdict import verdict
 from dbcpu.record import RunRecord
@@ -27,6 +28,7 @@ def explain(record: RunRecord) -> Analysis:
     rows = record.header.plan.workload.rows
     level_views = levels(sessions, views, ref, rows, vcpus, cores)
     first = [each for each in level_views if each.variant == level_views[0].variant]
+    shared = shared_core(sessions, seen, views, ref)
     return Analysis(
         run_id=record.header.run_id,
         verdict=verdict(record, first, ref, vcpus),
@@ -34,10 +36,11 @@ def explain(record: RunRecord) -> Analysis:
         levels=level_views,
         sessions=tuple(views[each.key] for each in sessions),
         scaling=scaling(first, ref, vcpus, cores),
-        findings=checks(record, sessions, tuple(views.values()), level_views, ref, vcpus),
+        findings=checks(record, sessions, tuple(views.values()), level_views, ref, vcpus, shared),
         vcpus=vcpus,
         cores=cores,
         telling_order=_telling_order(first, sessions, views, ref),
+        shared_core=shared,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dbcpu.analysis.base import LevelView, Reference, SessionView
+from dbcpu.analysis.base import LevelView, Reference, SessionView, SharedCore
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import Round, RunRecord
 from dbcpu.wording import ranges
@@ -19,6 +19,7 @@ class Facts:
     levels: tuple[LevelView, ...]
     reference: Reference | None
     vcpus: int | None
+    shared_core: SharedCore | None = None
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.findings import Finding, Level
-from dbcpu.wording import count, ranges, times
+from dbcpu.wording import count, percent, plural, ranges, times
 
 UNEVEN = 1.25
 """Median of the per-round max/min above which unevenness is practically never chance (simulated: no false alarm)."""
 
 
 def uneven_sessions(facts: Facts) -> Finding | None:
-    uneven = [each for each in facts.levels if (each.max_over_min or 1.0) > UNEVEN]
+    uneven = [each for each in facts.levels if each.uneven and (each.max_over_min or 1.0) > UNEVEN]
     if not uneven:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
@@ -30,9 +30,8 @@ def uneven_sessions(facts: Facts) -> Finding | None:
 def slow_together(facts: Facts) -> Finding | None:
     if facts.reference is None:
         return None
-    limit = 1.0 + facts.reference.tolerance
     within = [each for each in facts.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
-    slow = [each for each in within if (each.slowdown_median or 1.0) > limit and (each.max_over_min or 1.0) <= limit]
+    slow = [each for each in within if each.slowed and not each.uneven]
     if not slow:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
@@ -46,4 +45,23 @@ def slow_together(facts: Facts) -> Finding | None:
     )
 
 
-CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (uneven_sessions, slow_together)
+def shared_cores(facts: Facts) -> Finding | None:
+    found = facts.shared_core
+    if found is None or not found.speeds:
+        return None
+    pair, table = found.speeds[0], found.table
+    if pair.high >= 1.0:
+        return None
+    return Finding(
+        "shared-cores",
+        Level.INFO,
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its speed "
+        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(table.shared_slow + table.shared_fine, 'session')} "
+        f"that mostly shared {table.shared_slow} lost time, of {table.alone_slow + table.alone_fine} others "
+        f"{table.alone_slow}",
+        "what a second hardware thread on a core takes from the first, measured over the whole run (95 % interval)",
+        "where it matters, run one session per core: smt/control off, ThreadsPerCore=1, or affinity",
+    )
+
+
+CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (uneven_sessions, slow_together, shared_cores)

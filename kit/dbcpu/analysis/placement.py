@@ -75,13 +75,15 @@ class Evidence:
 
 
 class Placement:
-    """The residency and the CPU timeline of one round, ready to be asked."""
+    """The residency and the CPU timeline of one round, ready to be asked; ``spans``: (start, end) by session."""
 
-    def __init__(self, each: Round, cores: Cores) -> None:
+    def __init__(self, each: Round, cores: Cores, spans: Sequence[Span | None]) -> None:
         self.round = each
         self.cores = cores
         self.siblings = cores.siblings
-        self.all = stretches(each)
+        self.spans = spans
+        self.hz = (each.cost.hz if each.cost else None) or DEFAULT_HZ
+        self.all = stretches(each).snapped(spans, 1 / self.hz)
         runnable = self.all.where(self.all.runnable)
         self.cpu_known = bool(runnable.cpu.size) and not np.isnan(runnable.cpu_s).any()
         self.on_cpu = {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in np.unique(runnable.cpu)}
@@ -103,9 +105,9 @@ class Placement:
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
         self._idle: dict[tuple[int, ...], Idle] = {}
 
-    def evidence(self, spans: Sequence[Span | None]) -> list[Evidence | None]:
-        """For each session of the round, given its (start, end) offsets; None where it was not watched."""
-        rows = self.all.clipped(spans)
+    def evidence(self) -> list[Evidence | None]:
+        """For each session of the round, within its span; None where it was not watched."""
+        rows = self.all.clipped(self.spans)
         met: dict[str, Floats] = {}
         for cpu in np.unique(rows.cpu):
             here = np.asarray((rows.cpu == cpu) & rows.runnable)
@@ -123,21 +125,20 @@ class Placement:
         }
         return [
             self._evidence(rows, index, total) if session.residency and span else None
-            for index, (session, span) in enumerate(zip(self.round.sessions, spans, strict=True))
+            for index, (session, span) in enumerate(zip(self.round.sessions, self.spans, strict=True))
         ]
 
     def _evidence(self, rows: Stretches, index: int, total: Mapping[str, Floats]) -> Evidence:
         def of(name: str) -> float:
             return max(0.0, float(total[name][index])) if name in total else 0.0
 
-        hz = (self.round.cost.hz if self.round.cost else None) or DEFAULT_HZ
         foreign_told = bool(self.foreign) or (bool(self.busy) and self.cpu_known)
         own_s, cycles = of("own_s"), of("cycles")
         shared = tuple(of(f"shared_{others}") for others in range(MOST_OTHERS + 1))
         last = max((others for others, lasted in enumerate(shared) if lasted > 0), default=0)
         return Evidence(
             watched_s=of("watched_s"),
-            polls=of("watched_s") * hz,
+            polls=of("watched_s") * self.hz,
             cpus=self._cpus(rows, index),
             shared_queue_s=of("shared_queue_s"),
             others_cpu_s=of("others_cpu_s") if self.cpu_known else None,

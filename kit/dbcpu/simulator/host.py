@@ -32,7 +32,8 @@ class SimulatedHost:
     half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel is not told of siblings
     and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0).
     ``quota_cpus``: CPU quota of the group of all sessions, per ``quota_period_s``. ``turbo_slope``: share of
-    speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session began.
+    speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session's memory is:
+    where it began, or ``memory_node`` if all are bound to that one (which is what the record then shows).
     ``all_slow``: share of speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share
     of time during which a foreign process wants CPU ``noisy_cpu``, to which it is bound. ``rebalance_s``:
     seconds between two balancings. ``noise``: relative standard deviation of an execution's work.
@@ -54,6 +55,7 @@ class SimulatedHost:
     quota_period_s: float = 0.1
     turbo_slope: float = 0.0
     remote_slowdown: float = 0.1
+    memory_node: int | None = None
     all_slow: float = 0.0
     noisy_neighbour: float = 0.0
     noisy_cpu: int = 0
@@ -83,6 +85,7 @@ class SimulatedHost:
                 ("quota period", self.quota_period_s, "0.001 to 1 s", 0.001 <= self.quota_period_s <= 1),
                 ("turbo slope", self.turbo_slope, "0 to 0.9", 0 <= self.turbo_slope <= 0.9),
                 ("remote slowdown", self.remote_slowdown, "0 to 0.9", 0 <= self.remote_slowdown <= 0.9),
+                ("memory node", self.memory_node or 0, "a node", 0 <= (self.memory_node or 0) < self.nodes),
                 ("all_slow", self.all_slow, "0 to 0.9", 0 <= self.all_slow <= 0.9),
                 ("noisy neighbour", self.noisy_neighbour, "0 to 1", 0 <= self.noisy_neighbour <= 1),
                 ("noisy CPU", self.noisy_cpu, "an online CPU", 0 <= self.noisy_cpu < len(self.online)),
