@@ -248,7 +248,9 @@ class Placement:
             return self.foreign.get(cpu, FLAT).between(from_s, to_s)
         if not self.cpu_known:
             return np.zeros_like(from_s)
-        return self.busy.get(cpu, FLAT).between(from_s, to_s) - self.ran.get(cpu, FLAT).between(from_s, to_s)
+        excess_s = self.busy.get(cpu, FLAT).between(from_s, to_s) - self.ran.get(cpu, FLAT).between(from_s, to_s)
+        # Kernels that account interrupts apart leave them out of the sessions' run time: they are no process.
+        return excess_s - np.minimum(self.irq.get(cpu, FLAT).between(from_s, to_s), np.maximum(0.0, excess_s))
 
     def _foreign_intervals(self) -> dict[int, list[tuple[float, float]]]:
         """By CPU: the slices of the timeline in which other processes kept it from being idle."""

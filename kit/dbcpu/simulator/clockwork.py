@@ -168,7 +168,8 @@ class Clockwork:
         lost_by_irq = np.zeros(len(busy))
         lost_by_irq[0] = host.irq
         irq = lost_by_irq * busy
-        steal = np.minimum(self.steal, MOST_LOST - irq) * busy
+        overbooked = busy.sum() > host.steal_above
+        steal = np.minimum(self.steal, MOST_LOST - irq) * busy * overbooked
         usable = 1 - steal - irq
         share = np.zeros(len(alive)) if self.throttled else alive / np.maximum(queue[cpu], 1)
         on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)

@@ -30,7 +30,8 @@ class SimulatedHost:
 
     ``smt_yield``: what a second busy thread adds to its core's speed (0.33: two run at 0.667 each; 0: at
     half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel is not told of siblings
-    and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0).
+    and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0;
+    steal: only while more than ``steal_above`` CPUs are busy, as where a machine is overbooked).
     ``quota_cpus``: CPU quota of the group of all sessions, per ``quota_period_s``. ``turbo_slope``: share of
     speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session's memory is:
     where it began, or ``memory_node`` if all are bound to that one (which is what the record then shows).
@@ -50,6 +51,7 @@ class SimulatedHost:
     smt_off: bool = False
     hidden_smt: bool = False
     steal: float = 0.0
+    steal_above: int = 0
     irq: float = 0.0
     quota_cpus: float | None = None
     quota_period_s: float = 0.1
