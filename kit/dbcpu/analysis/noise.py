@@ -1,9 +1,10 @@
 """How much do equal sessions differ here by chance, and from where on is a difference more than that?
 
 The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with
-at most one session per core, each against its own median. Few solo sessions tell little of it, many rounds
-much; but where those rounds hold two groups they tell too much, so they count no further than the solo
-sessions allow (upper end of the 95 % interval of their standard deviation).
+at most one session per core, by the distances of the sessions of one round. Few solo sessions tell little
+of it, many rounds much; but where those rounds hold two groups they tell too much, so they count no further
+than the solo sessions allow (upper end of the 99.8 % interval of their standard deviation).
+Source: Rousseeuw and Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993 (Qn, MAD).
 
 The more sessions, the further apart are the fastest and the slowest by chance alone. The gates are quantiles
 of what the figures of a level do when all sessions are equal and their times log-normal.
@@ -20,9 +21,14 @@ from dbcpu.analysis.spans import Timed
 
 NORMAL_CONSISTENT = 1.4826
 """Makes the median absolute deviation estimate the standard deviation of normal data."""
-LEAST_RESIDUALS = 6
-INTERVAL = 0.95
-FALSE_ALARM = 0.001
+QUARTER_CONSISTENT = 2.2219
+"""Makes the first quartile of the distances of pairs estimate it: a robust and far more efficient estimator."""
+LEAST_PAIRS = 8
+LEAST_TO_SPLIT = 5
+SPLIT = 5.0
+"""Largest gap over the deviation within the two groups: equal sessions pass it less than once in a hundred rounds."""
+INTERVAL = 0.998
+FALSE_ALARM = 0.0001
 """Chance that one level without any loss passes a gate."""
 PAIR = 3.64
 """99 % quantile of the range of two standard normal values: the largest gap of more values is smaller."""
@@ -33,24 +39,36 @@ MEDIAN = 1.2533
 def spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> float:
     """Relative robust standard deviation; ``alone`` are the solo sessions, ``cores`` what sessions need not share."""
     own = np.array([each.span.per_execution_s for each in alone if each.span])
-    residuals = [own / np.median(own) - 1]
     rounds: dict[int, list[float]] = {}
     for each in sessions:
         if each.span and not each.why and 1 < each.round.level <= (cores or 0):
             rounds.setdefault(each.round.order, []).append(each.span.per_execution_s)
-    for times in rounds.values():
-        if len(times) > 1:
-            # Fewer values lie closer to their own median.
-            residuals.append((np.array(times) / np.median(times) - 1) * np.sqrt(len(times) / (len(times) - 1)))
-    every = np.concatenate(residuals)
-    solo = _deviation(residuals[0])
-    if every.size < LEAST_RESIDUALS or len(residuals) < 2:
+    apart = [_apart(own), *(_apart(group) for times in rounds.values() for group in _groups(np.sort(times)))]
+    every = np.concatenate(apart)
+    solo = float(NORMAL_CONSISTENT * np.median(np.abs(own / np.median(own) - 1)))
+    if len(apart) < 2 or every.size < LEAST_PAIRS:
         return solo
-    return max(solo, min(_deviation(every), _most(own)))
+    # Of few pairs the estimate may well be too small.
+    pooled = float(QUARTER_CONSISTENT * np.quantile(every, 0.25) * (1 + every.size**-0.5))
+    return max(solo, min(pooled, _most(own)))
 
 
-def _deviation(residuals: Floats) -> float:
-    return float(NORMAL_CONSISTENT * np.median(np.abs(residuals)))
+def _apart(times: Floats) -> Floats:
+    """Distances of all pairs, relative to the median of their group."""
+    first, second = np.triu_indices(times.size, 1)
+    return np.asarray(np.abs(times[first] - times[second]) / np.median(times))
+
+
+def _groups(times: Floats) -> list[Floats]:
+    """Sorted times as one group, or as two where the gap between them is beyond any chance."""
+    if times.size >= LEAST_TO_SPLIT:
+        logs = np.log(times)
+        widest = int(np.argmax(np.diff(logs)))
+        parts = [logs[: widest + 1], logs[widest + 1 :]]
+        within = np.sqrt(sum(float(((part - part.mean()) ** 2).sum()) for part in parts) / (times.size - 2))
+        if logs[widest + 1] - logs[widest] > SPLIT * within:
+            return [part for part in (times[: widest + 1], times[widest + 1 :]) if part.size > 1]
+    return [times] if times.size > 1 else []
 
 
 def _most(times: Floats) -> float:
