@@ -165,7 +165,7 @@ class Quota(Generator):
     """A control group of its own for the victim: v1 where it is mounted, else v2."""
 
     name = "CPU quota on one session"
-    quotas = (0.4, 0.5, 0.7)
+    quotas: tuple[float, ...] = (0.4, 0.5, 0.7)
 
     def choose(self) -> None:
         self.quota, self.period_ms = self.rng.choice(self.quotas), self.rng.choice((10, 50, 100))
@@ -388,8 +388,8 @@ class Profiled(Generator):
 
 
 GENERATORS: tuple[type[Generator], ...] = (
-    Generator, PinnedTogether, ThreePinned, ThreeFree, Quota, QuotaOnAll, Stopped, Hog, RealtimeHog, Sleep, AdvisoryLock,
-    ColdRead, MoreWork, Profiled,
+    Generator, PinnedTogether, ThreePinned, ThreeFree, Quota, QuotaOnAll, Stopped, Hog, RealtimeHog, Sleep,
+    AdvisoryLock, ColdRead, MoreWork, Profiled,
 )  # fmt: skip
 
 

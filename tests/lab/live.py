@@ -24,6 +24,7 @@ from dbcpu.measure import Setting, own_pids, run_round
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.samplers.base import Sampled, Sampler, Watched
+from dbcpu.settle import settle
 from dbcpu.targets.base import Session, Target, Work
 from dbcpu.topology import read_host
 from dbcpu.workloads import base as workloads
@@ -32,6 +33,9 @@ from lab.causes import Generator
 SIZES = (64, 84)
 """Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
 SOLOS_EVERY = 4
+QUIET_WAIT_S = 20.0
+DISTURBED = 0.05
+"""Of all CPU time of a round: with more for processes nobody invited, or stolen, its labels are not the whole truth."""
 SESSIONS = 8
 
 
@@ -76,6 +80,7 @@ class Lab:
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
         self.seed = seed
+        self.helpers: list[int] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> "Lab":
@@ -124,12 +129,14 @@ class Lab:
         )
         # Solo rounds of the run are its level 1; a lone victim's round is not one of them.
         level = 1 if generator is None else len(generator.labels)
+        settle(host, QUIET_WAIT_S)
         try:
             if generator is not None:
                 generator.ready()
             done = run_round(setting, RoundSpec(level, 0, "baseline" if generator is None else "lab", order))
         finally:
             if generator is not None:
+                self.helpers += [helper.pid for helper in generator.helpers]
                 generator.end()
         return done
 
@@ -189,8 +196,7 @@ def rows(
             "slowdown": _rounded(view.slowdown),
             "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
             "parts_s": [_rounded(part) for part in _parts(view)],
-            "stolen_s": _rounded(sum(sum(row.steal_s) for row in each.cpu_timeline)),
-            "foreign_s": _rounded(_uninvited(each, generator)),
+            "disturbed": _rounded(_uninvited(each, generator) / _cpu_time_s(each)),
             "evidence": view.evidence,
         }
 
@@ -200,9 +206,14 @@ def _parts(view: SessionView) -> tuple[float | None, ...]:
 
 
 def _uninvited(each: Round, generator: Generator) -> float:
-    """CPU time of foreign processes, those of the generator left out."""
+    """CPU seconds of foreign processes but the generator's, and stolen ones."""
     invited = {helper.pid for helper in generator.helpers}
-    return sum(process.cpu_s for process in each.foreign if process.pid not in invited)
+    foreign_s = sum(process.cpu_s for process in each.foreign if process.pid not in invited)
+    return foreign_s + sum(sum(row.steal_s) for row in each.cpu_timeline)
+
+
+def _cpu_time_s(each: Round) -> float:
+    return (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
 
 
 def _rounded(value: float | None) -> float | None:
