@@ -4,6 +4,7 @@ A ``Drive`` starts drivers: ``drive("run", ...)`` is ``dbcpu run ...``. See fix_
 """
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,9 +16,9 @@ from pathlib import Path
 
 from dbcpu.guard import start_ticks
 from dbcpu.record import RunRecord
-from dbcpu.store.database import open_store
+from dbcpu.store.database import RunSummary, open_store
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 SECRETS = ("s3cret-of-the-tests", "wr0ng-password")
 
 
@@ -29,10 +30,17 @@ def until(condition: Callable[[], object], what: str, limit_s: float = PATIENCE_
         time.sleep(0.01)
 
 
+def limit_file_size(limit_bytes: int) -> None:
+    """For a child that is about to become the program. Source: setrlimit(2)"""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+
+
 class Driver:
     """A dbcpu that runs. ``err`` is what it has said so far."""
 
-    def __init__(self, arguments: tuple[str, ...], folder: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, arguments: tuple[str, ...], folder: Path, environment: dict[str, str], limit_bytes: int | None
+    ) -> None:
         self._out = tempfile.TemporaryFile("w+", dir=folder)  # noqa: SIM115 - closed by finish
         self._lines: list[str] = []
         self._ended = False
@@ -40,6 +48,7 @@ class Driver:
             [sys.executable, "-m", "dbcpu", *arguments],
             stdin=subprocess.DEVNULL, stdout=self._out, stderr=subprocess.PIPE, text=True, cwd=folder,
             env=environment, start_new_session=True,
+            preexec_fn=None if limit_bytes is None else lambda: limit_file_size(limit_bytes),
         )  # fmt: skip
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -81,6 +90,28 @@ class Driver:
         self._ended = True
 
 
+def command_line(pid: int) -> str:
+    """With spaces between the arguments; '' when the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def children(pid: int) -> list[int]:
+    """Processes whose parent it is."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and start_ticks(int(entry.name)) is not None:
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            if int(stat.rpartition(")")[2].split()[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
 class Drive:
     """Starts drivers that share one store and one folder for temporary files (``place``)."""
 
@@ -89,9 +120,10 @@ class Drive:
         self.store = folder / "runs.db"
         self._drivers: list[Driver] = []
 
-    def __call__(self, *arguments: str, **environment: str) -> Driver:
+    def __call__(self, *arguments: str, limit_bytes: int | None = None, **environment: str) -> Driver:
+        """``limit_bytes``: no file may grow beyond that; it stands in for a full disk."""
         given = {"DBCPU_STORE": str(self.store), "TMPDIR": str(self.place)} | environment
-        driver = Driver(arguments, self.folder, {**os.environ, "PYTHONWARNINGS": "error", **given})
+        driver = Driver(arguments, self.folder, {**os.environ, **given}, limit_bytes)
         self._drivers.append(driver)
         return driver
 
@@ -100,6 +132,15 @@ class Drive:
         with open_store(str(self.store)) as store:
             return store.load("last")
 
+    def runs(self) -> list[RunSummary]:
+        """The runs that were kept, newest first, as ``dbcpu list`` shows them."""
+        with open_store(str(self.store)) as store:
+            return list(store.list())
+
+    def working(self) -> int:
+        """How many sessions of embedded servers execute a statement right now, by their processes' titles."""
+        return sum(" SELECT" in command_line(pid) for pid in self.embedded())
+
     def embedded(self) -> list[int]:
         """Processes of the embedded servers below ``place``."""
         return [int(entry) for entry in os.listdir("/proc") if entry.isdecimal() and self._serves(entry)]  # noqa: PTH208
@@ -107,10 +148,11 @@ class Drive:
     def _serves(self, pid: str) -> bool:
         """Backends change their command line, but all work in the data folder; initdb names it."""
         try:
-            where, line = os.readlink(f"/proc/{pid}/cwd"), Path(f"/proc/{pid}/cmdline").read_text()  # noqa: PTH115
+            where = os.readlink(f"/proc/{pid}/cwd")  # noqa: PTH115
         except OSError:
             return False
-        return (where.startswith(str(self.place)) or str(self.place) in line) and start_ticks(int(pid)) is not None
+        ours = where.startswith(str(self.place)) or str(self.place) in command_line(int(pid))
+        return ours and start_ticks(int(pid)) is not None
 
     def close(self) -> None:
         for driver in self._drivers:

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,16 +35,35 @@ class DebianServer:
         initialise(binaries, folder, password, self._identity)
 
     @property
+    def version(self) -> str:
+        """The major version."""
+        return self._binaries.parent.name
+
+    @property
     def pid(self) -> int:
         return int(self._process.pid)
 
-    def start(self) -> None:
-        """Start it, or again after ``stop`` or a fault."""
-        self._process = start(self._binaries, self.folder, self.port, self._identity)
+    def start(self, *, own_pids: bool = False) -> None:
+        """Start it, or again after ``stop`` or a fault. ``own_pids``: in a pid namespace of its own, as in a container.
+
+        Source: unshare(1), setpriv(1)
+        """
+        binaries, identity = self._binaries, self._identity
+        before: tuple[str, ...] = ()
+        if own_pids:
+            user = [f"--reuid={identity['user']}", f"--regid={identity['group']}", "--clear-groups"]
+            before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", *user)
+            identity = {}
+        self._process = start(binaries, self.folder, self.port, identity, before)
         wait_until_ready(self._process, self.url, self.folder / "log")
 
     def stop(self) -> None:
         stop(self._process)
+
+    def kill(self) -> None:
+        """Without letting it know."""
+        self._process.kill()
+        self._process.wait(20)
 
     def crash(self) -> None:
         """All its processes end at once, without a goodbye worth the name."""
@@ -110,7 +129,10 @@ def initialise(binaries: Path, folder: Path, password: str, identity: dict[str, 
         pytest.fail(f"initdb failed: {made.stderr.strip()}")
 
 
-def start(binaries: Path, folder: Path, port: int, identity: dict[str, Any]) -> subprocess.Popen[bytes]:
+def start(
+    binaries: Path, folder: Path, port: int, identity: dict[str, Any], before: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """``before``: a command that starts the server in its turn."""
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": str(port),
@@ -122,7 +144,7 @@ def start(binaries: Path, folder: Path, port: int, identity: dict[str, Any]) -> 
     arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            [binaries / "postgres", "-D", folder / "data", *arguments],
+            [*before, binaries / "postgres", "-D", folder / "data", *arguments],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=environment(),
             preexec_fn=_die_with_parent(), **identity,
         )  # fmt: skip

@@ -309,7 +309,7 @@ def test_unknown_memory_is_not_guessed() -> None:
 
 def test_connections_that_do_not_fit_are_told_before_the_first_round() -> None:
     check_room(preview(1, 17), None, FakeTarget(free=17))
-    with pytest.raises(UsageError, match=r"17 of 32 sessions can connect: .*lower --sessions to 17 or raise max_conn"):
+    with pytest.raises(UsageError, match=r"17 of 32 sessions can connect: .*lower --sessions to 17 or raise its limit"):
         check_room(preview(1, 32), None, FakeTarget(free=17))
 
 
@@ -339,3 +339,13 @@ def test_preview_of_fixed_work_grows_with_the_level_beyond_the_cpus() -> None:
     assert preview(1, 2).cpu_s == pytest.approx(3.0), "two executions of half a second in 1 + 2 sessions"
     assert preview(2).duration_s < 2.0 < 4.0 < preview(8).duration_s, "eight on two CPUs take four times as long"
     assert preview(1, 4).memory_bytes == 4 * WORK.memory_bytes
+
+
+def test_vcpus_of_a_remote_host_are_what_the_database_says() -> None:
+    remote: Any = SimpleNamespace(vcpus=lambda: (64, "v$osstat NUM_CPUS"))
+    silent: Any = SimpleNamespace(vcpus=lambda: None)
+    assert runner._vcpus(Choices(), None, remote) == (64, "v$osstat NUM_CPUS")
+    assert runner._vcpus(Choices(vcpus=8), None, remote) == (8, "--vcpus")
+    with pytest.raises(UsageError, match="give --vcpus N, or the levels"):
+        runner._vcpus(Choices(), None, silent)
+    assert runner._vcpus(Choices(sessions="1-4"), None, silent) == (None, "unknown")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbcpu.analysis import causes
+from dbcpu.analysis import causes, database_time
 from dbcpu.analysis.base import Reference, SessionView
 from dbcpu.analysis.causes import Counted, Share
 from dbcpu.analysis.consistency import by_round
@@ -228,7 +228,7 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
     assert span is not None
     worth_s = WORTH_WORDS * split.total_s
     if split.inflation_s is None:
-        return [Share("unexplained", split.total_s, f"no evidence from the host: {_why_not(case.timed)}")]
+        return _without_host(case, split)
     counted = case.counted
     shares = []
     if split.inflation_s > 0:
@@ -248,6 +248,17 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
     if split.gap_s > 0:
         shares += causes.gap(split.gap_s, span.elapsed_s, counted, evidence, session)
     return shares
+
+
+def _without_host(case: _Case, split: Loss) -> list[Share]:
+    """By the database's own counters, where it has some; they tell a slower CPU and waits, and no more."""
+    why_not, span = _why_not(case.timed), case.timed.span
+    if span is not None and case.reference is not None:
+        executions = len(span.executions)
+        told = database_time.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
+        if told is not None:
+            return told
+    return [Share("unexplained", split.total_s, f"no evidence from the host: {why_not}")]
 
 
 def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:

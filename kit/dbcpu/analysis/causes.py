@@ -27,6 +27,8 @@ MOST_REMOTE = 0.55
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
 NAMED_PARTNERS = 3
+RESOURCE_MANAGER = "resmgr:"
+"""Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
     ]
     if longest is not None and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
         event = plain(longest.event)
-        cause = "resource_manager" if event.startswith("resmgr:") else "wait"
+        cause = wait_cause(event)
         found.append((waited_s, ACCOUNTS, cause, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
     else:
         found.append((asleep_s, SAMPLED_ACCOUNTS, "wait", f"{off}: seen asleep for {seconds(asleep_s)}"))
@@ -208,6 +210,11 @@ def _idle(evidence: Evidence, idle_s: float, while_s: float, what: str) -> str:
 def is_avoidable(evidence: Evidence, idle_s: float, while_s: float) -> bool:
     """Was something idle for most of the time, by enough polls to say so?"""
     return evidence.polls >= LEAST_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s
+
+
+def wait_cause(event: str) -> str:
+    """The cause that a wait event stands for."""
+    return "resource_manager" if event.startswith(RESOURCE_MANAGER) else "wait"
 
 
 def _shared_with(partners: Partners) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.base import Reference
+from dbcpu.analysis.database_time import database_cpu_s
 from dbcpu.analysis.noise import spread
 from dbcpu.analysis.regimes import core_count, vcpu_count
 from dbcpu.analysis.spans import Timed
@@ -48,6 +49,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         tolerance=max(LEAST_TOLERANCE, SPREADS * noise),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
+        db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
     )
 
 

@@ -8,6 +8,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -17,6 +18,8 @@ from dbcpu import __version__, registry
 from dbcpu.errors import DbcpuError
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+ONE_PRESS_S = 1.0
+"""Within this time a second Ctrl-C belongs to the first."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
 
@@ -135,20 +138,34 @@ def _unexpected(error: BaseException) -> str:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM stops like Ctrl-C, so that sessions are cancelled and rounds are kept then too."""
+    """SIGTERM stops like Ctrl-C: sessions are cancelled and rounds are kept.
+
+    Pressed again at once, Ctrl-C changes nothing; later, while that still lasts, it leaves without waiting
+    and the guard cleans up. Neither breaks into a clean-up halfway.
+    """
+    asked_s: list[float] = []
 
     def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
+        asked_s.append(time.monotonic())
+        if len(asked_s) == 1:
+            raise KeyboardInterrupt
+        if asked_s[-1] - asked_s[0] > ONE_PRESS_S:
+            _say("interrupted again; what is left is cleaned up in the background", INTERRUPTED)
+            os._exit(INTERRUPTED)
 
+    # What a shell had us ignore (nohup, a background job of a script) stays ignored.
+    wanted = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
     try:
-        before = signal.signal(signal.SIGTERM, stop)
+        before = [(number, signal.signal(number, stop)) for number in wanted]
     except ValueError:  # not the main thread: whoever called decides
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        # Once stopped, all is cleaned up here, and the rest of the exit takes no time.
+        for number, handler in before:
+            signal.signal(number, signal.SIG_IGN if asked_s else handler)
 
 
 def _silence_stdout() -> None:

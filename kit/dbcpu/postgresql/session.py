@@ -56,13 +56,14 @@ _POLLING = {
 
 
 def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
-    """Open one connection within ``timeout_s``.
+    """Open one connection within ``timeout_s``, or within libpq's connect_timeout where that is set and shorter.
 
     Raises:
         ConnectError: refused, or no answer in time; the text is the server's, without any password.
     """
-    deadline = time.monotonic() + timeout_s
     connection = pq.PGconn.connect_start(conninfo.encode())
+    timeout_s = min(timeout_s, _connect_timeout_s(connection))
+    deadline = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
         while True:
             if connection.status == pq.ConnStatus.BAD:
@@ -81,6 +82,13 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
                     f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?"
                 )
             selector.unregister(key.fileobj)
+
+
+def _connect_timeout_s(connection: pq.abc.PGconn) -> float:
+    """From the connection string, the service file or PGCONNECT_TIMEOUT; libpq leaves it to asynchronous callers."""
+    given = next((option.val for option in connection.info if option.keyword == b"connect_timeout"), None) or b"0"
+    seconds = int(given) if given.strip().isdigit() else 0
+    return float(seconds) if seconds > 0 else math.inf
 
 
 def _refused(connection: pq.abc.PGconn) -> ConnectError:

@@ -1,0 +1,212 @@
+"""However and whenever a run is stopped: no session goes on burning CPU, and what was finished is kept."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from driving import Drive, Driver, children, command_line, until
+from serve_postgresql import DebianServer
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+GONE_S = 5.0
+"""2 s are promised; the rest is for a machine that runs other tests too."""
+FOUR = ("--sessions", "4", "--size", "medium", "--executions", "3", "--repeats", "1", "--yes")
+"""Three rounds, the second of four sessions that work for seconds."""
+MANY = ("--sessions", "1-3", "--size", "tiny", "--executions", "20", "--repeats", "50", "--yes")
+STEPS = ("--sessions", "1,2", "--size", "medium", "--executions", "2", "--repeats", "1", "--yes")
+
+
+def wait_for(drive: Drive, driver: Driver, stage: str) -> None:
+    """Until the run is in that stage for sure."""
+    match stage:
+        case "starting":
+            driver.said("starting embedded")
+        case "initdb":
+            until(drive.embedded, "initdb")
+        case "server":
+            until(lambda: list(drive.place.glob("dbcpu-*/server.json")), "the server")
+        case "calibrating":
+            driver.said("calibrating")
+        case "connecting":
+            driver.said("round 1 of")
+        case "running":
+            driver.said("round 2 of")
+            until(lambda: drive.working() == 4, "four working sessions")
+        case "between rounds":
+            driver.said("round 3 of")
+
+
+STAGES = ("starting", "initdb", "server", "calibrating", "connecting", "running", "between rounds")
+every_stage = pytest.mark.parametrize("stage", STAGES)
+
+
+def start(drive: Drive, stage: str) -> Driver:
+    driver = drive("run", *(MANY if stage == "between rounds" else FOUR))
+    wait_for(drive, driver, stage)
+    return driver
+
+
+def assert_nothing_is_left(drive: Drive) -> None:
+    until(lambda: not drive.embedded(), "the embedded server is gone", GONE_S)
+    until(lambda: not list(drive.place.iterdir()), "its folder is gone", GONE_S)
+
+
+def assert_shown_as(drive: Drive, stage: str, status: str) -> None:
+    """By ``dbcpu list``; a run that had not begun is not shown at all."""
+    code, out, _ = drive("list", "--json").finish()
+    runs = json.loads(out) if code == 0 else []
+    if stage in ("starting", "initdb", "server"):
+        assert runs == []
+    elif runs or stage != "calibrating":
+        (run,) = runs
+        assert run["status"] == status
+        assert run["rounds"] >= {"running": 1, "between rounds": 2}.get(stage, 0)
+        assert len(drive.last().rounds) == run["rounds"]
+
+
+@every_stage
+def test_killed_driver_leaves_nothing_behind(drive: Drive, stage: str) -> None:
+    driver = start(drive, stage)
+    driver.send(signal.SIGKILL)
+    driver.process.wait()
+    assert_nothing_is_left(drive)
+    assert_shown_as(drive, stage, "interrupted")
+
+
+@every_stage
+def test_ctrl_c_stops_at_any_moment(drive: Drive, stage: str) -> None:
+    code, _, err = start(drive, stage).send(signal.SIGINT).finish()
+    assert code == 130, err
+    assert "interrupted" in err.splitlines()[-1]
+    assert drive.embedded() == []
+    assert list(drive.place.iterdir()) == []
+    assert_shown_as(drive, stage, "interrupted")
+
+
+@pytest.mark.parametrize("stage", ["initdb", "running"])
+@pytest.mark.parametrize("pause_s", [0.0, 0.05])
+def test_ctrl_c_twice_is_one_stop(drive: Drive, stage: str, pause_s: float) -> None:
+    driver = start(drive, stage).send(signal.SIGINT)
+    time.sleep(pause_s)
+    code, _, err = driver.send(signal.SIGINT).finish()
+    assert code == 130, err
+    assert_nothing_is_left(drive)
+    assert_shown_as(drive, stage, "interrupted")
+
+
+def test_ctrl_c_again_while_the_clean_up_hangs_leaves_at_once(drive: Drive) -> None:
+    driver = start(drive, "running")
+    (postmaster,) = [pid for pid in drive.embedded() if "postgres -D" in command_line(pid)]
+    os.kill(postmaster, signal.SIGSTOP)  # it does not hear that it shall end
+    driver.send(signal.SIGINT)
+    for _ in range(2):
+        time.sleep(1.2)
+        driver.send(signal.SIGINT)
+        if driver.process.poll() is not None:
+            break
+    code, _, err = driver.finish()
+    assert code == 130
+    assert "interrupted again; what is left is cleaned up in the background" in err
+    assert_nothing_is_left(drive)
+    assert_shown_as(drive, "running", "interrupted")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+def test_other_signals_leave_nothing_behind(drive: Drive, number: signal.Signals) -> None:
+    driver = start(drive, "running").send(number)
+    code, _, err = driver.finish()
+    assert code == (130 if number == signal.SIGTERM else -number), err
+    assert_nothing_is_left(drive)
+    assert_shown_as(drive, "running", "interrupted")
+
+
+def test_server_of_a_driver_that_died_with_its_guard_is_cleaned_up_by_the_next_run(drive: Drive) -> None:
+    driver = start(drive, "running")
+    (guard,) = [pid for pid in children(driver.process.pid) if "guard.py" in command_line(pid)]
+    os.kill(guard, signal.SIGKILL)
+    driver.send(signal.SIGKILL)
+    driver.process.wait()
+    until(lambda: drive.working() == 0, "the sessions notice that nobody listens", GONE_S)
+    assert drive.embedded(), "the server itself is still there"
+    (left,) = drive.place.iterdir()
+    quick = ("--sessions", "1", "--size", "tiny", "--executions", "5", "--repeats", "1")
+    code, _, err = drive("run", *quick, "--yes").finish()
+    assert code == 0, err
+    assert not left.exists()
+    assert_nothing_is_left(drive)
+    assert [run.status for run in drive.runs()] == ["complete", "interrupted"]
+
+
+# --- a server that stays
+
+
+def active(server: DebianServer) -> int:
+    """Sessions of dbcpu that have executed one statement for longer than any preparation takes."""
+    return len(working(server))
+
+
+def working(server: DebianServer) -> list[int]:
+    """Their process ids."""
+    rows = server.ask(
+        "select pid from pg_stat_activity where application_name = 'dbcpu' and state = 'active'"
+        " and query like '%%generate_series(1, 80)%%' and clock_timestamp() - query_start > interval '100 ms'"
+    )
+    return [int(row[0]) for row in rows]
+
+
+def present(server: DebianServer) -> int:
+    """Sessions of dbcpu."""
+    return int(server.ask("select count(*) from pg_stat_activity where application_name = 'dbcpu'")[0][0])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
+def test_no_session_of_a_stopped_driver_stays_on_the_server(
+    drive: Drive, debian_server: DebianServer, number: signal.Signals
+) -> None:
+    driver = drive("run", debian_server.url, *FOUR)
+    driver.said("round 2 of")
+    until(lambda: active(debian_server) == 4, "four active sessions")
+    driver.send(number)
+    driver.process.wait()
+    until(lambda: present(debian_server) == 0, "its sessions are gone", GONE_S)
+    assert drive.runs()[0].status == "interrupted"
+
+
+def test_crash_of_the_server_keeps_the_rounds_before(drive: Drive, debian_server: DebianServer) -> None:
+    driver = drive("run", debian_server.url, *STEPS).said("round 2 of")
+    until(lambda: active(debian_server) == 2, "two active sessions")
+    debian_server.crash()
+    try:
+        code, _, err = driver.finish()
+    finally:
+        debian_server.start()
+    assert code == 3, err
+    record = drive.last()
+    assert record.header.status == "failed"
+    assert f"dbcpu show {record.header.run_id}" in err.splitlines()[-1]
+    assert record.rounds[0].error is None
+    assert record.rounds[0].sessions[0].answer_ok
+    code, out, err = drive("show", "last").finish()
+    assert code == 0, err
+    assert "failed" in out
+
+
+def test_one_killed_session_is_marked_and_the_run_goes_on(drive: Drive, debian_server: DebianServer) -> None:
+    driver = drive("run", debian_server.url, *STEPS).said("round 2 of")
+    until(lambda: active(debian_server) == 2, "two active sessions")
+    victim = working(debian_server)[0]
+    debian_server.ask("select pg_terminate_backend(%s)", victim)
+    code, _, err = driver.finish()
+    assert code == 0, err
+    record = drive.last()
+    assert (record.header.status, len(record.rounds)) == ("complete", 3)
+    (pair,) = [each for each in record.rounds if each.level == 2]
+    assert pair.error is None
+    marked = {session.server.pid: session.error for session in pair.sessions}
+    assert "terminating connection" in (marked.pop(victim) or "")
+    assert list(marked.values()) == [None]
+    assert all(session.error is None for each in record.rounds if each is not pair for session in each.sessions)
