@@ -191,5 +191,118 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "pause it for the run: `select pg_wal_replay_pause()`"),
 })  # fmt: skip
 
-TOPICS = (WORK, TRUST, HOST, RESULT, BEFORE)
+COUNTERS = Topic("Did the database compute and nothing else? (by its own counters)", {
+    "plans-differ": Entry(PROBLEM, "more than one plan hash value for the measured statement",
+        "sessions with another plan did other work: their times do not compare",
+        "`select * from v$sql_shared_cursor where sql_id = ...` says why; give all sessions the same settings"),
+    "physical-io": Entry(PROBLEM, "20 or more blocks read or written by a session",
+        "that is IO, not CPU: not a pure CPU test",
+        "take `--workload cartesian`, which needs no table, or give the instance more memory"),
+    "resource-manager-waits": Entry(WARNING, "waits for the database's resource manager",
+        "a plan or a cage decides who computes, not the operating system",
+        "`alter system set resource_manager_plan = ''`; for a cage `alter system set cpu_count = 0`"),
+    "parallel-query": Entry(PROBLEM, "sessions that ran in parallel by the database's count",
+        "a session then uses several processes, and none of these figures means what it says",
+        "connect to a service without automatic parallelism: `_tp` or `_low` on Autonomous Database"),
+    "hard-parses": Entry(WARNING, "hard parses during the measured call",
+        "the statement fell out of the shared pool meanwhile; parsing is serialised between sessions",
+        "use a longer `--size`, or give the shared pool more memory"),
+    "several-instances": Entry(WARNING, "sessions on more than one instance of a cluster",
+        "each instance is a host of its own: levels count sessions that did not share CPUs",
+        "pin one: `?instance_name=NAME` in the URL"),
+    "in-maintenance-window": Entry(WARNING, "a run that was made while a maintenance window was open",
+        "maintenance tasks and their resource plan may have taken CPU; not to be compared with other runs",
+        "measure outside of the window: `select * from dba_scheduler_windows`"),
+})  # fmt: skip
+
+ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
+    "oracle-privileges": Entry(INFO, "views that the user may not read (a warning where nothing can be sampled)",
+        "not known without: {lost}",
+        "`{grants}`"),
+    "not-dedicated": Entry(PROBLEM, "a service that gives shared or pooled servers",
+        "sessions would queue for few processes: {refusal}",
+        "name a service or port that gives dedicated servers: `lsnrctl services` lists them"),
+    "not-identified": Entry(INFO, "sessions whose server process may not be seen",
+        "a dedicated one was asked for; with shared servers the sessions would queue for few processes",
+        "`grant select` on `v_$session` and `v_$process`"),
+    "threaded-execution": Entry(INFO, "sessions that are threads of few processes",
+        "each is told from the others by its thread and sampled as one",
+        "`threaded_execution = false` makes them processes"),
+    "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as measured user",
+        "the resource manager treats these users unlike any application",
+        "measure as an ordinary user: `create user bench ...; grant create session to bench`"),
+    "instance-caging": Entry(WARNING, "instance caging",
+        "sessions beyond it wait for the resource manager, not for a CPU; more sessions cannot do more",
+        "`alter system set cpu_count = 0`, or take it as part of what is measured"),
+    "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
+        "sessions may be held back although CPUs are idle; such waits get the cause resource_manager",
+        "`alter system set resource_manager_plan = ''`"),
+    "maintenance-window": Entry(WARNING, "an open maintenance window",
+        "maintenance tasks take CPU and a resource plan may be on; the run is labelled so",
+        "measure outside of the window: `select * from dba_scheduler_windows`"),
+    "edition-cap": Entry(WARNING, "an edition that uses fewer CPUs than the host has",
+        "sessions beyond that cannot do more work: this measures the edition, not the host",
+        "measure Enterprise Edition to learn about the host; `--vcpus` is the cap already"),
+    "sql-trace": Entry(WARNING, "SQL trace for the whole instance",
+        "every call writes to a file while it is measured",
+        "`alter system set sql_trace = false`"),
+    "statistics-level": Entry(INFO, "statistics_level = ALL",
+        "it costs CPU for each row; the measured sessions set it to TYPICAL for themselves",
+        "`alter system set statistics_level = typical` for the others"),
+    "cursor-sharing": Entry(INFO, "cursor_sharing other than EXACT",
+        "the server rewrites the measured text, so that its plan is not found",
+        "`alter system set cursor_sharing = exact`"),
+    "parallel-servers": Entry(INFO, "automatic parallelism",
+        "the measured sessions switch parallel query off for themselves; other work may still use these servers",
+        "`alter system set parallel_degree_policy = manual` for the others"),
+    "shared-servers": Entry(INFO, "configured shared servers",
+        "each session asks for a dedicated one and is refused if it does not get it",
+        "`server=dedicated` is in every connect string that dbcpu uses"),
+    "autonomous": Entry(INFO, "Autonomous Database, at a serial service level",
+        "no view of the host; the service level and auto-scaling share out CPU, and may change it meanwhile",
+        "switch auto-scaling off for the run"),
+    "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
+        "these run statements in parallel and queue them: not a test of one session's CPU",
+        "connect to the service ending in `_tp` or `_low`"),
+    "rds": Entry(INFO, "Amazon RDS",
+        "elapsed times, the curve and the database's own counters; who shares a core cannot be seen, and burstable "
+        "classes (`db.t*`) slow down when their credits are gone",
+        "the same instance type on EC2 can be measured whole: `dbcpu run` there"),
+    "cluster": Entry(INFO, "a cluster of several instances",
+        "one instance is one host: a mixture would compare hosts",
+        "choose another with `?instance_name=NAME` in the URL"),
+    "instance-busy": Entry(WARNING, "other sessions that execute statements",
+        "their CPU is taken from the measured sessions and shows up as their loss",
+        "`select sid, program, sql_id from v$session where status = 'ACTIVE'` shows them; "
+        "measure when they have ended"),
+    "leftovers-ended": Entry(INFO, "sessions of a killed run, which could be ended",
+        "their CPU is free again",
+        "Ctrl-C, or `kill` without -9, cancels them by itself"),
+    "leftovers": Entry(WARNING, "sessions of a killed run that are still computing",
+        "they take CPU from the measured sessions until their call returns",
+        "`{statements}`"),
+    "other-run": Entry(WARNING, "another dbcpu that measures the same database",
+        "the two take CPU from each other",
+        "let it end first; `kill` without -9 ends it and its sessions"),
+})  # fmt: skip
+
+
+def page() -> str:
+    """docs/findings.md."""
+    parts = [
+        "# Findings",
+        "Every finding that dbcpu can make, by its code. `dbcpu doctor` and `dbcpu run` show them with what was seen; "
+        "`--fail-on LEVEL` makes an exit code of them. A *problem* spoils the verdict, a *warning* limits it or is "
+        "one, an *info* is good to know. Words in braces are filled in. Made from `kit/dbcpu/catalogue.py`.",
+    ]
+    for topic in TOPICS:
+        parts.append(f"## {topic.title}")
+        for code, entry in topic.entries.items():
+            remedy = f"\n- What helps: {entry.remedy}." if entry.remedy else ""
+            seen = f"- Level: {entry.level.label}\n- Seen: {entry.when}."
+            parts.append(f"### {code}\n\n{seen}\n- Meaning: {entry.meaning}.{remedy}")
+    return "\n\n".join(parts) + "\n"
+
+
+TOPICS = (WORK, COUNTERS, TRUST, HOST, RESULT, BEFORE, ORACLE)
 ENTRIES: Mapping[str, Entry] = {code: entry for topic in TOPICS for code, entry in topic.entries.items()}

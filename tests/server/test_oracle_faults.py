@@ -200,7 +200,8 @@ def test_without_any_grant_the_run_goes_on_unsampled_and_doctor_says_what_to_gra
         assert told.level == Level.WARNING
         # Whether it is a cluster is asked only of one that says so.
         wanted = [each for each in privileges.every() if each != "GV_$INSTANCE"]
-        assert told.remedy == " ".join(f"grant select on sys.{each.lower()} to dbcpu;" for each in wanted)
+        grants = " ".join(f"grant select on sys.{each.lower()} to dbcpu;" for each in wanted)
+        assert told.remedy == f"`{grants}`"
         with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
             gate.gather(2, TINY)
             gate.release(2, None, 60.0)
@@ -233,8 +234,8 @@ def test_on_rds_the_grants_have_their_own_form() -> None:
         (Instance(window="MONDAY_WINDOW"), {"maintenance-window"}),
         (Instance(edition="Free"), {"edition-cap"}),
         (Instance(instances=2), {"cluster"}),
-        (Instance(cloud_service="OLTP", service="x_high"), {"autonomous"}),
-        (Instance(foreign_sessions=(("SCOTT", "sqlplus"),)), {"database-busy"}),
+        (Instance(cloud_service="OLTP", service="x_high"), {"autonomous-parallel"}),
+        (Instance(foreign_sessions=(("SCOTT", "sqlplus"),)), {"instance-busy"}),
     ],
 )
 def test_doctor_finds_what_spoils_a_measurement(instance: Instance, codes: set[str]) -> None:
@@ -358,7 +359,7 @@ def test_leftovers_that_may_not_be_ended_are_listed_with_the_statement() -> None
         wait_for(lambda: len(double.sessions()) == 1)
         (entry,) = double.sessions()
         told = doctor(double)["leftovers"]
-        assert told.remedy == f"alter system kill session '{entry['sid']},{entry['serial']}' immediate;"
+        assert told.remedy == f"`alter system kill session '{entry['sid']},{entry['serial']}' immediate;`"
 
 
 def test_another_run_that_is_alive_is_left_alone() -> None:

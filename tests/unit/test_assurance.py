@@ -5,7 +5,7 @@ import inspect
 
 from build_example import nine_on_eight
 from build_record import record, round_of, session, solos
-from dbcpu.analysis import assurance, disturbance, validity
+from dbcpu.analysis import assurance, counters, disturbance, validity
 from dbcpu.analysis.assurance import assurances
 from dbcpu.analysis.explain import explain
 
@@ -28,13 +28,13 @@ def test_a_failed_check_bears_its_findings() -> None:
     assert failed["the host was quiet"] == ["foreign-load"]
 
 
-def test_every_finding_of_validity_and_disturbance_belongs_to_a_check() -> None:
+def test_every_finding_on_trust_belongs_to_a_check() -> None:
     codes = {code for _, codes, _ in assurance._CHECKS for code in codes}
-    for module in (validity, disturbance):
+    for module in (validity, counters, disturbance):
         made = {
             first.value
             for node in ast.walk(ast.parse(inspect.getsource(module)))
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Finding", "noted")
             for first in node.args[:1]
             if isinstance(first, ast.Constant)
         }

@@ -12,7 +12,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.time_parts import time_parts
 from dbcpu.record import RunRecord
 from dbcpu.renderers import chart, html
-from dbcpu.renderers.base import head, level_columns
+from dbcpu.renderers.base import head, level_columns, summary
 from dbcpu.renderers.chart.style import NARROW
 from dbcpu.renderers.html.inline import inline
 from dbcpu.wording import seconds, times
@@ -64,7 +64,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: 
     run, page = RUNS[name], read_page(pages[name])
     analysis = explain(run)
     assert analysis.verdict in page.text
-    for text in [text for _, text in head(run, analysis)] + [
+    for text in [text for _, text in (*head(run, analysis), *summary(run, analysis))] + [
         f"{each.seen}; {each.meaning}." for each in analysis.findings
     ]:
         assert " ".join(text.split()) in page.text

@@ -81,7 +81,7 @@ def test_what_could_have_been_seen_is_seen_in_about_four_of_five() -> None:
 def test_one_round_has_no_interval_and_nothing_detectable() -> None:
     assert inference.ratio_interval([1.0], [1.0, 2.0]) is None
     assert inference.detectable([1.0], [1.0, 2.0]) is None
-    assert inference.interval(np.ones(10), 1) is None
+    assert inference.interval(np.ones(10), 1, 5) is None
 
 
 def test_the_same_values_give_the_same_interval() -> None:

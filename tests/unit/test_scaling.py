@@ -67,7 +67,8 @@ def test_eight_cores_with_two_threads_are_recovered(scheduler: str, seed: int) -
     assert told.smt_yield == pytest.approx(smt_yield, abs=0.03)
     assert told.effective_cores == pytest.approx(8 * (1 + smt_yield), rel=0.03)
     assert told.smt_yield_interval is not None
-    assert told.smt_yield_interval.low <= (told.smt_yield or 0.0) <= told.smt_yield_interval.high
+    assert told.smt_yield is not None
+    assert told.smt_yield_interval.low <= told.smt_yield <= told.smt_yield_interval.high
 
 
 @pytest.mark.slow

@@ -100,9 +100,11 @@ def _nothing(_: RunRecord, __: Analysis) -> str:
     return ""
 
 
+_CPU_ONLY = frozenset({"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses"})
 _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (
     ("the work was done", frozenset({"wrong-answer", "failed-session", "failed-round"}), _answers),
-    ("CPU only, in one process a session", frozenset({"temp-spill", "parallel-plan"}), _nothing),
+    ("CPU only, in one process a session", _CPU_ONLY, _nothing),
+    ("the same plan on one instance", frozenset({"plans-differ", "several-instances"}), _nothing),
     ("the run is whole", frozenset({"incomplete-run"}), _whole),
     ("enough repeats to compare", frozenset({"quick-run"}), _repeats),
     ("a steady solo reference", frozenset({"no-solo-round", "noisy-reference", "solo-drift"}), _reference),
@@ -110,7 +112,7 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
     ("one clock", frozenset({"client-clock"}), _clock),
     ("the right processes were watched", frozenset({"not-sampled"}), _verified),
     ("the sampler kept up", frozenset({"moves-unseen", "few-polls"}), _polls),
-    ("the host was quiet", frozenset({"not-settled", "foreign-load"}), _quiet),
-    ("nobody took the CPUs away", frozenset({"steal", "throttled"}), _nothing),
+    ("the host was quiet", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
+    ("nobody took the CPUs away", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
     ("the measuring cost little", frozenset({"driver-on-host"}), _driver),
 )

@@ -187,7 +187,7 @@ class Capacity:
 
     ``at_least``: no uneven level was measured, so that there may be more. ``even_again``: a larger level at which all
     are equal again, and equally slow. ``full_speed_up_to``: nobody takes longer than alone by more than the tolerance.
-    ``even_share``: throughput at ``even_up_to`` over the most.
+    ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
     """
 
     even_up_to: int | None

@@ -33,6 +33,7 @@ def capacity(
     most = max(each.throughput or 0.0 for each in measured) or None
     if scaling.effective_cores is not None and reference is not None:
         most = scaling.effective_cores * reference.mrows_per_s
+    full = scaling.effective_cores is not None
     top = within[-1] if within else None
     return Capacity(
         even_up_to=top.level if top else None,
@@ -41,7 +42,7 @@ def capacity(
         full_speed_up_to=at_speed[-1].level if at_speed else None,
         even_throughput=top.throughput if top else None,
         most_throughput=most,
-        per_vcpu=most / vcpus if most is not None and vcpus else None,
-        per_core=most / cores if most is not None and cores else None,
+        per_vcpu=most / vcpus if most is not None and full and vcpus else None,
+        per_core=most / cores if most is not None and full and cores else None,
         even_share=top.throughput / most if top and top.throughput is not None and most else None,
     )

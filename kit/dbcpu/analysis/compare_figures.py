@@ -52,7 +52,7 @@ def _figure(
         return Figure(metric, unit, value)
     found = None
     if drawn is not None and base_drawn is not None and float(base_drawn[0].min()) > 0:
-        found = inference.interval(drawn[0] / base_drawn[0], min(drawn[1], base_drawn[1]))
+        found = inference.interval(drawn[0] / base_drawn[0], base_drawn[1], drawn[1])
     low, high = found or (None, None)
     return Figure(metric, unit, value, value / base, low, high)
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from dbcpu.analysis.causes import RESOURCE_MANAGER
 from dbcpu.analysis.facts import Facts, places
 from dbcpu.analysis.spans import Timed
-from dbcpu.findings import Finding, Level
+from dbcpu.catalogue import noted
+from dbcpu.findings import Finding
 from dbcpu.wording import plain, plural, ranges, seconds
 
 FEW_READS = 20
@@ -20,13 +21,7 @@ def differing_plans(facts: Facts) -> Finding | None:
     if len(hashes) <= 1 and not several:
         return None
     seen = f": plan hash values {', '.join(f'{value:.0f}' for value in sorted(hashes))}" if len(hashes) > 1 else ""
-    return Finding(
-        "plans-differ",
-        Level.PROBLEM,
-        f"the statement was executed with more than one plan{seen}",
-        "sessions with another plan did other work: their times do not compare",
-        "let all sessions use the same optimizer settings and statistics, and measure again",
-    )
+    return noted("plans-differ", f"the statement was executed with more than one plan{seen}")
 
 
 def physical_io(facts: Facts) -> Finding | None:
@@ -40,13 +35,10 @@ def physical_io(facts: Facts) -> Finding | None:
         each.session.db.get("temp_reads", 0) + each.session.db.get("temp_writes", 0) for each in facts.sessions
     )
     of_them = f", up to {temporary:.0f} of them in the temporary tablespace" if temporary else ""
-    return Finding(
+    return noted(
         "physical-io",
-        Level.PROBLEM,
         f"{plural(len(busy), 'session')} at {_where(busy)} read or wrote up to {max(map(count, busy)):.0f} blocks of "
         f"files{of_them}",
-        "that is IO, not CPU: not a pure CPU test",
-        "take workload cartesian, which needs no table, or give the instance more memory",
     )
 
 
@@ -58,12 +50,9 @@ def resource_manager_waits(facts: Facts) -> Finding | None:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
     if not held:
         return None
-    return Finding(
+    return noted(
         "resource-manager-waits",
-        Level.WARNING,
         f"the resource manager held sessions back for up to {seconds(max(held.values()))} at N={ranges(held)}",
-        "a plan or a cage decides who computes, not the operating system",
-        "alter system set resource_manager_plan = '', and cpu_count = 0 to lift a cage",
     )
 
 
@@ -71,13 +60,7 @@ def parallel_servers(facts: Facts) -> Finding | None:
     parallel = [each for each in facts.sessions if each.session.db.get("parallel_queries", 0) > 0]
     if not parallel:
         return None
-    return Finding(
-        "parallel-query",
-        Level.PROBLEM,
-        f"{plural(len(parallel), 'session')} at {_where(parallel)} ran in parallel",
-        "a session then uses several processes, and none of these figures means what it says",
-        "connect to a service without automatic parallelism",
-    )
+    return noted("parallel-query", f"{plural(len(parallel), 'session')} at {_where(parallel)} ran in parallel")
 
 
 def hard_parses(facts: Facts) -> Finding | None:
@@ -85,12 +68,9 @@ def hard_parses(facts: Facts) -> Finding | None:
     if not parsing:
         return None
     most_s = max(each.session.db["hard_parse_s"] for each in parsing)
-    return Finding(
+    return noted(
         "hard-parses",
-        Level.WARNING,
         f"{plural(len(parsing), 'session')} at {_where(parsing)} spent up to {seconds(most_s)} on hard parses",
-        "the statement fell out of the shared pool meanwhile; parsing is serialised between sessions",
-        "use a longer size, or give the shared pool more memory",
     )
 
 
@@ -98,12 +78,8 @@ def several_instances(facts: Facts) -> Finding | None:
     found = {number for each in facts.sessions if (number := each.session.db.get("instance_number")) is not None}
     if len(found) < 2:
         return None
-    return Finding(
-        "several-instances",
-        Level.WARNING,
-        f"sessions ran on instances {ranges(int(number) for number in found)} of a cluster",
-        "each instance is a host of its own: levels count sessions that did not share CPUs",
-        "pin one: ?instance_name=NAME in the URL",
+    return noted(
+        "several-instances", f"sessions ran on instances {ranges(int(number) for number in found)} of a cluster"
     )
 
 
@@ -111,13 +87,7 @@ def maintenance_window(facts: Facts) -> Finding | None:
     name = facts.record.header.database.parameters.get("maintenance_window")
     if not name:
         return None
-    return Finding(
-        "in-maintenance-window",
-        Level.WARNING,
-        f"the run was made while maintenance window {plain(name)} was open",
-        "maintenance tasks and their resource plan may have taken CPU; not to be compared with other runs",
-        "measure outside of the window",
-    )
+    return noted("in-maintenance-window", f"the run was made while maintenance window {plain(name)} was open")
 
 
 def _worth(each: Timed) -> float:

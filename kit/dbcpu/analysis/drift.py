@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.base import Reference
-from dbcpu.analysis.reference import solo
+from dbcpu.analysis.reference import LEAST_TOLERANCE, NORMAL_CONSISTENT, SPREADS, solo
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import RunRecord
 
@@ -41,6 +41,13 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
     when = WHEN if len(parts) == 3 else (WHEN[0], WHEN[2])
     medians = [float(np.median(part)) for part in parts]
     pairs = [(i, j) for i in range(len(medians)) for j in range(i + 1, len(medians))]
-    first, second = max(pairs, key=lambda pair: abs(np.log(medians[pair[1]] / medians[pair[0]])))
+    first, second = max(pairs, key=lambda pair: round(abs(float(np.log(medians[pair[1]] / medians[pair[0]]))), 9))
     moved = Drift(medians[first], medians[second], when[first], when[second])
-    return moved if max(moved.change, 1 / (1 + moved.change) - 1) > reference.tolerance else None
+    return moved if max(moved.change, 1 / (1 + moved.change) - 1) > _tolerance(alone, reference) else None
+
+
+def _tolerance(alone: Sequence[float], reference: Reference) -> float:
+    """As for losses, but drift itself must not widen it: what follows each other differs by noise alone."""
+    steps = np.abs(np.diff(alone)) / reference.elapsed_s
+    from_step_to_step = float(NORMAL_CONSISTENT * np.median(steps)) / 2**0.5
+    return max(LEAST_TOLERANCE, SPREADS * min(reference.spread, from_step_to_step))

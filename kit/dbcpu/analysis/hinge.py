@@ -192,9 +192,9 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> H
     weight = 1.0 / (sigma * y)
     columns = _columns(n, form, *_edges(form, grid))
     weighted, target = columns * weight[:, None], y * weight
-    solved: Floats = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
+    solved = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
     chi2 = (((weighted @ solved[..., None])[..., 0] - target) ** 2).sum(axis=1)
-    total = np.where(_sensible(form, solved.T), chi2, np.inf)
+    total = np.where(_sensible(form, np.asarray(solved.T, dtype=np.float64)), chi2, np.inf)
     index = int(np.argmin(total))
     if not np.isfinite(total[index]):
         return None
@@ -283,5 +283,4 @@ def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: 
         return np.zeros((0, len(fitted)))
     chance = np.random.default_rng(seed)
     drawn = [np.median(chance.choice(pooled, (times, len(each))), axis=1) for each in rounds]
-    shifted: Floats = np.asarray(fitted) * (1 + np.column_stack(drawn))
-    return shifted
+    return np.asarray(np.asarray(fitted) * (1 + np.column_stack(drawn)))

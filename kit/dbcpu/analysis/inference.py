@@ -75,15 +75,16 @@ def resampled(values: Sequence[float], stream: int, resamples: int = RESAMPLES) 
     return np.asarray(np.median(given[picks], axis=1))
 
 
-def interval(samples: Floats, rounds: int) -> tuple[float, float] | None:
-    """Expanded percentile interval at 95 % of bootstrap ``samples`` made from ``rounds`` rounds.
+def interval(samples: Floats, base: int, other: int) -> tuple[float, float] | None:
+    """Expanded percentile interval at 95 % of bootstrap ``samples`` of ``base`` against ``other`` rounds.
 
     The plain percentile interval is too narrow for few rounds: its tail is widened to that of Student's t
-    and by sqrt(n / (n - 1)). None for fewer than two rounds.
+    and by sqrt(n / (n - 1)). None for fewer than two rounds a side.
     """
+    rounds = min(base, other)
     if rounds < 2:
         return None
-    quantile = float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2, rounds - 1))
+    quantile = float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2, base + other - 2))
     tail = float(stats.norm.cdf(-math.sqrt(rounds / (rounds - 1)) * quantile))
     low, high = np.quantile(samples, (tail, 1 - tail))
     return float(low), float(high)
@@ -99,7 +100,7 @@ def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float
         picks = np.random.default_rng([SEED, stream]).integers(values.size, size=(RESAMPLES, values.size))
         drawn.append(values[picks])
     shifts = drawn[1][:, :, None] - drawn[0][:, None, :]
-    found = interval(np.median(shifts.reshape(RESAMPLES, -1), axis=1), min(len(base), len(other)))
+    found = interval(np.median(shifts.reshape(RESAMPLES, -1), axis=1), len(base), len(other))
     return None if found is None else (math.exp(found[0]), math.exp(found[1]))
 
 

@@ -119,7 +119,7 @@ fail_on_option = click.option(
 
 _MEASURING = (
     click.option("--sessions", metavar="N", default="auto", show_default=True,
-                 help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8, auto or few."),
+                 help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four."),
     click.option("--workload", metavar="NAME", default="cartesian", show_default=True,
                  help="The SQL to run, a file of sql/<database>/."),
     click.option("--size", metavar="NAME", default="short", show_default=True,
@@ -131,7 +131,7 @@ _MEASURING = (
     click.option("--for", "for_s", type=Duration(), metavar="TIME",
                  help="Fixed time: new executions begin until this long after the release."),
     click.option("--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
-                 help="Rounds per level: 3 for a quick look, 5 to be sure, 10 to compare hosts."),
+                 help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts."),
     click.option("--sampler", type=Member("samplers"), metavar="NAME",
                  help="What watches the server processes.  [default: the best that works here]"),
     click.option("--hz", type=Hertz(0.1, 1000), default=20.0, show_default=True,
@@ -156,7 +156,7 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats sampler hz vcpus label seed store out
+    ``sessions workload size executions seconds for_s repeats sampler hz vcpus aa label seed store out
     json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 

@@ -20,7 +20,6 @@ def command(target: str, **given: Any) -> int:
     \b
     Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 5
               dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
-              dbcpu run --sessions 1,2,4,8 --size medium --label "after the BIOS update"
     """
     from dbcpu.analysis.next_round import adaptive
     from dbcpu.cli.options import confirm

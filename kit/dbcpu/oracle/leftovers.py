@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dbcpu.catalogue import noted
 from dbcpu.driver import is_gone, this_process
 from dbcpu.errors import ServerError
-from dbcpu.findings import Finding, Level
+from dbcpu.findings import Finding
 from dbcpu.oracle import catalogue
 from dbcpu.oracle.driver import Connection, Views, query
 from dbcpu.record import Driver
@@ -75,32 +76,18 @@ def findings(leftovers: Iterable[Leftover]) -> tuple[Finding, ...]:
     told = []
     if ended:
         told.append(
-            Finding(
+            noted(
                 "leftovers-ended",
-                Level.INFO,
                 f"{len(ended)} sessions of a killed run were still computing and have been ended ({_names(ended)})",
-                "their CPU is free again",
             )
         )
     if left:
-        told.append(
-            Finding(
-                "leftovers",
-                Level.WARNING,
-                f"{len(left)} sessions of a killed run are still computing ({_names(left)})",
-                "they take CPU from the measured sessions until their call returns",
-                " ".join(statement(each) for each in left),
-            )
-        )
+        statements = " ".join(statement(each) for each in left)
+        seen = f"{len(left)} sessions of a killed run are still computing ({_names(left)})"
+        told.append(noted("leftovers", seen, statements=statements))
     if running:
         told.append(
-            Finding(
-                "other-run",
-                Level.WARNING,
-                f"another dbcpu measures this database: {len(running)} sessions of {running[0].tag}",
-                "the two take CPU from each other",
-                "let it end first",
-            )
+            noted("other-run", f"another dbcpu measures this database: {len(running)} sessions of {running[0].tag}")
         )
     return tuple(told)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
 from dbcpu.oracle import catalogue
 
@@ -61,12 +62,7 @@ def findings(denied: Mapping[str, str], user: str, rds: bool) -> tuple[Finding, 
         return ()
     lost = dict.fromkeys(_SERVES[name] for name, code in denied.items() if name in _SERVES and code in _VIEWS_DENIED)
     blind = any(name.startswith("server_process") for name, code in denied.items() if code in _VIEWS_DENIED)
-    return (
-        Finding(
-            "oracle-privileges",
-            Level.WARNING if blind else Level.INFO,
-            f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}",
-            f"not known without: {'; '.join(lost)}",
-            " ".join(grants(objects, user, rds)),
-        ),
-    )
+    seen = f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}"
+    level = Level.WARNING if blind else None
+    given = " ".join(grants(objects, user, rds))
+    return (noted("oracle-privileges", seen, level, lost="; ".join(lost), grants=given),)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, ranges, seconds, short_ranges
+from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, seconds, short_ranges
 
 
 class Renderer(Protocol):
@@ -143,7 +143,7 @@ def _regimes(analysis: Analysis) -> str:
         seen = [each for each in analysis.levels if each.share(getattr(each, name)) > REGIME_SHARE]
         if seen:
             most = max(each.share(getattr(each, name)) for each in seen)
-            told.append(f"{words} at N={ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
+            told.append(f"{words} at N={short_ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
     return "; ".join(told)
 
 
@@ -154,13 +154,10 @@ def _capacity(analysis: Analysis) -> str:
     least = "at least " if room.at_least else ""
     speed = f"at full speed up to {room.full_speed_up_to}, " if room.full_speed_up_to is not None else ""
     again = f", again at {room.even_again}" if room.even_again is not None else ""
-    per = [
-        f"{number(value, 1)} per {noun}" for value, noun in ((room.per_vcpu, "vCPU"), (room.per_core, "core")) if value
-    ]
-    return (
-        f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; at most "
-        f"{number(room.most_throughput, 1)} Mrows/s{', ' if per else ''}{' and '.join(per)}"
-    )
+    rates = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
+    per = [f"{number(value, 1)} per {noun}" for value, noun in rates if value]
+    most = listed([f"{number(room.most_throughput, 1)} Mrows/s", *per])
+    return f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; most seen {most}"
 
 
 def _licences(analysis: Analysis) -> str:

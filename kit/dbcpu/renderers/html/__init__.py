@@ -13,7 +13,7 @@ from dbcpu import registry
 from dbcpu.analysis.assurance import assurances
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.base import head
+from dbcpu.renderers.base import head, summary
 from dbcpu.renderers.html.environment import environment_tables
 from dbcpu.renderers.html.inline import inline
 from dbcpu.renderers.html.sections import sections
@@ -46,6 +46,7 @@ def render(record: RunRecord, analysis: Analysis) -> str:
             analysis=analysis,
             head=head(record, analysis),
             levels=levels_table(analysis),
+            summary=summary(record, analysis),
             losers=losers_table(analysis),
             sections=shown,
             pictures=pictures,

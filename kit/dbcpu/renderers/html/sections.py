@@ -8,7 +8,7 @@ from dbcpu.record import RunRecord
 from dbcpu.renderers.base import limits_of
 from dbcpu.renderers.html import tables
 from dbcpu.renderers.html.tables import Table
-from dbcpu.wording import listed, number, percent, plain, plural, seconds
+from dbcpu.wording import plain, plural, seconds
 
 READINGS = {
     "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
@@ -84,7 +84,7 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         Section(
             "throughput",
             "Throughput",
-            _scaling(analysis),
+            "",
             tables.throughput_table(levels) if levels else None,
             none_valid,
         ),
@@ -119,18 +119,6 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             none_valid,
         ),
     )
-
-
-def _scaling(analysis: Analysis) -> str:
-    scaling, told = analysis.scaling, []
-    if scaling.effective_cores is not None:
-        told.append(f"the best level does the work of {number(scaling.effective_cores, 1)} times one session alone")
-    if scaling.smt_yield is not None:
-        told.append(f"second threads of the cores add {percent(scaling.smt_yield)}")
-    if scaling.knees:
-        told.append(f"the curve bends at {listed([f'{knee:g}' for knee in scaling.knees])} sessions")
-    text = listed(told)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _not_watched(record: RunRecord, analysis: Analysis) -> str:
