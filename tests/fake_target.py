@@ -149,6 +149,9 @@ class FakeTarget:
     def host(self) -> Host | None:
         return self._host
 
+    def vcpus(self) -> tuple[int, str] | None:
+        return None
+
     def findings(self) -> tuple[Finding, ...]:
         return ()
 

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 FILE_NAME = "dbcpu.toml"
+TABLES = ("targets", "licences", "prices", "check")
+"""The last three are read by ``settings``."""
 TARGET_KEYS = ("url", "password", "password_env", "password_file")
 PROMPT = "prompt"
 _OTHER_SECRETS = frozenset({"passwd", "sslpassword", "oauth_client_secret", "wallet_password", "access_token"})
@@ -75,8 +77,8 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
 def targets() -> Mapping[str, Named]:
     """Every configured target by name. Raises UsageError naming the file and what is wrong in it."""
     found: dict[str, Named] = {}
-    for file in _files():
-        found.update(_read(file))
+    for file, content in contents():
+        found.update(_targets(file, content))
     return found
 
 
@@ -106,7 +108,12 @@ def _files() -> tuple[Path, ...]:
     return tuple(file for file in usual if file.is_file())
 
 
-def _read(file: Path) -> dict[str, Named]:
+def contents() -> tuple[tuple[Path, dict[str, Any]], ...]:
+    """Every configuration file with its tables, the last wins. Raises UsageError as ``targets``."""
+    return tuple((file, _read(file)) for file in _files())
+
+
+def _read(file: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -115,7 +122,11 @@ def _read(file: Path) -> dict[str, Named]:
         raise UsageError(f"{file} is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
         raise UsageError(f"{file} could not be read: {error.strerror}") from None
-    _only(content, ("targets",), str(file))
+    only(content, TABLES, str(file))
+    return content
+
+
+def _targets(file: Path, content: Mapping[str, Any]) -> dict[str, Named]:
     tables = content.get("targets", {})
     if not isinstance(tables, dict):
         raise UsageError(f"{file}: targets is not a table; write [targets.NAME] and below it url = ...")
@@ -128,7 +139,7 @@ def _checked(name: str, table: object, file: Path) -> Named:
         raise UsageError(f"{where} is not a table; write [targets.{name}] and below it url = ...")
     if name in registry.names("targets"):
         raise UsageError(f"{where}: {name!r} is a kind of database already; give the target another name")
-    _only(table, TARGET_KEYS, where)
+    only(table, TARGET_KEYS, where)
     for key, value in table.items():
         if not isinstance(value, str) or not value:
             raise UsageError(f'{where}: {key} is not text; write {key} = "..."')
@@ -146,7 +157,8 @@ def _checked(name: str, table: object, file: Path) -> Named:
     )
 
 
-def _only(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
+def only(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
+    """Raises UsageError when a table has a key that nobody reads: it may be misspelt."""
     if unknown := sorted(set(table) - set(allowed)):
         raise UsageError(f"{where}: unknown key {', '.join(map(repr, unknown))}; allowed: {', '.join(allowed)}")
 

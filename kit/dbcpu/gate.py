@@ -179,11 +179,17 @@ class Gate:
             until_s = None if for_s is None else now_s + for_s
             threads.release(executions, until_s)
             stamps = [session.start(executions, until_s) for session in polled]
-            if realtime:
+            # Threads that send need the interpreter lock: as long as they do, nobody who holds it may be displaced.
+            blocking = len(polled) < len(sessions)
+            if realtime and not blocking:
                 _realtime(False)
             for session in polled:
                 session.feed()
-            self._receive(now_s + timeout_s)
+            try:
+                self._receive(now_s + timeout_s)
+            finally:
+                if realtime and blocking:
+                    _realtime(False)
             window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
         if self._running:
             self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
@@ -252,6 +258,8 @@ class _Threads:
         self._teller.close()
 
     def _run(self, session: Session) -> None:
+        # For this thread alone, until its end: it sends once, waits, and stamps the answer.
+        _realtime(True)
         self._go.wait()
         if self._order == (None, None):
             return
@@ -293,5 +301,5 @@ def _realtime(wanted: bool) -> bool:
 
 
 def _remedy(reason: str) -> str:
-    full = ("too many clients", "connection slots", "too many connections", "remaining connection", "ORA-00018")
+    full = ("too many clients", "connection slots", "too many connections", "remaining connection")
     return "; lower --sessions or raise max_connections" if any(text in reason for text in full) else ""

@@ -2,13 +2,16 @@
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dbcpu.errors import UsageError
+from dbcpu.record import Header, Round
 
 MOST_SESSIONS = 10_000
 SMALL_HOST_VCPUS = 16
+AA = ("aa1", "aa2")
+"""Variants of an A/A run: twice the same, to see how much of a difference is chance."""
 QUICK, NORMAL, COMPARE = 3, 5, 10
 """Repeats: with 3 against 3 no test can decide (least two-sided p of Mann-Whitney's U is 0.10); 5 and 10 can."""
 
@@ -24,19 +27,28 @@ class RoundSpec:
     anchor: bool = False
 
 
-def parse_levels(text: str, vcpus: int) -> tuple[int, ...]:
-    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, or ``auto``.
+NextRound = Callable[[Sequence[Round]], RoundSpec | None]
+"""The next round, given those so far; None for the end. ``measure`` asks it before each round."""
+
+Planner = Callable[[Header], NextRound]
+"""Makes one, once it is known what is measured."""
+
+
+def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, ...]:
+    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, ``auto``, or ``few``.
 
     Raises:
         UsageError: not in that form, below 1, or above 10,000 sessions.
     """
     if text.strip() == "auto":
-        return auto_levels(vcpus)
+        return auto_levels(vcpus, cores)
+    if text.strip() == "few":
+        return few_levels(vcpus, cores)
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         if not (low.isdecimal() and (high.isdecimal() if dash else True)):
-            raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8 or auto")
+            raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8, auto or few")
         first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MOST_SESSIONS:
             raise UsageError(
@@ -46,13 +58,24 @@ def parse_levels(text: str, vcpus: int) -> tuple[int, ...]:
     return tuple(sorted(levels))
 
 
-def auto_levels(vcpus: int) -> tuple[int, ...]:
-    """Every N to 1.25 x vCPUs and 2 x vCPUs on small hosts; on large ones those where a knee can lie."""
-    v = vcpus
+def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:
+    """What a nightly run can afford: solo, a session per core, one more, a session per vCPU."""
+    each_a_core = cores or vcpus
+    return tuple(sorted({1, each_a_core, each_a_core + 1, vcpus}))
+
+
+def auto_levels(vcpus: int, cores: int | None = None) -> tuple[int, ...]:
+    """Every N to 1.25 x vCPUs and 2 x vCPUs on small hosts; on large ones those where a knee can lie.
+
+    ``cores``: as the kernel shows them; half of the vCPUs is looked at as well, for siblings may be hidden.
+    """
+    v, c = vcpus, cores or vcpus // 2
     if v <= SMALL_HOST_VCPUS:
         wanted: Iterable[int] = (*range(1, math.ceil(1.25 * v) + 1), 2 * v)
     else:
         wanted = (1, 2, v // 4, v // 2 - 1, v // 2, v // 2 + 1, 3 * v // 4, v - 1, v, v + 1, math.ceil(1.25 * v), 2 * v)
+        if c not in (v, v // 2):
+            wanted = (*wanted, c // 2, c - 1, c, c + 1, 2 * c)
     return tuple(sorted({n for n in wanted if n >= 1}))
 
 

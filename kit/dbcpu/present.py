@@ -32,5 +32,5 @@ def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on:
     folder = out or Path("reports") / record.header.run_id
     write_report(record, analysis, folder)
     if not quiet:
-        sys.stderr.write(f"report: {folder}/   again: dbcpu show {record.header.run_id}\n")
+        sys.stderr.write(f"report: {folder}/report.html   again: dbcpu show {record.header.run_id}\n")
     return int(reached(analysis.findings, fail_on))

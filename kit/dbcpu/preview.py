@@ -31,6 +31,8 @@ class Preview:
     cpu_s: float
     memory_bytes: int
     findings: tuple[Finding, ...]
+    at_most: bool = False
+    """Rounds are chosen as results come in: these are the most."""
 
 
 def preview_of(
@@ -67,9 +69,10 @@ def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
     most = max(preview.levels)
     free = target.connections_free()
     if free is not None and free < most:
+        instead = f"lower --sessions to {free}" if free > 0 else "close some"
         raise UsageError(
             f"{max(0, free)} of {most} sessions can connect: the server has no more free connections; "
-            f"{f'lower --sessions to {free}' if free > 0 else 'close some'} or raise max_connections"
+            f"{instead} or raise its limit (max_connections, processes)"
         )
     available = info.limits.memory_available_bytes if info else None
     if available is not None and preview.memory_bytes > MEMORY_SHARE * available:

@@ -25,12 +25,14 @@ class ProgressWatcher(Watcher):
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._rounds = 0
+        self._at_most = ""
         self._done = 0
         self._expected_s = 0.0
         self._began_s = 0.0
 
     def agree(self, preview: Preview) -> None:
         self._rounds, self._expected_s = preview.rounds, preview.duration_s
+        self._at_most = "at most " if preview.at_most else ""
         self._say(_described(preview))
         for finding in preview.findings:
             if finding.level >= Level.WARNING:
@@ -54,7 +56,7 @@ class ProgressWatcher(Watcher):
         sessions = "1 session" if spec.level == 1 else f"{spec.level} sessions"
         text = f"{sessions}, repeat {spec.repeat + 1}"
         if self._bar is None:
-            self._say(f"round {self._done + 1} of {self._rounds}: {text}; {self._left()}")
+            self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
         elif self._task is not None:
             self._bar.update(self._task, description=text, left=self._left())
 
@@ -82,10 +84,11 @@ class ProgressWatcher(Watcher):
 
 def _described(preview: Preview) -> str:
     levels = ", ".join(str(level) for level in preview.levels)
+    most, about = ("at most ", "at most") if preview.at_most else ("", "about")
     amount = f"{preview.executions} executions" if preview.executions else "fixed time"
     return (
         f"{preview.database.kind} {preview.database.version}: {preview.work.name} {preview.work.size}, {amount} per "
-        f"session; {preview.rounds} rounds of {levels} sessions: about {_duration(preview.duration_s)}, "
+        f"session; {most}{preview.rounds} rounds of {levels} sessions: {about} {_duration(preview.duration_s)}, "
         f"{preview.cpu_s:.0f} CPU-seconds, up to {preview.memory_bytes / 1e6:.0f} MB"
     )
 

@@ -1,4 +1,4 @@
-"""A run's report: a folder with the pictures, a text for a ticket, the sessions as CSV and the analysis as JSON."""
+"""A run's report: a folder with a page, pictures, a text for a ticket, sessions as CSV and the analysis as JSON."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,8 +8,8 @@ from dbcpu.analysis.base import Analysis
 from dbcpu.errors import StoreError, UnknownName
 from dbcpu.record import RunRecord
 
-FORMATS = ("svg", "png", "markdown", "csv", "json")
-FILE_NAMES = {"markdown": "report.md", "csv": "sessions.csv", "json": "analysis.json"}
+FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
+FILE_NAMES = {"html": "report.html", "markdown": "report.md", "csv": "sessions.csv", "json": "analysis.json"}
 
 
 def report_folder(record: RunRecord) -> Path:
@@ -24,7 +24,7 @@ def write_report(
     """Write the report into ``folder``, which is made if need be; files of an earlier report are replaced.
 
     Returns:
-        The files written, in the order of ``formats``.
+        The files written, pictures first.
 
     Raises:
         UnknownName: a format that there is not.
@@ -38,7 +38,7 @@ def write_report(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in _files(record, analysis, wanted):
-            _replace(folder / name, content)
+            replace_file(folder / name, content)
             written.append(folder / name)
     except OSError as error:
         where = error.filename or folder
@@ -51,19 +51,21 @@ def write_report(
 def _files(record: RunRecord, analysis: Analysis, formats: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     from dbcpu import registry  # matplotlib is loaded for pictures only
 
-    for form in formats:
+    pictures: list[str] = []
+    # The text for a ticket links to the pictures: their names have to be known by then.
+    for form in sorted(formats, key=lambda form: form not in ("svg", "png")):
         if form in ("svg", "png"):
             drawn = registry.load("renderers", "chart").pictures(record, analysis, form)
+            pictures += [f"{name}.svg" for name in drawn] if form == "svg" else []
             yield from ((f"{name}.{form}", picture) for name, picture in drawn.items())
             continue
         text = registry.load("renderers", form).render(record, analysis)
-        pictures = [f"{name}.svg" for name in ("slowdown", "sessions", "throughput")] if "svg" in formats else []
         if form == "markdown" and pictures:
             text += "\n## Pictures\n\n" + "\n".join(f"![{Path(name).stem}]({name})" for name in pictures) + "\n"
         yield FILE_NAMES[form], text.encode("utf-8")
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Whole or not at all: a report that is being read never shows half a file."""
     partial = path.with_name(f".{path.name}.partial")
     try:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import random
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,14 +21,14 @@ from dbcpu.findings import Finding
 from dbcpu.guard import Guard
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import Setting, calibrate, measure, own_pids
-from dbcpu.plan import RoundSpec
+from dbcpu.measure import SETTLE_S, Setting, calibrate, measure, own_pids
+from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
 from dbcpu.settle import settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
-from dbcpu.topology import limits_of, read_host, usable_vcpus
+from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.workloads import base as workloads
 
 DEFAULT_SECONDS = 1.5
@@ -54,6 +54,7 @@ class Choices:
     vcpus: int | None = None
     label: str = ""
     seed: int | None = None
+    aa: bool = False
 
 
 class Watcher:
@@ -68,8 +69,19 @@ class Watcher:
     def finished(self, done: Round) -> None: ...
 
 
-def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, forced: bool = False) -> str:
+def run(
+    request: Request,
+    choices: Choices,
+    store: Store,
+    watcher: Watcher,
+    *,
+    forced: bool = False,
+    planner: Planner | None = None,
+) -> str:
     """Measure and store; returns the run_id. ``forced``: measure a busy host too.
+
+    ``planner`` chooses the rounds of ``--sessions auto`` as they come, within the levels and repeats that the
+    preview names; without one, and for an A/A run, these are all measured.
 
     Raises:
         UsageError: the choices do not fit each other, the target or the host.
@@ -78,7 +90,7 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
     """
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
-    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0]))
+    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
     make_room_for_files(most)
     request = replace(request, options={**request.options, "sessions": str(most)})
     member = registry.load("targets", request.kind)
@@ -89,23 +101,33 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
         workload = workloads.load(target.kind, choices.workload)
         work = workload.work(choices.size)
         host = target.host()
-        quiet = settle(host, BUSY_WAIT_S) if host else None
+        quiet = settle(host, SETTLE_S) if host else None
+        if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
+            quiet = settle(host, BUSY_WAIT_S)
         if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
             raise MeasureError(
                 f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
             )
+        for statement in work.setup:
+            if statement.lower().startswith("create"):
+                watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
         watcher.stage("calibrating: one session alone")
         trial = workload.trial(choices.size, TRIAL_ROWS)
         alone = calibrate(target, host, CLOCK_TICKS, trial)
         solo_s = alone.elapsed_s * work.rows / trial.rows
         info = _host_of(host, alone.server)
-        vcpus, source = _vcpus(choices, info)
-        specs = plan.rounds(plan.parse_levels(choices.sessions, vcpus or 1), choices.repeats, seed)
+        vcpus, source = _vcpus(choices, info, target)
+        variants = plan.AA if choices.aa else ("baseline",)
+        levels = plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
+        make_room_for_files(max(levels))
+        specs = plan.rounds(levels, choices.repeats, seed, variants)
+        chosen = planner if choices.sessions == "auto" and not choices.aa else None
         executions = None if choices.for_s else choices.executions
         if executions is None and choices.for_s is None:
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
         findings = examine(target, host, info, quiet)
         preview = preview_of(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
+        preview = replace(preview, at_most=chosen is not None)
         check_room(preview, info, target)
         watcher.agree(preview)
         name = choices.sampler or best_sampler(host)
@@ -130,7 +152,8 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
                 hz=choices.hz,
                 vcpus=vcpus,
                 vcpus_source=source,
-                rounds=len(specs),
+                variants=variants,
+                rounds=len(specs) if chosen is None else None,
             ),
             host=info,
             database=preview.database,
@@ -150,7 +173,8 @@ def run(request: Request, choices: Choices, store: Store, watcher: Watcher, *, f
             kit_pids=own_pids(guard.pid, sampler.pid),
             not_sampled=_not_sampled(name, choices.sampler, info),
         )
-        return _keep(store, header, measure(setting, _fixed(specs), watcher.begun), watcher)
+        next_round = chosen(header) if chosen else _fixed(specs)
+        return _keep(store, header, measure(setting, next_round, watcher.begun), watcher)
 
 
 def _host_of(host: Host | None, server: Server) -> HostInfo | None:
@@ -194,18 +218,21 @@ def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watche
 def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
     if kept == 0:
         return f"{why}; no round was finished"
-    return f"{why}; {kept} of {planned} rounds are kept, see: dbcpu show {run_id}"
+    whole = f" of {planned}" if planned is not None else ""
+    return f"{why}; {kept}{whole} rounds are kept, see: dbcpu show {run_id}"
 
 
-def _fixed(specs: Sequence[RoundSpec]) -> Callable[[Sequence[Round]], RoundSpec | None]:
+def _fixed(specs: Sequence[RoundSpec]) -> NextRound:
     return lambda done: specs[len(done)] if len(done) < len(specs) else None
 
 
-def _vcpus(choices: Choices, info: HostInfo | None) -> tuple[int | None, str]:
+def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
+    """What was asked for, else the least of what the host and the database say; never guessed from the driver's."""
     if choices.vcpus is not None:
         return choices.vcpus, "--vcpus"
-    if info is not None:
-        return usable_vcpus(info)
+    told = [each for each in (usable_vcpus(info) if info else None, target.vcpus()) if each]
+    if told:
+        return min(told, key=lambda each: each[0])
     if choices.sessions == "auto":
         raise UsageError(
             "how many vCPUs the database has cannot be seen from here; give --vcpus N, or the levels: --sessions 1-8"

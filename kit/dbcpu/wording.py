@@ -1,6 +1,7 @@
 """How numbers, causes and foreign text are written, so that every sentence and every format agrees."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 CAUSE_WORDS = {
     "none": "no loss",
@@ -21,6 +22,8 @@ CAUSE_WORDS = {
 """A cause of ``analysis.base.CAUSES`` as people read it."""
 
 UNKNOWN = "-"
+LONGEST_LIST = 60
+"""Letters of a list of CPUs or levels within a sentence."""
 
 
 def seconds(value: float | None) -> str:
@@ -73,6 +76,18 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([value])
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def short_ranges(numbers: Iterable[int]) -> str:
+    """The same, told by their ends where that would be long: ``2-512 by 2``, or ``1,3,8... (100)``."""
+    ordered = sorted(set(numbers))
+    text = ranges(ordered)
+    if len(text) <= LONGEST_LIST:
+        return text
+    steps = {later - earlier for earlier, later in pairwise(ordered)}
+    if len(steps) == 1:
+        return f"{ordered[0]}-{ordered[-1]} by {steps.pop()}"
+    return f"{text[:LONGEST_LIST].rpartition(',')[0]}... ({len(ordered)})"
 
 
 def plural(amount: float, noun: str) -> str:

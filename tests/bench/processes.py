@@ -14,9 +14,13 @@ DBCPU = (sys.executable, "-P", "-m", "dbcpu")
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a process went. ``peak_bytes``: largest resident size of it or of a child it waited for. getrusage(2)"""
+    """How a process went. ``peak_bytes``: largest resident size of it or of a child it waited for. getrusage(2)
+
+    ``cpu_s``: of it and of those children; it hardly depends on what else the machine does.
+    """
 
     elapsed_s: float
+    cpu_s: float
     peak_bytes: int
 
 
@@ -38,4 +42,4 @@ def finish(command: Sequence[str]) -> Finished:
     elapsed_s = time.perf_counter() - began_s
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said[-300:]}")
-    return Finished(elapsed_s, usage.ru_maxrss * _KIB)
+    return Finished(elapsed_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _KIB)

@@ -28,9 +28,10 @@ Everything below was measured by `shell/bench` on the machine that is named with
     shell/bench --write-docs               also keep the results, and write this page anew
 
 Contestants take turns within one run, at least five rounds each, and medians are compared: so a slow minute
-hits all of them. A figure reads "median (least to most)". A bar is what we hold ourselves to; it is
-stated whether it is met, and none of it decides whether a test passes. As root more is measured: release under
-real-time priority, and the kernel's trace of the scheduler.
+hits all of them. Other work on the machine still shows: look at the load average, and at how far least and most
+are apart, before believing a difference. A figure reads "median (least to most)". A bar is what we hold
+ourselves to; it is stated whether it is met, and none of it decides whether a test passes. As root more is
+measured: release under real-time priority, and the kernel's trace of the scheduler.
 """
 
 

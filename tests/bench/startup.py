@@ -38,12 +38,17 @@ def run(setup: Setup) -> Result:
         "dbcpu list": (*DBCPU, "list", "--store", str(store)),
         "dbcpu list --limit 0": (*DBCPU, "list", "--limit", "0", "--store", str(store)),
     }
-    contestants = {name: partial(_elapsed_s, command) for name, command in commands.items()}
-    found = interleaved(contestants, TIMES * setup.rounds)
+    contestants = {name: partial(finish, command) for name, command in commands.items()}
+    ended = interleaved(contestants, TIMES * setup.rounds)
+    found = {name: [one.elapsed_s for one in times] for name, times in ended.items()}
+    used = {name: [one.cpu_s for one in times] for name, times in ended.items()}
     click_s = found['python -c "import click"']
     table = Table(
-        ("command", "ms", "times import click"),
-        tuple((f"`{name}`", shown(times, 1000), f"{ratio(times, click_s):.2f}") for name, times in found.items()),
+        ("command", "elapsed, ms", "times import click", "CPU, ms"),
+        tuple(
+            (f"`{name}`", shown(times, 1000), f"{ratio(times, click_s):.2f}", shown(used[name], 1000))
+            for name, times in found.items()
+        ),
     )
     bars = (
         Bar("dbcpu --help / import click", ratio(found["dbcpu --help"], click_s), 2.5, "times"),
@@ -51,7 +56,8 @@ def run(setup: Setup) -> Result:
         Bar("dbcpu list --limit 0, 10,000 runs", statistics.median(found["dbcpu list --limit 0"]), 1.0, "s"),
     )
     size = f"The store took {store.stat().st_size / 1e6:.0f} MB."
-    return Result(bars, (table,), {f"{name} elapsed_s": times for name, times in found.items()}, (size,))
+    samples = {f"{name} elapsed_s": times for name, times in found.items()}
+    return Result(bars, (table,), samples | {f"{name} cpu_s": times for name, times in used.items()}, (size,))
 
 
 def fill(path: Path, count: int) -> None:
@@ -68,7 +74,3 @@ def fill(path: Path, count: int) -> None:
             )
             connection.execute(insert(run_table).values(rows.run_values(header, len(bodies))))
             connection.execute(insert(round_), [body | {"run_id": run_id} for body in bodies])
-
-
-def _elapsed_s(command: tuple[str, ...]) -> float:
-    return finish(command).elapsed_s

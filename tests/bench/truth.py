@@ -84,7 +84,7 @@ def run(setup: Setup) -> Result:
     if lost:
         notes.append(f"{lost} trace events were lost; the largest difference is not to be trusted.")
     columns = ("N", "moves counted by the kernel", "seen by polls", "not seen", "traced moves",
-               "share per CPU, largest difference per session")  # fmt: skip
+               "share per CPU, largest difference per session", "sessions within 0.04")  # fmt: skip
     bars = (
         Bar("moves seen beyond the kernel's count", _beyond(found), 0, "moves"),
         Bar("share per CPU, median difference", statistics.median(everything) if everything else None, LIMIT, ""),
@@ -102,7 +102,8 @@ def _row(pairs: Sequence[Pair], apart: Sequence[float]) -> tuple[str, ...]:
     traced = sum(sum(one.traced.migrations.values()) for one in pairs if one.traced)
     has_trace = any(one.traced for one in pairs)
     gap = shown(apart, digits=2) if apart else "not traced"
-    return str(counted), str(seen), str(counted - seen), str(traced) if has_trace else "not traced", gap
+    within = f"{sum(one <= LIMIT for one in apart)} of {len(apart)}"
+    return str(counted), str(seen), str(counted - seen), str(traced) if has_trace else "not traced", gap, within
 
 
 def _beyond(found: dict[str, list[Pair]]) -> float:

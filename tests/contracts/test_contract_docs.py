@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.base import CAUSES
+from dbcpu.analysis.explain import explain
+from dbcpu.renderers import table
 from dbcpu.renderers.base import LEVEL_COLUMNS
+from dbcpu.store import record_file
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -34,3 +37,10 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_the_changelog_has_a_place_for_what_is_new() -> None:
     headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert headings[0] == "Unreleased"
+
+
+def test_the_readme_shows_what_is_printed() -> None:
+    record = record_file.read(ROOT / "reports/examples/embedded-2-vcpus/record.json.gz")
+    printed = table.render(record, explain(record)).splitlines()
+    shown = (ROOT / "README.md").read_text("utf-8").split("```")[1].strip("\n").splitlines()
+    assert [line for line in shown if line != " ..." and line not in printed] == []

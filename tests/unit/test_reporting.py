@@ -9,6 +9,7 @@ import pytest
 from build_example import three_on_two
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import StoreError, UnknownName
+from dbcpu.renderers import chart
 from dbcpu.reporting import report_folder, write_report
 
 
@@ -17,7 +18,8 @@ def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
     folder = tmp_path / "with blank" / "report"
     written = write_report(run, explain(run), folder)
     assert {path.name for path in written} == {
-        *(f"{name}.{form}" for name in ("slowdown", "sessions", "throughput") for form in ("svg", "png")),
+        *(f"{name}.{form}" for name in chart.DRAWINGS for form in ("svg", "png")),
+        "report.html",
         "report.md",
         "sessions.csv",
         "analysis.json",
@@ -25,7 +27,8 @@ def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
     assert sorted(folder.iterdir()) == sorted(written)
     assert json.loads((folder / "analysis.json").read_text("utf-8"))["run_id"] == run.header.run_id
     linked = (folder / "report.md").read_text("utf-8").split("](")[1:]
-    assert [link.split(")")[0] for link in linked] == ["slowdown.svg", "sessions.svg", "throughput.svg"]
+    assert [link.split(")")[0] for link in linked] == [f"{name}.svg" for name in chart.DRAWINGS]
+    assert (folder / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (folder / "slowdown.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -40,7 +43,7 @@ def test_only_the_wanted_formats_and_no_links_to_pictures_that_are_not_there(tmp
 
 def test_an_unknown_format_lists_those_there_are(tmp_path: Path) -> None:
     run = three_on_two()
-    with pytest.raises(UnknownName, match=r"'docx'; there are: csv, json, markdown, png, svg"):
+    with pytest.raises(UnknownName, match=r"'docx'; there are: csv, html, json, markdown, png, svg"):
         write_report(run, explain(run), tmp_path, ["docx"])
 
 

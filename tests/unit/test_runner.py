@@ -1,7 +1,7 @@
 """A run from the request to its last stored round, without a database."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from dbcpu import registry, runner
+from dbcpu.analysis.next_round import adaptive
 from dbcpu.errors import ConnectError, GateError, Interrupted, MeasureError, ServerError, UnknownName, UsageError
 from dbcpu.guard import Guard
-from dbcpu.plan import RoundSpec
+from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.preview import MEMORY_SHARE, Preview, check_room, make_room_for_files, preview_of
-from dbcpu.record import HostInfo, Limits, Round, RunRecord, Topology
+from dbcpu.record import Header, HostInfo, Limits, Round, RunRecord, Topology
 from dbcpu.runner import Choices, Watcher
 from dbcpu.settle import Quiet
 from dbcpu.store.database import Store, open_store
@@ -309,7 +310,7 @@ def test_unknown_memory_is_not_guessed() -> None:
 
 def test_connections_that_do_not_fit_are_told_before_the_first_round() -> None:
     check_room(preview(1, 17), None, FakeTarget(free=17))
-    with pytest.raises(UsageError, match=r"17 of 32 sessions can connect: .*lower --sessions to 17 or raise max_conn"):
+    with pytest.raises(UsageError, match=r"17 of 32 sessions can connect: .*lower --sessions to 17 or raise its limit"):
         check_room(preview(1, 32), None, FakeTarget(free=17))
 
 
@@ -339,3 +340,54 @@ def test_preview_of_fixed_work_grows_with_the_level_beyond_the_cpus() -> None:
     assert preview(1, 2).cpu_s == pytest.approx(3.0), "two executions of half a second in 1 + 2 sessions"
     assert preview(2).duration_s < 2.0 < 4.0 < preview(8).duration_s, "eight on two CPUs take four times as long"
     assert preview(1, 4).memory_bytes == 4 * WORK.memory_bytes
+
+
+def test_vcpus_of_a_remote_host_are_what_the_database_says() -> None:
+    remote: Any = SimpleNamespace(vcpus=lambda: (64, "v$osstat NUM_CPUS"))
+    silent: Any = SimpleNamespace(vcpus=lambda: None)
+    assert runner._vcpus(Choices(), None, remote) == (64, "v$osstat NUM_CPUS")
+    assert runner._vcpus(Choices(vcpus=8), None, remote) == (8, "--vcpus")
+    with pytest.raises(UsageError, match="give --vcpus N, or the levels"):
+        runner._vcpus(Choices(), None, silent)
+    assert runner._vcpus(Choices(sessions="1-4"), None, silent) == (None, "unknown")
+
+
+# --- plans that are chosen as results come in, and A/A
+
+
+def test_a_planner_chooses_the_rounds_of_auto_and_sees_those_so_far(measure: Callable[..., RunRecord]) -> None:
+    seen: list[int] = []
+
+    def planner(header: Header) -> NextRound:
+        def next_round(done: Sequence[Round]) -> RoundSpec | None:
+            seen.append(len(done))
+            return RoundSpec(len(done) + 1, 0, header.plan.variants[0], len(done)) if len(done) < 2 else None
+
+        return next_round
+
+    ear = Ear()
+    record = measure(FakeTarget(), replace(CHOICES, sessions="auto", vcpus=2), ear, planner=planner)
+    assert [each.level for each in record.rounds] == [1, 2]
+    assert seen == [0, 1, 2]
+    assert (record.header.plan.rounds, record.header.status) == (None, "complete")
+    assert ear.preview is not None
+    assert (ear.preview.at_most, ear.preview.levels) == (True, (1, 2, 3, 4))
+
+
+def test_levels_that_were_given_are_all_measured(measure: Callable[..., RunRecord]) -> None:
+    def planner(header: Header) -> NextRound:
+        raise AssertionError("nobody asked for auto")
+
+    assert measure(FakeTarget(), planner=planner).header.plan.rounds == 5
+
+
+def test_an_a_a_run_measures_everything_twice_in_turns(measure: Callable[..., RunRecord]) -> None:
+    record = measure(FakeTarget(), replace(CHOICES, sessions="2", repeats=2, aa=True))
+    assert record.header.plan.variants == ("aa1", "aa2")
+    assert [each.variant for each in record.rounds if each.level == 2] == ["aa1", "aa2", "aa2", "aa1"]
+
+
+def test_the_adaptive_plan_measures_a_target_to_its_end(measure: Callable[..., RunRecord]) -> None:
+    record = measure(FakeTarget(), replace(CHOICES, sessions="auto", vcpus=2), planner=adaptive)
+    assert {each.level for each in record.rounds} >= {1, 2, 3, 4}
+    assert record.rounds[0].level == record.rounds[-1].level == 1

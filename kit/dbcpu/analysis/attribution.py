@@ -9,7 +9,7 @@ part of 15 % or more. A loss below the tolerance has the cause ``none``.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbcpu.analysis import causes
+from dbcpu.analysis import causes, database_time
 from dbcpu.analysis.base import Reference, SessionView
 from dbcpu.analysis.causes import Share
 from dbcpu.analysis.consistency import by_round
@@ -140,7 +140,7 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
     assert span is not None
     worth_s = WORTH_WORDS * split.total_s
     if split.inflation_s is None:
-        return [Share("unexplained", split.total_s, f"no evidence from the host: {_why_not(case.timed)}")]
+        return _without_host(case, split)
     steal_s = (evidence.steal_s if evidence else None) or 0.0
     steal_left_s = steal_s - max(0.0, split.gap_s or 0.0)
     shares = []
@@ -166,6 +166,17 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
     if split.gap_s > 0:
         shares.append(causes.gap(split.gap_s, span.elapsed_s, evidence, session))
     return shares
+
+
+def _without_host(case: _Case, split: Loss) -> list[Share]:
+    """By the database's own counters, where it has some; they tell a slower CPU and waits, and no more."""
+    why_not, span = _why_not(case.timed), case.timed.span
+    if span is not None and case.reference is not None:
+        executions = len(span.executions)
+        told = database_time.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
+        if told is not None:
+            return told
+    return [Share("unexplained", split.total_s, f"no evidence from the host: {why_not}")]
 
 
 def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:

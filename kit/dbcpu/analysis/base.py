@@ -22,6 +22,10 @@ CAUSES = (
 )
 
 
+REGIME_SHARE = 0.05
+"""Share of the sessions' time from which a regime is told: polls place a move up to half their distance wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
@@ -29,6 +33,7 @@ class Reference:
     ``spread`` is the robust relative standard deviation (1.4826 MAD / median); ``tolerance`` is
     max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
+    ``db_cpu_s`` is the CPU time that the database counts, where it does.
     """
 
     sessions: int
@@ -39,6 +44,7 @@ class Reference:
     tolerance: float
     queue_s: float | None = None
     throttled_s: float | None = None
+    db_cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,10 @@ class LevelView:
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
     tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
     ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything.
+    ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
+    all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
+    slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
+    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
     """
 
     level: int
@@ -117,15 +127,122 @@ class LevelView:
     slower_factor: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
     main_cause: str = "none"
+    alone_s: float | None = None
+    misplaced_s: float | None = None
+    sharing_s: float | None = None
+    oversubscribed_s: float | None = None
+    tail_misplaced_s: float | None = None
+    slow_expected: float | None = None
+    frozen_cv: float | None = None
+    stickiness: float | None = None
+    likely_cause: str | None = None
+    likely_why: str = ""
+
+    def share(self, part_s: float | None) -> float:
+        """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
+        whole_s = sum(s or 0.0 for s in (self.alone_s, self.misplaced_s, self.sharing_s, self.oversubscribed_s))
+        return (part_s or 0.0) / whole_s if whole_s > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyCheck:
+    """The curve against the cores that the kernel shows (see ``topology_check``).
+
+    ``verdict``: agrees, like_full_cores, fewer_cores, told (none were shown) or unclear. ``cores`` and ``vcpus`` as
+    shown, ``cores_told`` by the data. ``why`` in words. ``two_speeds``: told by two groups of sessions, not by
+    a bend of the curve.
+    """
+
+    verdict: str
+    cores: int | None
+    vcpus: int
+    cores_told: float | None
+    why: str
+    two_speeds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
+
+    rule: str
+    count: float
+    unit: str
+    how: str
+    applies: str
+    date: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
+
+    ``at_least``: no uneven level was measured, so that there may be more. ``even_again``: a larger level at which all
+    are equal again, and equally slow. ``full_speed_up_to``: nobody takes longer than alone by more than the tolerance.
+    ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
+    """
+
+    even_up_to: int | None
+    at_least: bool
+    even_again: int | None
+    full_speed_up_to: int | None
+    even_throughput: float | None
+    most_throughput: float | None
+    per_vcpu: float | None
+    per_core: float | None
+    even_share: float | None
+    licences: tuple[Licence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """What two runs of the same thing differ by here, from two interleaved halves (see ``noise_floor``).
+
+    ``level_ratio`` and ``spread_ratio``: the least ratio of throughput, and of max/min, that this run could have told
+    from chance (5 % error, 80 % power). ``level_seen`` and ``spread_seen``: the largest that the halves differ by.
+    """
+
+    levels: int
+    rounds: int
+    level_ratio: float
+    spread_ratio: float | None
+    level_seen: float
+    spread_seen: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """95 % of what other rounds would have given."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The throughput curve in three numbers; None until enough levels were measured."""
+    """The throughput curve in a few numbers; None and () until enough levels were measured.
+
+    ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone.
+    ``turbo``: share of speed that a session loses from one busy core to all. ``further``: what a session beyond the
+    first knee adds, against one with a core to itself. ``saturated``: the curve became flat. ``fit_error`` is the
+    relative root mean square over levels. ``makespan_share``: least makespan over rate sum while cores are shared; well
+    below 1 where placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over
+    levels of the observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
+    """
 
     knees: tuple[float, ...]
     smt_yield: float | None
     effective_cores: float | None
+    knee_intervals: tuple[Interval, ...] = ()
+    smt_yield_interval: Interval | None = None
+    turbo: float | None = None
+    further: float | None = None
+    saturated: bool | None = None
+    fit_error: float | None = None
+    makespan_share: float | None = None
+    curve: tuple[tuple[float, float], ...] = ()
+    stickiness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +260,9 @@ class Analysis:
     sessions: tuple[SessionView, ...]
     scaling: Scaling
     findings: tuple[Finding, ...]
+    capacity: Capacity | None = None
+    topology: TopologyCheck | None = None
+    noise_floor: NoiseFloor | None = None
     vcpus: int | None = None
     cores: int | None = None
     telling_order: int | None = None

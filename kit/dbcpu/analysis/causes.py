@@ -23,6 +23,8 @@ LEAST_POLLS = 10
 WATCHED = 0.8
 """Placement is taken as known when this share of the span was watched."""
 NAMED_PARTNERS = 3
+RESOURCE_MANAGER = "resmgr:"
+"""Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,17 @@ def gap(gap_s: float, elapsed_s: float, evidence: Evidence | None, session: Sess
     ]
     if longest is not None and waited_s >= ACCOUNTS * gap_s:
         event = plain(longest.event)
-        cause = "resource_manager" if event.startswith("resmgr:") else "wait"
+        cause = wait_cause(event)
         found.append((waited_s / ACCOUNTS, cause, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
     else:
         found.append((asleep_s / SAMPLED_ACCOUNTS, "wait", f"{off}: seen asleep for {seconds(asleep_s)}"))
     covered_s, cause, words = max(found, key=lambda each: each[0])
     return Share(cause, gap_s, words) if covered_s >= gap_s else Share("unexplained", gap_s, f"{off}, nothing says why")
+
+
+def wait_cause(event: str) -> str:
+    """The cause that a wait event stands for."""
+    return "resource_manager" if event.startswith(RESOURCE_MANAGER) else "wait"
 
 
 def _shared_with(partners: Partners) -> str:

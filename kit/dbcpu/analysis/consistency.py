@@ -14,7 +14,7 @@ import numpy as np
 
 from dbcpu.analysis.base import LevelView, Reference, SessionView
 from dbcpu.analysis.reference import LEAST_TOLERANCE
-from dbcpu.analysis.regimes import regime
+from dbcpu.analysis.regimes import regime, regime_seconds
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import Round
 
@@ -61,14 +61,15 @@ def levels(
     rows: int,
     vcpus: int | None,
     cores: int | None,
+    places: Mapping[int, int],
 ) -> tuple[LevelView, ...]:
-    """Level views by variant and then level. ``rows`` is the work in one execution."""
+    """Level views by variant and then level. ``rows`` is the work in one execution, ``places`` the core by CPU."""
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         rounds.setdefault((each.variant, each.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
     return tuple(
-        _level(level, variant, rounds[variant, level], views, reference, rows, vcpus, cores)
+        _level(level, variant, rounds[variant, level], views, reference, rows, vcpus, cores, places)
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
 
@@ -82,9 +83,11 @@ def _level(
     rows: int,
     vcpus: int | None,
     cores: int | None,
+    places: Mapping[int, int],
 ) -> LevelView:
     used = usable(rounds)
-    figures = [_figures(members, gate(reference), rows) for members in used]
+    spent = [found for members in used if (found := regime_seconds(members, places)) is not None]
+    figures = [round_figures(members, gate(reference), rows) for members in used]
     elapsed = _median(figure["median_s"] for figure in figures)
     slowest = _median(figure["slowest_s"] for figure in figures)
     throughput = _median(figure["rate_sum"] for figure in figures)
@@ -119,7 +122,21 @@ def _level(
         slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
+        alone_s=_median(each.alone_s for each in spent),
+        misplaced_s=_median(each.misplaced_s for each in spent),
+        sharing_s=_median(each.sharing_s for each in spent),
+        oversubscribed_s=_median(each.oversubscribed_s for each in spent),
+        tail_misplaced_s=_median(each.tail_misplaced_s for each in spent),
     )
+
+
+def rates(sessions: Sequence[Timed], variant: str, rows: int) -> dict[int, list[float]]:
+    """Rate sums in Mrows/s of each usable round of a variant, by level."""
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        if each.variant == variant:
+            rounds.setdefault(each.level, []).append(members)
+    return {level: [_rate_sum(members, rows) for members in usable(rounds[level])] for level in sorted(rounds)}
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
@@ -129,7 +146,8 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
     return clean or [members for members in rest if members]
 
 
-def _figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
+def round_figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
+    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
     spans = [each.span for each in members if each.span]
     elapsed = np.array([span.per_execution_s for span in spans])
     ratio, fastest_of_slow = split(list(elapsed), least_gap)

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from dbcpu.analysis.drift import drift
 from dbcpu.analysis.facts import Facts
-from dbcpu.analysis.reference import solo
-from dbcpu.findings import Finding, Level
+from dbcpu.catalogue import noted
+from dbcpu.findings import Finding
 from dbcpu.record import Round
 from dbcpu.wording import percent, plain, plural, seconds
 
@@ -29,30 +30,20 @@ def driver_on_host(facts: Facts) -> Finding | None:
     if not used:
         return None
     share, worst = max(used, key=lambda pair: pair[0])
-    return Finding(
+    return noted(
         "driver-on-host",
-        Level.WARNING,
         f"driver and sampler used up to {percent(share)} of one CPU on the measured host (N={worst.level})",
-        "that CPU was missing to the sessions",
-        "drive from another machine, take a longer size, or lower --hz",
     )
 
 
-def drift(facts: Facts) -> Finding | None:
-    ref = facts.reference
-    alone = [each for each in solo(facts.record, facts.sessions) if each.span]
-    if ref is None or len(alone) < 2:
+def solo_drift(facts: Facts) -> Finding | None:
+    moved = drift(facts.record, facts.sessions, facts.reference)
+    if moved is None:
         return None
-    first, last = (each.span.per_execution_s for each in (alone[0], alone[-1]) if each.span)
-    change = last / first - 1
-    if abs(change) <= ref.tolerance:
-        return None
-    return Finding(
+    return noted(
         "solo-drift",
-        Level.WARNING,
-        f"alone, an execution took {seconds(first)} at the start and {seconds(last)} at the end ({percent(change)})",
-        "the host changed during the run, so levels measured at different times compare badly",
-        "measure again; for clouds and laptops look for CPU credits, heat and neighbours",
+        f"alone, an execution took {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
+        f"{moved.later} ({percent(moved.change)})",
     )
 
 
@@ -62,14 +53,11 @@ def foreign_load(facts: Facts) -> Finding | None:
         return None
     share, worst = max(loaded, key=lambda pair: pair[0])
     top = max(worst.foreign, key=lambda process: process.cpu_s)
-    return Finding(
+    return noted(
         "foreign-load",
-        Level.WARNING,
         f"other processes used up to {percent(share)} of all vCPUs (in {len(loaded)} of "
         f"{plural(len(facts.rounds), 'round')}), most of it {plain(top.command)} "
         f"(pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})",
-        "sessions lost CPU to them, not to each other",
-        "stop them, or measure at another time",
     )
 
 
@@ -90,13 +78,10 @@ def steal(facts: Facts) -> Finding | None:
     if not stolen:
         return None
     share, worst = max(stolen, key=lambda pair: pair[0])
-    return Finding(
+    return noted(
         "steal",
-        Level.WARNING,
         f"the hypervisor took up to {percent(share)} of the vCPUs' time (N={worst.level}), "
         f"in {len(stolen)} of {plural(len(facts.rounds), 'round')}",
-        "this guest does not have its CPUs to itself",
-        "ask for dedicated hosts or CPU reservations, or look at the neighbours",
     )
 
 
@@ -111,14 +96,11 @@ def throttled(facts: Facts) -> Finding | None:
         return None
     seconds_held, group, worst = max(held, key=lambda entry: entry[0])
     quota = f"{group.quota_cpus:g} CPUs" if group.quota_cpus is not None else "a quota"
-    return Finding(
+    return noted(
         "throttled",
-        Level.WARNING,
         f"the control group {plain(group.path)} is limited to {quota} and was held back for {seconds(seconds_held)} "
         f"of CPU time (N={worst.level})",
-        "sessions stood still although CPUs were free",
-        "raise cpu.max (or the container's CPU limit), or run no more sessions than it allows",
     )
 
 
-CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (driver_on_host, drift, foreign_load, steal, throttled)
+CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (driver_on_host, solo_drift, foreign_load, steal, throttled)

@@ -1,15 +1,24 @@
 """Composes the answers: a record in, everything the renderers show out. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dbcpu.analysis.attribution import attribute
 from dbcpu.analysis.base import Analysis, LevelView, Reference, SessionView
+from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
-from dbcpu.analysis.consistency import by_round, gate, groups, levels
+from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
+from dbcpu.analysis.facts import Facts
+from dbcpu.analysis.licences import default_rules, facts_of, licences, parse_rules
+from dbcpu.analysis.managed import likely
+from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.reference import reference
-from dbcpu.analysis.regimes import core_count, vcpu_count
+from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling
 from dbcpu.analysis.spans import Timed, timed
+from dbcpu.analysis.stickiness import with_stickiness
+from dbcpu.analysis.topology_check import topology_check
 from dbcpu.analysis.verdict import verdict
 from dbcpu.record import RunRecord
 
@@ -17,23 +26,43 @@ SAME = 0.02
 """Levels whose figures differ by less than this are equally telling: the smaller is taken."""
 
 
-def explain(record: RunRecord) -> Analysis:
-    """Explain a run; works on any record, also one that failed or was interrupted."""
+def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
+    """Explain a run; works on any record, also one that failed or was interrupted.
+
+    ``licence_rules``: TOML text, by default the rules that come with dbcpu. Raises UsageError if it is wrong.
+    """
     sessions = timed(record)
     ref = reference(record, sessions)
     views = attribute(record, sessions, ref, groups(sessions, ref))
-    vcpus, cores = vcpu_count(record), core_count(record)
+    vcpus, cores, places = vcpu_count(record), core_count(record), usable_cores(record)
     rows = record.header.plan.workload.rows
-    level_views = levels(sessions, views, ref, rows, vcpus, cores)
-    first = [each for each in level_views if each.variant == level_views[0].variant]
+    level_views = levels(sessions, views, ref, rows, vcpus, cores, places)
+    variant = level_views[0].variant if level_views else ""
+    threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
+    first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
+    curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
+    own = [each for each in views.values() if each.variant == variant]
+    topology = topology_check(record, first, own, curve, ref, vcpus, cores)
+    if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
+        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would.
+        curve = replace(curve, turbo=None, smt_yield=curve.effective_cores / topology.cores_told - 1)
+    first = likely(first, sessions, curve, ref, vcpus, cores)
+    level_views = (*first, *(each for each in level_views if each.variant != variant))
+    floor = noise_floor(record, sessions, rows)
+    room = capacity(first, curve, ref, vcpus, cores)
+    rules = parse_rules(default_rules() if licence_rules is None else licence_rules)
+    facts = Facts(record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor)
     return Analysis(
         run_id=record.header.run_id,
-        verdict=verdict(record, first, ref, vcpus),
+        verdict=verdict(record, first, ref, vcpus, topology),
         reference=ref,
         levels=level_views,
         sessions=tuple(views[each.key] for each in sessions),
-        scaling=scaling(first, ref, vcpus, cores),
-        findings=checks(record, sessions, tuple(views.values()), level_views, ref, vcpus),
+        scaling=curve,
+        findings=checks(facts),
+        capacity=room and replace(room, licences=licences(rules, facts_of(record, vcpus, cores))),
+        topology=topology,
+        noise_floor=floor,
         vcpus=vcpus,
         cores=cores,
         telling_order=_telling_order(first, sessions, views, ref),

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dbcpu.analysis.base import LevelView, Reference, SessionView
+from dbcpu.analysis.base import LevelView, NoiseFloor, Reference, Scaling, SessionView, TopologyCheck
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import Round, RunRecord
-from dbcpu.wording import ranges
+from dbcpu.wording import short_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,10 @@ class Facts:
     levels: tuple[LevelView, ...]
     reference: Reference | None
     vcpus: int | None
+    cores: int | None
+    scaling: Scaling
+    topology: TopologyCheck | None
+    noise_floor: NoiseFloor | None
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -41,4 +45,4 @@ class Facts:
 
 def places(rounds: Iterable[Round]) -> str:
     """The levels at which something was seen: ``N=2,4-8``."""
-    return f"N={ranges(each.level for each in rounds)}"
+    return f"N={short_ranges(each.level for each in rounds)}"

@@ -148,7 +148,8 @@ class Placement:
         """
         index = next(i for i, session in enumerate(self.round.sessions) if session.ordinal == ordinal)
         met: dict[tuple[int, int], float] = {}
-        for cpu, here in self.on_cpu.items():
+        for cpu in np.unique(self.all.cpu[(self.all.session == index) & self.all.runnable]).tolist():
+            here = self.on_cpu[cpu]
             own = np.asarray(here.session == index)
             wanted = [c for c in self.siblings.get(cpu, ()) if c != cpu] if on_siblings else [cpu]
             for from_s, to_s in zip(here.from_s[own], here.to_s[own], strict=True):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.base import Reference
+from dbcpu.analysis.database_time import database_cpu_s
 from dbcpu.analysis.spans import Timed
 from dbcpu.analysis.throttling import throttled_shares
 from dbcpu.record import RunRecord
@@ -48,6 +49,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         tolerance=max(LEAST_TOLERANCE, SPREADS * spread),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
+        db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
     )
 
 

@@ -1,27 +1,157 @@
-"""How much more work do more sessions get done?
+"""How much more work do more sessions get done? Knees, the yield of SMT, and what the host is worth in cores.
 
-Knees are not told yet: that needs a fit of the throughput curve. The yield of SMT and the effective cores
-are ratios of measured levels and need none.
+The curve is the sum of the sessions' rates, in rates of one session alone. On the makespan a knee lies wrong
+where placement is sticky, so the makespan is only held against the rate sum. Source: ``hinge``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from dbcpu.analysis.base import LevelView, Reference, Scaling
+import numpy as np
+
+from dbcpu.analysis import hinge
+from dbcpu.analysis.base import Interval, LevelView, Reference, Scaling
+from dbcpu.analysis.hinge import Hinge
+
+RESAMPLED = 200
+SEED = 20170105
+MISFIT = 0.05
+"""A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
+UNKNOWN_NOISE = 0.02
+MEDIAN_OF_MANY = 1.2533
+"""Standard error of a median over that of a mean: sqrt(pi / 2), for three rounds or more."""
+
+Rates = Mapping[int, Sequence[float]]
+"""Rate sums in Mrows/s of each usable round, by level."""
 
 
-def scaling(levels: Sequence[LevelView], reference: Reference | None, vcpus: int | None, cores: int | None) -> Scaling:
-    """From the levels of one variant.
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Rate sums in solo rates: medians per level, all rounds, and the standard error of each median."""
 
-    ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; None unless the topology shows
-    siblings and both levels were measured. ``effective_cores``: best throughput in solo rates; None unless
-    some level had at least as many sessions as there are vCPUs.
+    levels: tuple[int, ...]
+    medians: tuple[float, ...]
+    rounds: tuple[tuple[float, ...], ...]
+    noise: tuple[float, ...]
+
+
+def scaling(
+    levels: Sequence[LevelView], rates: Rates, reference: Reference | None, vcpus: int | None, cores: int | None
+) -> Scaling:
+    """From the levels and rounds of one variant.
+
+    ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; where the topology shows no siblings, that
+    of the second part of the curve over the first, if there are two knees. ``effective_cores``: the flat end of the
+    curve in solo rates; without a fit the best level, if some level had at least as many sessions as vCPUs.
     """
-    rate = {each.level: each.throughput for each in levels if each.throughput is not None}
-    on_cores, on_vcpus = rate.get(cores or 0), rate.get(vcpus or 0)
-    siblings = cores is not None and vcpus is not None and cores < vcpus
-    full = vcpus is not None and any(level >= vcpus for level in rate)
+    if reference is None or not rates:
+        return Scaling((), None, None)
+    measured = _measured(rates, reference.mrows_per_s)
+    fitted = curve(measured, vcpus, cores)
+    resampled = _again(fitted, measured) if fitted else []
+    ends = _ends(fitted, vcpus, cores)
+    smt_yield = _yield(fitted, ends)
+    if smt_yield is None:
+        smt_yield = _ratio(measured, ends)
+    gap = [
+        each.makespan_throughput / each.throughput
+        for each in levels
+        if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
+    ]
     return Scaling(
-        knees=(),
-        smt_yield=on_vcpus / on_cores - 1 if siblings and on_cores and on_vcpus else None,
-        effective_cores=max(rate.values()) / reference.mrows_per_s if full and reference else None,
+        knees=fitted.knees if fitted else (),
+        smt_yield=smt_yield,
+        effective_cores=_effective_cores(fitted, measured, vcpus),
+        knee_intervals=tuple(
+            interval
+            for i in range(len(fitted.knees) if fitted else 0)
+            if (interval := _interval([each.knees[i] for each in resampled])) is not None
+        ),
+        smt_yield_interval=_interval([_yield(each, _ends(each, vcpus, cores)) for each in resampled]),
+        turbo=fitted.turbo if fitted and fitted.form.turbo else None,
+        further=fitted.further if fitted else None,
+        saturated=fitted.form.flat if fitted else None,
+        fit_error=fitted.error if fitted else None,
+        makespan_share=min(gap, default=None),
+        curve=_points(fitted, measured, reference.mrows_per_s) if fitted else (),
     )
+
+
+def curve(measured: _Measured, vcpus: int | None, cores: int | None) -> Hinge | None:
+    """The fitted curve, or None: too few levels, or a curve of another form.
+
+    With more than two threads per core each further one adds less, and the curve has a bend per thread: then
+    only levels up to two sessions per core are fitted.
+    """
+    if vcpus is not None and cores is not None and vcpus > 2 * cores:
+        measured, vcpus = _up_to(measured, 2 * cores), cores
+    expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
+    fitted = hinge.best(measured.levels, measured.medians, measured.noise, expected)
+    if fitted is None or fitted.error > max(MISFIT, 2 * float(np.median(measured.noise))):
+        return None
+    return fitted
+
+
+def _measured(rates: Rates, solo: float) -> _Measured:
+    levels = tuple(sorted(level for level, values in rates.items() if values))
+    rounds = tuple(tuple(value / solo for value in rates[level]) for level in levels)
+    squares = sum(float(np.var(each) / np.mean(each) ** 2) * len(each) for each in rounds)
+    freedom = sum(len(each) - 1 for each in rounds)
+    one = float(np.sqrt(squares / freedom)) if freedom else UNKNOWN_NOISE
+    noise = tuple(one * (MEDIAN_OF_MANY if len(each) > 2 else 1.0) / len(each) ** 0.5 for each in rounds)
+    return _Measured(levels, tuple(float(np.median(each)) for each in rounds), rounds, noise)
+
+
+def _up_to(measured: _Measured, most: int) -> _Measured:
+    kept = sum(level <= most for level in measured.levels)
+    return _Measured(measured.levels[:kept], measured.medians[:kept], measured.rounds[:kept], measured.noise[:kept])
+
+
+def _again(fitted: Hinge, measured: _Measured) -> list[Hinge]:
+    measured = _up_to(measured, fitted.most)
+    expected = [fitted.at(level) for level in measured.levels]
+    drawn = hinge.resample(expected, measured.rounds, RESAMPLED, SEED)
+    return hinge.again(fitted, measured.levels, drawn, measured.noise)
+
+
+def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
+    """Between which two levels the yield of further threads is told."""
+    if cores is not None and vcpus is not None and cores < vcpus:
+        return float(cores), float(vcpus)
+    if fitted is not None and len(fitted.knees) == 2:
+        return fitted.knees[0], fitted.knees[1]
+    return None
+
+
+def _yield(fitted: Hinge | None, ends: tuple[float, float] | None) -> float | None:
+    if fitted is None or ends is None or (not fitted.form.flat and ends[1] > 2 * ends[0]):
+        return None
+    return fitted.at(ends[1]) / fitted.at(ends[0]) - 1
+
+
+def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | None:
+    at = dict(zip(measured.levels, measured.medians, strict=True))
+    if ends is None or ends[0] not in at or ends[1] not in at:
+        return None
+    return at[int(ends[1])] / at[int(ends[0])] - 1
+
+
+def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | None) -> float | None:
+    if fitted is not None and fitted.form.flat:
+        return fitted.at(fitted.knees[-1])
+    full = vcpus is not None and measured.levels[-1] >= vcpus
+    return max(measured.medians) if full else None
+
+
+def _interval(values: Sequence[float | None]) -> Interval | None:
+    """The middle 95 %."""
+    known = [value for value in values if value is not None]
+    if len(known) < RESAMPLED // 2:
+        return None
+    low, high = np.percentile(known, [2.5, 97.5])
+    return Interval(float(low), float(high))
+
+
+def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:
+    places = sorted({*(float(level) for level in measured.levels if level <= fitted.most), *fitted.knees})
+    return tuple((place, fitted.at(place) * solo) for place in places)

@@ -67,6 +67,15 @@ def timed(record: RunRecord) -> tuple[Timed, ...]:
     return tuple(_timed(each, session, basis) for each in record.rounds for session in each.sessions)
 
 
+def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
+    """The sessions of the round with this ``order``, by the clock of the whole run; none if there is no such round."""
+    found = [each for each in record.rounds if each.order == order]
+    if not found:
+        return ()
+    basis = clock_basis(record)
+    return tuple(_timed(each, session, basis) for each in found for session in each.sessions)
+
+
 def _timed(each: Round, session: Session, basis: str) -> Timed:
     span = _span(session, basis) if session.executions else None
     if span is not None and span.elapsed_s <= 0:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dbcpu.analysis.attribution import not_sampled
 from dbcpu.analysis.facts import Facts, places
 from dbcpu.analysis.spans import clock_basis
+from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
-from dbcpu.plan import COMPARE, NORMAL
 from dbcpu.wording import listed, percent, plain, plural, seconds
 
 SKEW_SHARE = 0.01
@@ -19,12 +19,8 @@ def wrong_answers(facts: Facts) -> Finding | None:
     wrong = [each for each in facts.sessions if each.session.answer_ok is False]
     if not wrong:
         return None
-    return Finding(
-        "wrong-answer",
-        Level.PROBLEM,
-        f"{plural(len(wrong), 'session')} gave a wrong answer at {places(each.round for each in wrong)}",
-        "they did not do the work that the others did; they are left out of every verdict",
-        "run the workload's SQL by hand and compare its answer with the header of its file",
+    return noted(
+        "wrong-answer", f"{plural(len(wrong), 'session')} gave a wrong answer at {places(each.round for each in wrong)}"
     )
 
 
@@ -34,11 +30,9 @@ def failed_sessions(facts: Facts) -> Finding | None:
     if not failed:
         return None
     reasons = dict.fromkeys(plain(each.why) for each in failed)
-    return Finding(
+    return noted(
         "failed-session",
-        Level.PROBLEM,
         f"{plural(len(failed), 'session')} failed at {places(e.round for e in failed)}: {'; '.join(list(reasons)[:3])}",
-        "the sessions beside them had more CPU than their level means: such rounds count only where there is no other",
     )
 
 
@@ -46,11 +40,8 @@ def failed_rounds(facts: Facts) -> Finding | None:
     failed = [each for each in facts.rounds if each.error]
     if not failed:
         return None
-    return Finding(
-        "failed-round",
-        Level.PROBLEM,
-        f"{plural(len(failed), 'round')} failed at {places(failed)}: {plain(failed[0].error or '')}",
-        "nothing of these rounds is used",
+    return noted(
+        "failed-round", f"{plural(len(failed), 'round')} failed at {places(failed)}: {plain(failed[0].error or '')}"
     )
 
 
@@ -63,36 +54,23 @@ def incomplete_run(facts: Facts) -> Finding | None:
         return None
     whole = f" of {planned}" if planned is not None else ""
     level = Level.PROBLEM if header.status == "failed" else Level.WARNING
-    return Finding(
-        "incomplete-run",
-        level,
-        f"the run is {header.status} with {done}{whole} rounds",
-        "levels may rest on fewer rounds than others, or be missing",
-    )
+    return noted("incomplete-run", f"the run is {header.status} with {done}{whole} rounds", level=level)
 
 
 def no_reference(facts: Facts) -> Finding | None:
     if facts.reference is not None or not facts.rounds:
         return None
-    return Finding(
-        "no-solo-round",
-        Level.WARNING,
-        "there is no valid session that ran alone",
-        "slowdown and losses cannot be told; if all sessions are equally slow, nothing here shows it",
-        "measure again with level 1 among the levels: --sessions 1,...",
-    )
+    return noted("no-solo-round", "there is no valid session that ran alone")
 
 
 def noisy_reference(facts: Facts) -> Finding | None:
     ref = facts.reference
     if ref is None or ref.tolerance <= 0.1:
         return None
-    return Finding(
+    return noted(
         "noisy-reference",
-        Level.WARNING,
         f"{plural(ref.sessions, 'solo session')} spread by {percent(ref.spread)} (robust standard deviation)",
-        f"losses below {percent(ref.tolerance)} are not told from noise",
-        "measure on a quieter host, or with a longer size",
+        tolerance=percent(ref.tolerance),
     )
 
 
@@ -101,12 +79,8 @@ def no_host_evidence(facts: Facts) -> Finding | None:
     if not blind:
         return None
     reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
-    return Finding(
-        "not-sampled",
-        Level.WARNING,
-        f"{len(blind)} of {plural(len(facts.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}",
-        "who got less CPU is known, why is not",
-        "dbcpu doctor says what can be sampled here and what it takes",
+    return noted(
+        "not-sampled", f"{len(blind)} of {plural(len(facts.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
     )
 
 
@@ -119,12 +93,9 @@ def unseen_moves(facts: Facts) -> Finding | None:
     unseen = sum(max(0, moved - seen) for moved, seen in told)
     if not unseen:
         return None
-    return Finding(
+    return noted(
         "moves-unseen",
-        Level.INFO,
         f"{unseen} of {plural(sum(moved for moved, _ in told), 'move')} between CPUs happened between two polls",
-        "where sessions ran is known a little less well than the times",
-        "a higher --hz shows more of them",
     )
 
 
@@ -137,13 +108,10 @@ def few_polls(facts: Facts) -> Finding | None:
     if not short:
         return None
     shortest = min(short, key=facts.window_s)
-    return Finding(
+    return noted(
         "few-polls",
-        Level.INFO,
         f"rounds as short as {seconds(facts.window_s(shortest))} were polled fewer than {FEW_POLLS} times "
         f"({places(short)})",
-        "placement is known roughly; the counters behind the loss split stay exact",
-        "use more executions or a longer size",
     )
 
 
@@ -152,13 +120,10 @@ def gate_skew(facts: Facts) -> Finding | None:
     if not late:
         return None
     worst = max(late, key=lambda each: each.gate.skew_s)
-    return Finding(
+    return noted(
         "gate-skew",
-        Level.WARNING,
         f"sessions were released {seconds(worst.gate.skew_s)} apart at N={worst.level}, "
         f"more than {percent(SKEW_SHARE)} of the time they ran",
-        "the first had the host to themselves for that time",
-        "use a longer size or more executions",
     )
 
 
@@ -166,25 +131,18 @@ def not_settled(facts: Facts) -> Finding | None:
     noisy = [each for each in facts.rounds if not each.gate.settled]
     if not noisy:
         return None
-    return Finding(
+    return noted(
         "not-settled",
-        Level.WARNING,
         f"the host did not become quiet before {len(noisy)} of {plural(len(facts.rounds), 'round')} ({places(noisy)})",
-        "other work ran beside the sessions",
     )
 
 
 def quick_run(facts: Facts) -> Finding | None:
-    repeats = facts.record.header.plan.repeats
-    if repeats >= DECIDING_REPEATS:
+    plan = facts.record.header.plan
+    if plan.repeats >= DECIDING_REPEATS:
         return None
-    return Finding(
-        "quick-run",
-        Level.INFO,
-        f"{plural(repeats, 'repeat')} of each level",
-        "good for a look; no statistical test can decide between two such runs",
-        f"--repeats {NORMAL}, or {COMPARE} to compare hosts",
-    )
+    most = "at most " if plan.rounds is None else ""
+    return noted("quick-run", f"{most}{plural(plan.repeats, 'repeat')} of each level")
 
 
 def client_clock(facts: Facts) -> Finding | None:
@@ -192,25 +150,14 @@ def client_clock(facts: Facts) -> Finding | None:
         return None
     if not facts.vcpus or all(each.level < facts.vcpus for each in facts.rounds):
         return None
-    return Finding(
-        "client-clock",
-        Level.INFO,
-        "elapsed times end when the driver saw the answer; the database does not tell its own",
-        "with all CPUs busy the driver itself can be late, so times carry its delay as uncertainty",
-    )
+    return noted("client-clock", "elapsed times end when the driver saw the answer; the database does not tell its own")
 
 
 def parallel_plan(facts: Facts) -> Finding | None:
     shape = facts.record.header.plan.workload.plan_shape
     if not shape or not ("Gather" in shape or "PX COORDINATOR" in shape.upper()):
         return None
-    return Finding(
-        "parallel-plan",
-        Level.PROBLEM,
-        f"the plan runs in parallel: {plain(shape)}",
-        "a session then uses several processes, and none of these figures means what it says",
-        "switch parallel query off for this user",
-    )
+    return noted("parallel-plan", f"the plan runs in parallel: {plain(shape)}")
 
 
 def temp_spill(facts: Facts) -> Finding | None:
@@ -218,13 +165,7 @@ def temp_spill(facts: Facts) -> Finding | None:
     if not spilled:
         return None
     most = max(each.session.db["temp_bytes"] for each in spilled)
-    return Finding(
-        "temp-spill",
-        Level.PROBLEM,
-        f"{plural(len(spilled), 'session')} wrote up to {most / 1e6:.1f} MB of temporary files",
-        "that is IO, and more CPU for the same rows: not a pure CPU test",
-        "raise work_mem, or take a workload with flat memory",
-    )
+    return noted("temp-spill", f"{plural(len(spilled), 'session')} wrote up to {most / 1e6:.1f} MB of temporary files")
 
 
 CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (

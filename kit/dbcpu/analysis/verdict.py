@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.attribution import not_sampled
-from dbcpu.analysis.base import LevelView, Reference
+from dbcpu.analysis.base import LevelView, Reference, TopologyCheck
 from dbcpu.analysis.consistency import gate
 from dbcpu.record import RunRecord
 from dbcpu.wording import CAUSE_WORDS, count, number, plain, plural, seconds, times
 
 
-def verdict(record: RunRecord, levels: Sequence[LevelView], reference: Reference | None, vcpus: int | None) -> str:
+def verdict(
+    record: RunRecord,
+    levels: Sequence[LevelView],
+    reference: Reference | None,
+    vcpus: int | None,
+    topology: TopologyCheck | None = None,
+) -> str:
     """The sentence for the levels of one variant, smallest level first."""
     measured = [each for each in levels if each.sessions]
-    return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus)
+    return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus, topology)
 
 
 def _restriction(record: RunRecord) -> str:
@@ -25,7 +31,13 @@ def _restriction(record: RunRecord) -> str:
     return ""
 
 
-def _body(record: RunRecord, levels: Sequence[LevelView], reference: Reference | None, vcpus: int | None) -> str:
+def _body(
+    record: RunRecord,
+    levels: Sequence[LevelView],
+    reference: Reference | None,
+    vcpus: int | None,
+    topology: TopologyCheck | None,
+) -> str:
     together = [each for each in levels if each.level > 1]
     if not levels:
         return _nothing(record)
@@ -45,7 +57,7 @@ def _body(record: RunRecord, levels: Sequence[LevelView], reference: Reference |
     even, short = together[:first_short], together[first_short:]
     if not short:
         return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
-    from_here = _at(record, short[0], vcpus)
+    from_here = _at(record, short[0], vcpus, topology)
     if not even:
         return f"Sessions share from the start: {from_here}."
     return (
@@ -66,20 +78,26 @@ def _ratio(even: Sequence[LevelView]) -> str:
     return f"max/min at most {number(max(each.max_over_min or 1.0 for each in even))}"
 
 
-def _at(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
+def _at(record: RunRecord, each: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
     if not each.slower:
         ratio = f"the slowest took {times(each.max_over_min)} as long as the fastest"
-        why = f" ({_why(record, each, vcpus)})" if each.main_cause != "none" else ""
+        why = f" ({_why(record, each, vcpus, topology)})" if each.main_cause != "none" else ""
         return f"at {each.level} sessions {ratio}{why}"
     who = f"all {each.level}" if each.slower >= each.level else f"{count(each.slower)} of {each.level}"
     loss = f"took {times(each.slower_factor)} as long as alone"
-    return f"at {each.level} sessions {who} {loss} ({_why(record, each, vcpus)})"
+    return f"at {each.level} sessions {who} {loss} ({_why(record, each, vcpus, topology)})"
 
 
-def _why(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
+def _why(record: RunRecord, each: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
     blind = next((r for r in record.rounds if r.level == each.level and not_sampled(r)), None)
     if blind is not None:
-        return f"cause unknown, not sampled: {plain(blind.not_sampled or 'no reason recorded')}"
+        reason = plain(blind.not_sampled or "no reason recorded")
+        if each.likely_cause is None:
+            return f"cause unknown, not sampled: {reason}"
+        return (
+            f"probably {CAUSE_WORDS[each.likely_cause]}, with lower confidence: {each.likely_why}, "
+            f"and nothing was seen of the host: {reason}"
+        )
     cause = each.main_cause
     words = CAUSE_WORDS[cause]
     if cause == "run_queue" and vcpus is not None:
@@ -88,6 +106,8 @@ def _why(record: RunRecord, each: LevelView, vcpus: int | None) -> str:
         return f"{words}: sessions queued for the same CPU though there were enough"
     if cause == "shared_core":
         return f"{words}: two sessions on the hardware threads of one core"
+    if cause == "slower_cpu" and topology is not None and topology.verdict == "fewer_cores":
+        return f"{words}: the host shows {topology.cores} cores and behaves like {number(topology.cores_told, 0)}"
     if cause == "slower_cpu":
         return f"{words}: the same work needed more CPU time, and nothing seen says why"
     if cause in ("none", "unexplained"):

@@ -11,16 +11,16 @@ from dbcpu.cli.options import store_option
 def command(files: tuple[str, ...], store: str | None) -> None:
     """Take runs from FILEs into the store.
 
-    FILE is .json or .json.gz. Prints each run_id. A run that is there already is left as it is; a
-    different run of the same run_id is refused.
+    FILE is .json or .json.gz, or what shell/sqlplus-fanout wrote. Prints each run_id. A run that is there
+    already is left as it is; a different run of the same run_id is refused.
 
     \b
     Example: dbcpu import old-box.json.gz new-box.json.gz
     """
-    from dbcpu.store import record_file
+    from dbcpu.store import fanout_lines, record_file
     from dbcpu.store.database import open_store
 
-    records = [record_file.read(file) for file in files]
+    records = [(fanout_lines if fanout_lines.recognises(file) else record_file).read(file) for file in files]
     with open_store(store) as opened:
         for record in records:
             if not opened.save(record):

@@ -21,9 +21,12 @@ LONGEST_S = 30 * 86400.0
 
 
 class Duration(click.ParamType[float]):
-    """Seconds from ``90``, ``90s``, ``500ms``, ``10m``, ``1h30m`` or ``2d``; above 0, at most 30 days."""
+    """Seconds from ``90``, ``90s``, ``500ms``, ``10m``, ``1h30m`` or ``2d``; above 0, at most 30 days or ``most_s``."""
 
     name = "duration"
+
+    def __init__(self, most_s: float = LONGEST_S) -> None:
+        self.most_s = most_s
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
@@ -34,8 +37,8 @@ class Duration(click.ParamType[float]):
         seconds = math.fsum(float(number) * _UNIT_S[unit] for number, unit in parts)
         if not parts or "".join(number + unit for number, unit in parts) != text:
             self.fail(f"{value!r} is not a duration; give 90, 90s, 10m or 1h30m", param, ctx)
-        if not 0 < seconds <= LONGEST_S:
-            self.fail(f"{value!r} is not above 0 and at most 30 days", param, ctx)
+        if not 0 < seconds <= self.most_s:
+            self.fail(f"{value!r} is not above 0 and at most {self.most_s / 86400:g} days", param, ctx)
         return seconds
 
 
@@ -84,6 +87,9 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
+FORMS = ("table", "markdown", "csv", "json")
+"""How a result can be shown on standard output."""
+
 run_argument = click.argument("run", metavar="RUN")
 """``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""
 
@@ -97,6 +103,12 @@ yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask, go on."
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Neither progress nor remarks, only the result.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 
+
+def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
+    """A limit of ``dbcpu check``: a number, 0 for none; None when it is not given."""
+    return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "problem"]),
@@ -107,7 +119,7 @@ fail_on_option = click.option(
 
 _MEASURING = (
     click.option("--sessions", metavar="N", default="auto", show_default=True,
-                 help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8 or auto."),
+                 help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four."),
     click.option("--workload", metavar="NAME", default="cartesian", show_default=True,
                  help="The SQL to run, a file of sql/<database>/."),
     click.option("--size", metavar="NAME", default="short", show_default=True,
@@ -119,13 +131,15 @@ _MEASURING = (
     click.option("--for", "for_s", type=Duration(), metavar="TIME",
                  help="Fixed time: new executions begin until this long after the release."),
     click.option("--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
-                 help="Rounds per level: 3 for a quick look, 5 to be sure, 10 to compare hosts."),
+                 help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts."),
     click.option("--sampler", type=Member("samplers"), metavar="NAME",
                  help="What watches the server processes.  [default: the best that works here]"),
     click.option("--hz", type=Hertz(0.1, 1000), default=20.0, show_default=True,
                  help="Polls per second of each server process."),
     click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
                  help="vCPUs of the database, where they cannot be seen from here."),
+    click.option("--aa", is_flag=True,
+                 help="Measure the same twice, interleaved: how large is chance here?"),
     click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
     click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
                  help="Fixes the order of the rounds.  [default: another one each time, it is recorded]"),
@@ -142,7 +156,7 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats sampler hz vcpus label seed store out
+    ``sessions workload size executions seconds for_s repeats sampler hz vcpus aa label seed store out
     json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 

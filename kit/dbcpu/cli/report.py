@@ -6,7 +6,7 @@ import click
 
 from dbcpu.cli.options import run_argument, store_option
 
-FORMATS = ("svg", "png", "markdown", "csv", "json")
+FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
 
 
 @click.command()
@@ -17,7 +17,7 @@ FORMATS = ("svg", "png", "markdown", "csv", "json")
               help="Only this; may be given several times.  [default: all]")  # fmt: skip
 @store_option
 def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | None) -> None:
-    """Write the report of RUN: charts, a text for a ticket, the sessions and the analysis.
+    """Write the report of RUN: a page to look at, charts, a text for a ticket, the sessions and the analysis.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
 

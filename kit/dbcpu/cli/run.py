@@ -14,14 +14,14 @@ from dbcpu.cli.options import fail_on_option, measuring_options
 def command(target: str, **given: Any) -> int:
     """Measure TARGET: N sessions are released together into a CPU-only SQL, for N from 1 to twice the vCPUs.
 
-    TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), sqlite, or
-    embedded: a PostgreSQL of dbcpu's own, started for the run and gone with it.
+    TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), oracle (TWO_TASK),
+    sqlite, or embedded: a PostgreSQL of dbcpu's own, started for the run and gone with it.
 
     \b
-    Examples: dbcpu run
-              dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 5
-              dbcpu run --sessions 1,2,4,8 --size medium --label "after the BIOS update"
+    Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 5
+              dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
     """
+    from dbcpu.analysis.next_round import adaptive
     from dbcpu.cli.options import confirm
     from dbcpu.config import resolve
     from dbcpu.present import present
@@ -33,7 +33,7 @@ def command(target: str, **given: Any) -> int:
     watcher = ProgressWatcher(lambda question: confirm(question, given["yes"]), quiet=given["quiet"])
     with open_store(given["store"]) as store:
         try:
-            run_id = run(resolve(target), choices, store, watcher, forced=given["yes"])
+            run_id = run(resolve(target), choices, store, watcher, forced=given["yes"], planner=adaptive)
         finally:
             watcher.close()
         record = store.load(run_id)

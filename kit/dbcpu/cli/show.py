@@ -4,12 +4,12 @@ import sys
 
 import click
 
-from dbcpu.cli.options import run_argument, store_option
+from dbcpu.cli.options import FORMS, run_argument, store_option
 
 
 @click.command()
 @run_argument
-@click.option("--format", "form", type=click.Choice(["table", "markdown", "csv", "json"]), default="table",
+@click.option("--format", "form", type=click.Choice([*FORMS, "metrics"]), default="table",
               show_default=True, help="How it is shown.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: the analysis, not the record.")
 @store_option

@@ -10,7 +10,7 @@ from dbcpu.cli.options import Duration, store_option
 @click.command(epilog="Example: dbcpu simulate 2x20x2 --sessions 1,40,41,80 --scheduler sticky")
 @click.argument("preset", default="c4.4xlarge")
 @click.option("--list", "listing", is_flag=True, help="List the presets and end.")
-@click.option("--sessions", default="auto", metavar="N", help="Levels: 4, 1-8, 1,2,4,8 or auto.  [default: auto]")
+@click.option("--sessions", default="auto", metavar="N", help="Levels: 4, 1-8, 1,2,4,8, auto or few.  [default: auto]")
 @click.option("--size", default="medium", show_default=True, metavar="NAME", help="tiny, short, medium, long or seed.")
 @click.option("--executions", type=click.IntRange(1, 10_000), metavar="N", help="Executions per session. [default: 1]")
 @click.option("--seconds", type=Duration(), metavar="TIME", help="As many executions as take this long alone.")

@@ -5,8 +5,9 @@ from typing import Self
 
 from psycopg import pq
 
+from dbcpu.catalogue import noted
 from dbcpu.errors import ConnectError
-from dbcpu.findings import Finding, Level
+from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.postgresql.connection import dial, query
@@ -101,29 +102,17 @@ class LibpqTarget:
         )
         return LocalHost() if "t" in rows[0] else None
 
+    def vcpus(self) -> tuple[int, str] | None:
+        return None
+
     def findings(self) -> tuple[Finding, ...]:
         control = self._connection()
         found: list[Finding] = []
         busy = int(query(control, _BUSY)[0][0] or 0)
         if busy:
-            found.append(
-                Finding(
-                    "database-busy",
-                    Level.WARNING,
-                    f"{busy} other sessions are executing statements",
-                    "their CPU is taken from the measured sessions and shows up as their loss",
-                    "measure when the database is idle",
-                )
-            )
+            found.append(noted("database-busy", f"{busy} other sessions are executing statements"))
         if query(control, "select pg_is_in_recovery()")[0][0] == "t":
-            found.append(
-                Finding(
-                    "standby",
-                    Level.INFO,
-                    "the server is a standby",
-                    "replaying the primary's changes uses CPU that the sessions compete with",
-                )
-            )
+            found.append(noted("standby", "the server is a standby"))
         return tuple(found)
 
     def _connection(self) -> pq.abc.PGconn:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from dbcpu.analysis.base import Analysis, LevelView, SessionView
+from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, plural, seconds
+from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, seconds, short_ranges
 
 
 class Renderer(Protocol):
@@ -95,6 +95,77 @@ def _host(host: HostInfo | None, analysis: Analysis) -> str:
     return f"{host.hostname}, {host.cpu_model}, {cpus}, kernel {host.kernel}{guest}"
 
 
+def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
+    """What the levels come to, as (name, text) lines; only those that can be told."""
+    database = record.header.database.kind
+    lines = [
+        ("scaling", _scaling(analysis)),
+        ("regimes", _regimes(analysis)),
+        ("capacity", _capacity(analysis)),
+        ("licences", _licences(analysis) if database == "oracle" else ""),
+    ]
+    return tuple((name, plain(text)) for name, text in lines if text)
+
+
+def _scaling(analysis: Analysis) -> str:
+    scaling, check = analysis.scaling, analysis.topology
+    if not scaling.knees:
+        return ""
+    told = [f"throughput bends at {listed([number(knee, 1) for knee in scaling.knees])} sessions"]
+    if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
+        told.append(f"all slow down by up to {percent(scaling.turbo)} on the way")
+    if scaling.smt_yield is not None:
+        interval = scaling.smt_yield_interval
+        within = f" ({percent(interval.low)} to {percent(interval.high)})" if interval else ""
+        told.append(f"further threads add {percent(scaling.smt_yield)}{within}")
+    if scaling.effective_cores is not None:
+        told.append(f"worth {number(scaling.effective_cores, 1)} cores")
+    if check is not None:
+        words = {
+            "agrees": "as the topology shows",
+            "unclear": f"the topology cannot be checked ({check.why})",
+            "fewer_cores": f"as {number(check.cores_told, 0)} cores would, not {check.cores}",
+            "told": f"as {number(check.cores_told, 0)} cores would",
+            "like_full_cores": "as if each thread were a core",
+        }
+        told.append(words.get(check.verdict, ""))
+    return "; ".join(part for part in told if part)
+
+
+def _regimes(analysis: Analysis) -> str:
+    kinds = (
+        ("misplaced", "misplaced_s"),
+        ("sharing cores, unavoidable", "sharing_s"),
+        ("more sessions than CPUs", "oversubscribed_s"),
+    )
+    told = []
+    for words, name in kinds:
+        seen = [each for each in analysis.levels if each.share(getattr(each, name)) > REGIME_SHARE]
+        if seen:
+            most = max(each.share(getattr(each, name)) for each in seen)
+            told.append(f"{words} at N={short_ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
+    return "; ".join(told)
+
+
+def _capacity(analysis: Analysis) -> str:
+    room = analysis.capacity
+    if room is None or room.even_up_to is None or room.most_throughput is None:
+        return ""
+    least = "at least " if room.at_least else ""
+    speed = f"at full speed up to {room.full_speed_up_to}, " if room.full_speed_up_to is not None else ""
+    again = f", again at {room.even_again}" if room.even_again is not None else ""
+    rates = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
+    per = [f"{number(value, 1)} per {noun}" for value, noun in rates if value]
+    most = listed([f"{number(room.most_throughput, 1)} Mrows/s", *per])
+    return f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; most seen {most}"
+
+
+def _licences(analysis: Analysis) -> str:
+    found = analysis.capacity.licences if analysis.capacity else ()
+    counts = [f"{number(each.count, 0)} {each.unit} ({each.rule}, {each.date})" for each in found]
+    return f"{', '.join(counts)}: not legal advice, see the rules' sources" if counts else ""
+
+
 def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
     """The sessions of the most telling round, the slowest first; those that failed last."""
     chosen = [each for each in analysis.sessions if each.order == analysis.telling_order]
@@ -104,3 +175,23 @@ def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
 def losers(analysis: Analysis) -> tuple[SessionView, ...]:
     """Of these, the ones that have something to explain."""
     return tuple(each for each in telling_sessions(analysis) if each.cause != "none")
+
+
+def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
+    """What of the host may be used and what holds it back, a sentence each."""
+    online = [each for each in host.topology.cpus if each.online]
+    offline = [each.cpu for each in host.topology.cpus if not each.online]
+    allowed = sorted(set(host.limits.allowed_cpus) & {each.cpu for each in online})
+    threads = max((len(each.siblings) for each in online), default=0)
+    cores = plural(len({each.core for each in online}), "core")
+    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    lines = [f"{plural(len(online), 'CPU')} on {cores}, {plural(threads, 'thread')} per core{usable}"]
+    if offline:
+        lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")
+    if allowed and len(allowed) < len(online):
+        lines.append(f"allowed: CPUs {short_ranges(allowed)} only")
+    if host.limits.quota_cpus is not None:
+        lines.append(f"CPU quota: {host.limits.quota_cpus:g} CPUs ({host.limits.quota_source or 'control group'})")
+    if host.hypervisor and threads == 1:
+        lines.append(f"a {host.hypervisor} guest: it may not be told which of its CPUs share a core")
+    return tuple(plain(line) for line in lines)

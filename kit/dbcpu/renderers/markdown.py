@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.base import head, level_columns, losers
+from dbcpu.renderers.base import head, level_columns, losers, summary
 from dbcpu.wording import CAUSE_WORDS, plain, times
 
 SUFFIX = ".md"
@@ -19,20 +19,21 @@ def render(record: RunRecord, analysis: Analysis) -> str:
         f"# CPU consistency: {_escaped(record.header.label or record.header.run_id)}",
         f"**{_escaped(analysis.verdict)}**",
         "\n".join(f"- {name}: {_escaped(text)}" for name, text in head(record, analysis)),
-        *_levels(analysis),
+        *_levels(record, analysis),
         *_sessions(analysis),
         *_findings(analysis),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _levels(analysis: Analysis) -> list[str]:
+def _levels(record: RunRecord, analysis: Analysis) -> list[str]:
     if not analysis.levels:
         return []
     columns = level_columns(analysis)
     rows = [[column.text(each) for column in columns] for each in analysis.levels]
     meanings = "; ".join(f"*{column.title}*: {column.meaning}" for column in columns)
-    return ["## Levels", _table([column.title for column in columns], rows), meanings + "."]
+    said = "\n".join(f"- {name}: {_escaped(text)}" for name, text in summary(record, analysis))
+    return ["## Levels", _table([column.title for column in columns], rows), meanings + ".", *([said] if said else [])]
 
 
 def _sessions(analysis: Analysis) -> list[str]:

@@ -1,5 +1,6 @@
 """The result on a terminal: head, one row per level, who lost and why, findings, verdict."""
 
+from collections.abc import Iterable
 from io import StringIO
 
 from rich.box import SIMPLE_HEAD
@@ -10,7 +11,7 @@ from rich.text import Text
 from dbcpu.analysis.base import Analysis, SessionView
 from dbcpu.findings import Finding, Level
 from dbcpu.record import RunRecord
-from dbcpu.renderers.base import head, level_columns, losers
+from dbcpu.renderers.base import head, level_columns, losers, summary
 from dbcpu.wording import CAUSE_WORDS, plain, times
 
 SUFFIX = ".txt"
@@ -30,9 +31,12 @@ def render(record: RunRecord, analysis: Analysis) -> str:
 
 def show(record: RunRecord, analysis: Analysis, console: Console) -> None:
     """Print to ``console`` in its width and colours. Text from outside is printed literally."""
-    console.print(_head(record, analysis))
+    console.print(_pairs(head(record, analysis)))
     if analysis.levels:
         console.print(_levels(analysis))
+    said = summary(record, analysis)
+    if said:
+        console.print(_pairs(said), Text(""), sep="\n")
     named = losers(analysis)
     if named:
         console.print(_sessions(named))
@@ -41,9 +45,9 @@ def show(record: RunRecord, analysis: Analysis, console: Console) -> None:
     console.print(Text(analysis.verdict, style="bold"))
 
 
-def _head(record: RunRecord, analysis: Analysis) -> Table:
+def _pairs(lines: Iterable[tuple[str, str]]) -> Table:
     table = Table.grid(padding=(0, 2))
-    for name, text in head(record, analysis):
+    for name, text in lines:
         table.add_row(Text(name, style="dim"), Text(text))
     return table
 

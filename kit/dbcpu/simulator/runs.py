@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,12 +11,12 @@ import numpy as np
 
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.plan import MOST_SESSIONS, RoundSpec, executions_for, parse_levels, rounds
+from dbcpu.plan import MOST_SESSIONS, NextRound, Planner, RoundSpec, executions_for, parse_levels, rounds
 from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import preset
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
-from dbcpu.topology import usable_vcpus
+from dbcpu.topology import usable_cores, usable_vcpus
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""
@@ -36,8 +36,13 @@ def simulate(
     label: str = "",
     run_id: str | None = None,
     started_at: datetime = EPOCH,
+    variants: tuple[str, ...] = ("baseline",),
+    planner: Planner | None = None,
 ) -> RunRecord:
     """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.
+
+    With a ``planner`` its rounds are simulated instead, and ``levels`` and ``repeats`` are what it may go by.
+    ``variants`` are names only: all do the same.
 
     Of ``executions``, ``seconds`` (fixed work that takes about as long alone) and ``for_s`` (fixed time) at
     most one is used; by default each session does one execution. The same arguments give the same record.
@@ -55,7 +60,7 @@ def simulate(
     if seconds is not None:
         executions = executions_for(seconds, rows / host.mrows_per_s / 1e6)
     fixed = None if for_s is not None else (executions or 1)
-    specs = rounds(levels, repeats, seed)
+    specs = rounds(levels, repeats, seed, variants)
     vcpus, source = usable_vcpus(host.info())
     workload = WorkloadInfo(
         name="cartesian",
@@ -84,7 +89,8 @@ def simulate(
             hz=hz,
             vcpus=vcpus,
             vcpus_source=source,
-            rounds=len(specs),
+            variants=variants,
+            rounds=len(specs) if planner is None else None,
         ),
         host=host.info(),
         database=Database("simulated", __version__, driver="simulator", driver_on_host=False),
@@ -92,8 +98,16 @@ def simulate(
         notes=("simulated: no machine was measured",),
     )
     work = SimulatedWork(rows, fixed, for_s)
-    made = tuple(simulate_rounds(host, specs, work, seed, hz, started_at))
-    return RunRecord(header, made)
+    made: list[Round] = []
+    asked = iter(specs) if planner is None else _asked(planner(header), made)
+    for each in simulate_rounds(host, asked, work, seed, hz, started_at):
+        made.append(each)
+    return RunRecord(header, tuple(made))
+
+
+def _asked(next_round: NextRound, done: list[Round]) -> Iterator[RoundSpec]:
+    while (spec := next_round(done)) is not None:
+        yield spec
 
 
 def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None, **choices: Any) -> RunRecord:
@@ -113,7 +127,7 @@ def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None
     now = datetime.now(UTC)
     return simulate(
         host,
-        parse_levels(sessions, usable_vcpus(host.info())[0]),
+        parse_levels(sessions, usable_vcpus(host.info())[0], usable_cores(host.info())),
         **choices,
         run_id=f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
         started_at=now,
@@ -122,7 +136,7 @@ def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None
 
 def simulate_rounds(
     host: SimulatedHost,
-    specs: tuple[RoundSpec, ...],
+    specs: Iterable[RoundSpec],
     work: SimulatedWork,
     seed: int,
     hz: float = 20.0,

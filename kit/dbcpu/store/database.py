@@ -7,6 +7,7 @@ stored as running while its driver is gone is told as interrupted; the stored te
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Self
 
 from sqlalchemy import Connection, delete, exc, insert, select
@@ -15,7 +16,7 @@ from sqlalchemy import update as change
 from dbcpu import driver
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.record import Header, Round, RunRecord
-from dbcpu.store import codec, record_file, schema
+from dbcpu.store import codec, record_file, retention, schema
 from dbcpu.store.engine import Location, locate, open_engine, told
 from dbcpu.store.schema import rows, upgrade
 from dbcpu.store.schema.rows import RunSummary
@@ -216,6 +217,13 @@ class Store(AbstractContextManager["Store"]):
         with told(self._location), self._writing.begin() as connection:
             connection.execute(delete(round_).where(round_.c.run_id == header.run_id))
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
+
+    def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:
+        """Old runs of the target and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
+        run_id = self.resolve(like)
+        runs = self.list()
+        example = next(each for each in runs if each.run_id == run_id)
+        return retention.expired(runs, example, keep, older_than_s, datetime.now(UTC))
 
     # --- inside
 

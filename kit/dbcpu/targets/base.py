@@ -142,5 +142,8 @@ class Target(AbstractContextManager["Target"], Protocol):
     def host(self) -> Host | None:
         """The machine the server processes run on, if its files can be read from here."""
 
+    def vcpus(self) -> tuple[int, str] | None:
+        """How many CPUs the database says it may use, and by which of its figures; None if it does not tell."""
+
     def findings(self) -> tuple[Finding, ...]:
         """What in the database would spoil a measurement, for ``doctor``."""

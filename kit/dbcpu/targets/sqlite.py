@@ -234,6 +234,9 @@ class SqliteTarget:
     def host(self) -> Host | None:
         return LocalHost()
 
+    def vcpus(self) -> tuple[int, str] | None:
+        return None
+
     def findings(self) -> tuple[Finding, ...]:
         return ()
 

@@ -7,7 +7,7 @@ Sources: cputopology.rst, cgroup-v2.rst, cgroup-v1/cpusets.rst, sched-bwc.rst, p
 
 from dbcpu.topology.cpu_list import format_cpu_list, parse_cpu_list
 from dbcpu.topology.drawing import draw
-from dbcpu.topology.host_info import read_host, usable_vcpus
+from dbcpu.topology.host_info import read_host, usable_cores, usable_vcpus
 from dbcpu.topology.limits import CpuGroup, cgroup_chain, limits_of
 from dbcpu.topology.processors import read_topology
 
@@ -20,5 +20,6 @@ __all__ = [
     "parse_cpu_list",
     "read_host",
     "read_topology",
+    "usable_cores",
     "usable_vcpus",
 ]

@@ -91,6 +91,14 @@ def usable_vcpus(info: HostInfo) -> tuple[int, str]:
     return min(bounds, key=lambda bound: bound[0])
 
 
+def usable_cores(info: HostInfo) -> int | None:
+    """Cores behind the CPUs that work may use, no more than those CPUs; None when no core is known."""
+    usable = [each for each in info.topology.cpus if each.online and each.core >= 0]
+    allowed = [each for each in usable if each.cpu in info.limits.allowed_cpus] or usable
+    cores = len({each.core for each in allowed})
+    return min(cores, usable_vcpus(info)[0]) if cores else None
+
+
 def _cpu_model(cpuinfo: dict[str, str]) -> str:
     for key in ("model name", "cpu", "Hardware", "cpu model", "Processor"):
         if cpuinfo.get(key):

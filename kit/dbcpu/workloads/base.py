@@ -5,7 +5,8 @@ or one known value per size as ``size=value, ...``), ``rows`` (``n^4``, ``n``: t
 ``sizes`` (``tiny=20, short=50, ...``: fixed, so that hosts can be compared), ``memory`` (bytes per
 session, by size or one number), ``needs`` (privileges) and ``try`` (how to run it by hand). Then come
 statements ended by ``;`` at the end of a line. The last is measured; those before it are its setup.
-``:n`` stands for the size wherever it occurs outside dollar quotes, as in psql.
+``:n`` stands for the size wherever it occurs outside dollar quotes, as in psql. A PL/SQL block begins with
+``declare`` or ``begin`` at the start of a line and ends with ``/`` on a line of its own, as in sqlplus.
 """
 
 import re
@@ -20,6 +21,7 @@ SIZES = ("tiny", "short", "medium", "long", "seed")
 _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
 _SIZE_MARK = re.compile(r"(?<![:\w]):n\b")
 _DOLLAR_QUOTED = re.compile(r"(\$\w*\$.*?\$\w*\$)", re.DOTALL)
+_BLOCK = re.compile(r"^((?:declare|begin)\b.*?)^/[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ def _substitute(statement: str, n: int) -> str:
 
 
 def _hide(body: str) -> str:
-    """Make the semicolons inside dollar quotes invisible to the split."""
+    """Make the semicolons inside dollar quotes and PL/SQL blocks invisible to the split."""
+    body = _BLOCK.sub(lambda block: block[1].replace(";", "\x00").rstrip() + "\n;", body)
     return _DOLLAR_QUOTED.sub(lambda quoted: quoted[0].replace(";", "\x00"), body)
 
 

@@ -1,4 +1,4 @@
-"""Three pictures: slowdown per level, where the sessions' time went, and throughput, as SVG and PNG.
+"""The pictures: host, slowdown, throughput, time per session, CPU map, lanes and connect times, as SVG and PNG.
 
 The same analysis gives the same bytes: jitter comes from the order of the points, and no date or random
 identifier is written.
@@ -6,6 +6,7 @@ identifier is written.
 
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from io import BytesIO
 
 import matplotlib as mpl
@@ -13,14 +14,24 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart import sessions, slowdown, throughput
-from dbcpu.renderers.chart.style import STYLE, nothing
+from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput
+from dbcpu.renderers.chart.style import STYLE, narrow, nothing
 
 SUFFIX = ".svg"
 BINARY = True
 FORMS = ("svg", "png")
 PNG_DPI = 144
-DRAWINGS = {"slowdown": slowdown.draw, "sessions": sessions.draw, "throughput": throughput.draw}
+MISSING_LETTER = r"Glyph .* missing from"
+DRAWINGS = {
+    "host": host.draw,
+    "slowdown": slowdown.draw,
+    "throughput": throughput.draw,
+    "sessions": sessions.draw,
+    "cpu_map": cpu_map.draw,
+    "lanes": lanes.draw,
+    "connect": connect.draw,
+}
+"""In the order in which a report shows them."""
 
 
 def render(record: RunRecord, analysis: Analysis) -> bytes:
@@ -29,13 +40,28 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 
 
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
-    """``slowdown``, ``sessions`` and ``throughput`` as ``svg`` or ``png``; one without data says so."""
+    """All pictures by name as ``svg`` or ``png``; one without data says so."""
+    drawn = dict(pictures_with_data(record, analysis, form))
+    if len(drawn) < len(DRAWINGS):
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=MISSING_LETTER)
+            empty = _bytes(nothing(record, analysis), form)
+        drawn = {name: drawn.get(name, empty) for name in DRAWINGS}
+    return drawn
+
+
+def pictures_with_data(
+    record: RunRecord, analysis: Analysis, form: str, *, for_phone: bool = False
+) -> Mapping[str, bytes]:
+    """The pictures for which this run has something to show; ``for_phone``: narrow ones."""
     made: dict[str, bytes] = {}
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+    with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=MISSING_LETTER)
         for name, draw in DRAWINGS.items():
-            made[name] = _bytes(draw(record, analysis) or nothing(record, analysis), form)
+            figure = draw(record, analysis)
+            if figure is not None:
+                made[name] = _bytes(figure, form)
     return made
 
 

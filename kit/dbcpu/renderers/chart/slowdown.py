@@ -5,17 +5,20 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from dbcpu.analysis.base import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import MARKS, first_variant, framed, limits, top_label
+from dbcpu.renderers.chart import slowdown_grid
+from dbcpu.renderers.chart.style import MARKS, first_variant, fitted, framed, legend, limits, top_label
 from dbcpu.wording import CAUSE_WORDS, plural
 
-RASTER_POINTS = 4000
-"""More points than this are drawn as an image within the SVG: a file of megabytes opens in no browser."""
+MOST_POINTS = 4000
+"""More points than this run together: they are counted on a grid instead."""
+LABELS_PER_INCH = 4.0
+TITLE = "How much slower than one session alone"
 LOG_FROM = 6.0
-NARROW_LEVELS = 40
+MOST_LEVELS = 40
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -24,10 +27,12 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     shown = [each for each in levels if each.slowdown_median is not None]
     if not shown:
         return None
-    figure, axes = framed(_width(len(shown)), 4.4, record, analysis, "How much slower than one session alone")
-    points = {each.level: _points(analysis, each) for each in shown}
-    dense = sum(len(each) for each in points.values())
-    size = 26 if dense <= 300 else 14 if dense <= 1500 else 7
+    points = _points(analysis, shown)
+    amount = sum(len(each) for each in points.values())
+    if amount > MOST_POINTS or len(shown) > MOST_LEVELS:
+        return slowdown_grid.draw(record, analysis, shown, [view for each in points.values() for view in each])
+    figure, axes = framed(_width(len(shown)), 4.4, record, analysis, TITLE)
+    size = 26 if amount <= 300 else 14 if amount <= 1500 else 7
     _guides(axes, shown)
     for cause in CAUSES:
         places = [
@@ -47,7 +52,6 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
                 edgecolors=None if mark == "x" else "white",
                 linewidths=1.0 if mark == "x" else 0.4,
                 zorder=3,
-                rasterized=dense > RASTER_POINTS,
             )
     for at, each in enumerate(shown):
         axes.plot((at - 0.43, at + 0.43), (each.slowdown_median or 1.0,) * 2, color="black", lw=1.6, zorder=2.5)
@@ -62,16 +66,16 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         Line2D([], [], color="black", lw=1.8, label="median"),
         Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))
+    legend(figure, handles, 6)
     return figure
 
 
-def _points(analysis: Analysis, level: LevelView) -> list[SessionView]:
-    return [
-        each
-        for each in analysis.sessions
-        if each.valid and each.slowdown is not None and (each.level, each.variant) == (level.level, level.variant)
-    ]
+def _points(analysis: Analysis, shown: Sequence[LevelView]) -> dict[int, list[SessionView]]:
+    points: dict[int, list[SessionView]] = {each.level: [] for each in shown}
+    for each in analysis.sessions:
+        if each.valid and each.slowdown is not None and each.variant == shown[0].variant and each.level in points:
+            points[each.level].append(each)
+    return points
 
 
 def _jittered(at: int, views: Sequence[SessionView]) -> list[tuple[float, SessionView]]:
@@ -104,23 +108,18 @@ def _slowdown_axes(axes: Axes, shown: Sequence[LevelView], slowdowns: Sequence[f
     axes.set_ylabel("elapsed / elapsed alone")
     axes.set_xlabel("sessions at once (N)")
     axes.set_xlim(-0.6, len(shown) - 0.4)
-    axes.set_xticks(range(len(shown)), [str(each.level) for each in shown])
-    if len(shown) > NARROW_LEVELS:
-        axes.xaxis.set_major_locator(MaxNLocator(20, integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _label(shown, at)))
-
-
-def _label(shown: Sequence[LevelView], at: float) -> str:
-    return str(shown[int(at)].level) if at == int(at) and 0 <= at < len(shown) else ""
+    every = -(-len(shown) // max(1, int(LABELS_PER_INCH * fitted(_width(len(shown))))))
+    places = range(0, len(shown), every)
+    axes.set_xticks(places, [str(shown[at].level) for at in places])
 
 
 def _boundaries(axes: Axes, levels: Sequence[int], analysis: Analysis) -> None:
     """Mark between which levels the cores, and then the vCPUs, run out."""
-    for amount, noun in limits(analysis):
+    for line, (amount, noun) in enumerate(limits(analysis)):
         inside = sum(level <= amount for level in levels)
         if 0 < inside < len(levels):
             axes.axvline(inside - 0.5, color="#aab3bb", lw=0.9, ls=":", zorder=1)
-            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ")
+            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
 
 
 def _width(levels: int) -> float:

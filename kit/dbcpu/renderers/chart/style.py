@@ -1,8 +1,12 @@
 """What the pictures have in common: colours, marks, fonts, the frame with its title, and limit lines."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from textwrap import wrap
 from typing import Any
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -28,8 +32,26 @@ MARKS: Mapping[str, tuple[str, str]] = {
 }
 """Colour and mark of a cause: told apart by colour-blind people, and by their marks without colour."""
 
+INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
+PART_COLOURS: Mapping[str, str] = {
+    "reference_s": "#c9cfd5",
+    "inflation_s": "#d55e00",
+    "queue_s": "#0072b2",
+    "throttled_s": "#e69f00",
+    "steal_s": "#cc79a7",
+    "wait_s": "#56b4e9",
+    "off_s": "#5b3a72",
+    "unsplit_s": "#555555",
+}
+
 LETTERS_PER_INCH = 13.5
 """Of the line below the title: a longer one is cut."""
+TITLE_LETTERS_PER_INCH = 9.5
+NARROW = 4.4
+"""Inches: what a phone shows without scrolling."""
+PAIRED_LETTERS = 32
+"""Longer words of a legend get a line of their own there."""
+_most_width: ContextVar[float] = ContextVar("most_width", default=float("inf"))
 
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -43,14 +65,38 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.7,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
+    "hatch.linewidth": 0.6,
     "svg.hashsalt": "dbcpu",
     "svg.fonttype": "path",
     "text.parse_math": False,
 }
 
 
+@contextmanager
+def narrow() -> Iterator[None]:
+    """Within this, every picture is drawn for a phone."""
+    before = _most_width.set(NARROW)
+    try:
+        yield
+    finally:
+        _most_width.reset(before)
+
+
+def fitted(width: float) -> float:
+    """The width in inches that there is for a picture that would like ``width``."""
+    return min(width, _most_width.get())
+
+
+def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """Below the picture, in as many columns as fit."""
+    longest = max((len(str(each.get_label())) for each in handles), default=0)
+    fit = columns if _most_width.get() > NARROW else 2 if longest <= PAIRED_LETTERS else 1
+    figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
+
+
 def framed(width: float, height: float, record: RunRecord, analysis: Analysis, title: str) -> tuple[Figure, Axes]:
     """An empty figure (inches) with a title and a line below it that says what was measured."""
+    width = fitted(width)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     header = record.header
@@ -59,7 +105,8 @@ def framed(width: float, height: float, record: RunRecord, analysis: Analysis, t
     work = f"{header.plan.workload.name} {header.plan.workload.size}"
     below = plain(f"{host}{cpus}, {header.database.kind}, {work}: {header.label or header.run_id}")
     most = int(width * LETTERS_PER_INCH) - 9
-    axes.set_title(title, fontweight="bold", pad=22)
+    lines = wrap(title, int(width * TITLE_LETTERS_PER_INCH))
+    axes.set_title("\n".join(lines), fontweight="bold", pad=22)
     axes.annotate(
         below if len(below) <= most else f"{below[: most - 1]}…",
         (0, 1),
@@ -81,9 +128,18 @@ def nothing(record: RunRecord, analysis: Analysis) -> Figure:
     return figure
 
 
-def top_label(axes: Axes, x: float, text: str) -> None:
-    """A small note at the top, left of a vertical line."""
-    axes.text(x, 0.995, text, transform=axes.get_xaxis_transform(), ha="right", va="top", fontsize=8, color="#555f69")
+def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
+    """A small note at the top, left of a vertical line; the next ``line`` lower, so that two never touch."""
+    axes.text(
+        x,
+        0.995 - 0.055 * line,
+        text,
+        transform=axes.get_xaxis_transform(),
+        ha="right",
+        va="top",
+        fontsize=8,
+        color="#555f69",
+    )
 
 
 def limits(analysis: Analysis) -> list[tuple[int, str]]:

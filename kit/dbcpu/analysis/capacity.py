@@ -1,0 +1,48 @@
+"""How many sessions does this host serve evenly, and what is that per vCPU and per core?"""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.base import Capacity, LevelView, Reference, Scaling
+from dbcpu.analysis.consistency import gate
+
+EVEN = 1.1
+"""Largest slowest over fastest, as the median over rounds, that counts as even."""
+
+
+def capacity(
+    levels: Sequence[LevelView],
+    scaling: Scaling,
+    reference: Reference | None,
+    vcpus: int | None,
+    cores: int | None,
+) -> Capacity | None:
+    """From the levels of one variant; None when none but one session alone was measured.
+
+    Sessions are ``even_up_to`` a level when max/min is at most 1.1 at it and at every lower measured level. A host
+    whose cores are all doubly used is even again at ``even_again``, and everybody is slow there.
+    """
+    measured = [each for each in levels if each.sessions]
+    if not any(each.level > 1 for each in measured):
+        return None
+    even = [(each.max_over_min or 1.0) <= EVEN for each in measured]
+    first_uneven = even.index(False) if False in even else len(even)
+    within, beyond = measured[:first_uneven], measured[first_uneven:]
+    again = [each for each in beyond if (each.max_over_min or 1.0) <= EVEN and each.level <= (vcpus or 0)]
+    fast = [each.slowdown_max is not None and each.slowdown_max <= gate(reference) for each in measured]
+    at_speed = measured[: fast.index(False) if False in fast else len(fast)]
+    most = max(each.throughput or 0.0 for each in measured) or None
+    if scaling.effective_cores is not None and reference is not None:
+        most = scaling.effective_cores * reference.mrows_per_s
+    full = scaling.effective_cores is not None
+    top = within[-1] if within else None
+    return Capacity(
+        even_up_to=top.level if top else None,
+        at_least=not beyond,
+        even_again=again[-1].level if again else None,
+        full_speed_up_to=at_speed[-1].level if at_speed else None,
+        even_throughput=top.throughput if top else None,
+        most_throughput=most,
+        per_vcpu=most / vcpus if most is not None and full and vcpus else None,
+        per_core=most / cores if most is not None and full and cores else None,
+        even_share=top.throughput / most if top and top.throughput is not None and most else None,
+    )

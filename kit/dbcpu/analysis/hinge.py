@@ -1,0 +1,286 @@
+"""A throughput curve as straight lines that meet at knees, fitted by a grid over the knees and least squares.
+
+    m = min(N, knee1)
+    y(N) = a m - c m (m - 1) / (knee1 - 1) + d clip(N - knee1, 0, knee2 - knee1)
+
+y is the sum of rates in rates of one session alone. ``a`` is 1 but for noise, ``c / a`` is the share of speed
+lost when every core is busy (turbo), ``d`` what each session beyond knee 1 adds. Residuals are relative, as
+the noise of rates is. A form with more knees or with turbo is taken only if it is clearly better.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+LEAST_NOISE = 0.01
+"""Relative; curves are not taken to be straighter than this, or the fit would chase every bend."""
+WORTH = 8.0
+"""A further parameter must lower chi squared by this much (Akaike's 2 is for choosing, not for claiming)."""
+EXPECTED = 1.5
+"""Parameters' worth of credit for the whole shape that the topology shows: it stands until rates speak against it."""
+BEND = (0.03, 0.95)
+"""A second part of the curve is one of its own if what a session adds there is within these, against a core."""
+MOST_TURBO = 0.6
+MOST_YIELD = 1.02
+LEAST_BEYOND = 1.02
+"""A knee counts only with a level this much beyond it."""
+COARSE, FINE = 64, 25
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which parts the curve has. A curve that is not ``flat`` in the end goes on rising after its last knee."""
+
+    knees: int
+    flat: bool
+    turbo: bool
+
+    @property
+    def coefficients(self) -> int:
+        return 1 + self.turbo + (self.knees - self.flat)
+
+
+FORMS = tuple(
+    Form(knees, flat, turbo)
+    for turbo in (False, True)
+    for knees, flat in ((0, False), (1, True), (1, False), (2, True))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge:
+    """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals."""
+
+    form: Form
+    knees: tuple[float, ...]
+    coefficients: tuple[float, ...]
+    chi2: float
+    error: float
+    most: int
+
+    def at(self, level: float) -> float:
+        """The curve at ``level`` sessions, in rates of one session alone."""
+        columns = _columns(np.array([level], dtype=np.float64), self.form, *_edges(self.form, self.knees))
+        return float(columns[0, 0] @ np.array(self.coefficients))
+
+    @property
+    def turbo(self) -> float:
+        """Share of speed lost from one session to the first knee; 0 where the form has none."""
+        return self.coefficients[1] / self.coefficients[0] if self.form.turbo else 0.0
+
+    @property
+    def further(self) -> float | None:
+        """What a session beyond the first knee adds, in rates of one with a core to itself; None without a knee."""
+        if not self.knees:
+            return None
+        if self.form.knees == 1 and self.form.flat:
+            return 0.0
+        return self.coefficients[-1] / (self.at(self.knees[0]) / self.knees[0])
+
+
+def best(
+    levels: Sequence[int], rates: Sequence[float], noise: Sequence[float], expected: tuple[float, ...] = ()
+) -> Hinge | None:
+    """The simplest form that fits about as well as any; None with fewer than four levels.
+
+    Args:
+        rates: per level, in rates of one session alone.
+        noise: relative standard error of each.
+        expected: knees that the topology makes likely. They need not be sought, so a form with just these counts as
+            simpler; its knees are then moved to where the rates put them.
+    """
+    if len(levels) < 4:
+        return None
+    n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
+    sigma = np.maximum(sigma, LEAST_NOISE)
+    scored = [(_score(made), made) for form in FORMS if (made := _fit(n, y, sigma, form)) is not None]
+    for form in FORMS:
+        for knees in combinations(expected, form.knees) if form.knees else ():
+            made = _at_best(n, y, sigma, form, np.array([knees]))
+            if made is None:
+                continue
+            credit = 0.0
+            if form.knees == 2:
+                if not BEND[0] <= (made.further or 0.0) <= BEND[1]:
+                    continue
+                credit = EXPECTED * WORTH
+            scored.append((_score(made) - WORTH * form.knees - credit, _moved(n, y, sigma, made)))
+    return min(scored, key=lambda each: each[0], default=(0.0, None))[1]
+
+
+def again(hinge: Hinge, levels: Sequence[int], resampled: Floats, noise: Sequence[float]) -> list[Hinge]:
+    """The same form fitted to each row of ``resampled`` rates, with knees sought near those of ``hinge``.
+
+    All rows are solved at once, weighted by the rates that ``hinge`` has; rows that no sensible curve fits are left
+    out.
+    """
+    n = np.asarray(levels, dtype=np.float64)
+    sigma = np.maximum(np.asarray(noise, dtype=np.float64), LEAST_NOISE)
+    grid = _near(hinge.knees, n, spread=0.2) if hinge.knees else np.zeros((1, 0))
+    grid = grid[_shown(n, hinge.form, grid)]
+    if not len(grid):
+        return []
+    weight = 1.0 / (sigma * np.array([hinge.at(level) for level in levels]))
+    weighted = _columns(n, hinge.form, *_edges(hinge.form, grid)) * weight[:, None]
+    solver = np.linalg.solve(_normal(weighted), weighted.transpose(0, 2, 1))
+    targets = (resampled * weight).T
+    solved = solver @ targets
+    chi2 = ((weighted @ solved - targets) ** 2).sum(axis=1)
+    total = np.where(_sensible(hinge.form, solved.transpose(1, 0, 2)), chi2, np.inf)
+    rows = np.arange(len(resampled))
+    index = total.argmin(axis=0)
+    return [
+        replace(
+            hinge,
+            knees=tuple(float(knee) for knee in grid[at]),
+            coefficients=tuple(float(value) for value in solved[at, :, row]),
+            chi2=float(total[at, row]),
+        )
+        for row, at in zip(rows, index, strict=True)
+        if np.isfinite(total[at, row])
+    ]
+
+
+def _fit(n: Floats, y: Floats, sigma: Floats, form: Form) -> Hinge | None:
+    if n.size < _parameters(form) + 1:
+        return None
+    if form.knees == 0:
+        return _at_best(n, y, sigma, form, np.zeros((1, 0)))
+    found = _at_best(n, y, sigma, form, _everywhere(n, form))
+    return found and _moved(n, y, sigma, found)
+
+
+def _moved(n: Floats, y: Floats, sigma: Floats, hinge: Hinge) -> Hinge:
+    """The same form with its knees where they fit best nearby."""
+    for spread in (0.12, 0.015):
+        hinge = _at_best(n, y, sigma, hinge.form, _near(hinge.knees, n, spread)) or hinge
+    return hinge
+
+
+def _parameters(form: Form) -> int:
+    return form.coefficients + form.knees
+
+
+def _score(hinge: Hinge) -> float:
+    return hinge.chi2 + WORTH * _parameters(hinge.form)
+
+
+def _everywhere(n: Floats, form: Form) -> Floats:
+    low, high = float(n.min()), float(n.max())
+    places = np.unique(np.concatenate([n, np.geomspace(max(1.0, low), high, COARSE)]))
+    if form.knees == 1:
+        return places[:, None]
+    return np.array([(first, second) for first in places for second in places if second > first])
+
+
+def _near(knees: Sequence[float], n: Floats, spread: float) -> Floats:
+    factors = np.linspace(1 - spread, 1 + spread, FINE)
+    axes = [np.clip(knee * factors, n.min(), n.max()) for knee in knees]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(knees))
+    return grid if len(knees) == 1 else grid[grid[:, 0] < grid[:, 1]]
+
+
+def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Hinge | None:
+    """The best knees of ``grid`` (G, knees) that the levels can show and that make sense."""
+    grid = grid[_shown(n, form, grid)]
+    if not len(grid):
+        return None
+    weight = 1.0 / (sigma * y)
+    columns = _columns(n, form, *_edges(form, grid))
+    weighted, target = columns * weight[:, None], y * weight
+    solved = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
+    chi2 = (((weighted @ solved[..., None])[..., 0] - target) ** 2).sum(axis=1)
+    total = np.where(_sensible(form, np.asarray(solved.T, dtype=np.float64)), chi2, np.inf)
+    index = int(np.argmin(total))
+    if not np.isfinite(total[index]):
+        return None
+    exact, *_ = np.linalg.lstsq(weighted[index], target, rcond=None)
+    residual = columns[index] @ exact / y - 1
+    return Hinge(
+        form,
+        tuple(float(knee) for knee in grid[index]),
+        tuple(float(value) for value in exact),
+        float(total[index]),
+        float(np.sqrt(np.mean(residual**2))),
+        int(n.max()),
+    )
+
+
+def _normal(weighted: Floats) -> Floats:
+    """The normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
+    normal = weighted.transpose(0, 2, 1) @ weighted
+    traces = np.trace(normal, axis1=1, axis2=2)[:, None, None]
+    return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
+
+
+def _edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
+    """First knee, and where the curve becomes flat, each (G,); infinity where there is none."""
+    knees = np.atleast_2d(np.asarray(grid, dtype=np.float64))
+    never = np.full(len(knees), np.inf)
+    if form.knees == 0:
+        return never, never
+    return knees[:, 0], knees[:, -1] if form.flat else never
+
+
+def _columns(n: Floats, form: Form, first: Floats, last: Floats) -> Floats:
+    """(G, levels, coefficients)."""
+    within = np.minimum(n[None, :], first[:, None])
+    parts = [within]
+    if form.turbo:
+        full = np.where(np.isfinite(first), first, max(2.0, float(n.max())))
+        parts.append(-within * (within - 1) / np.maximum(full - 1, 1.0)[:, None])
+    if form.knees - form.flat:
+        parts.append(np.clip(n[None, :] - first[:, None], 0.0, (last - first)[:, None]))
+    return np.stack(parts, axis=-1)
+
+
+def _shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
+    """Whether enough levels lie on each part: two on the first (three with turbo), two on the next, one on the flat."""
+    if form.knees == 0:
+        return np.full(len(grid), n.size >= 3)
+    first, last = _edges(form, grid)
+    on_first = (n <= first[:, None] * 1.001).sum(axis=1)
+    beyond = (n > first[:, None] * LEAST_BEYOND).sum(axis=1)
+    enough = (on_first >= (3 if form.turbo else 2)) & (beyond >= 1)
+    if form.knees - form.flat:
+        between = ((n > first[:, None] * LEAST_BEYOND) & (n <= last[:, None] * 1.001)).sum(axis=1)
+        enough &= between >= 2
+    if form.flat:
+        enough &= (n > last[:, None] * LEAST_BEYOND).sum(axis=1) >= 1
+    return np.asarray(enough)
+
+
+def _sensible(form: Form, coefficients: Floats) -> npt.NDArray[np.bool_]:
+    """``coefficients``: the form's own along the first axis."""
+    start = coefficients[0]
+    fine, speed = start > 0, start
+    if form.turbo:
+        fine = fine & (coefficients[1] >= 0) & (coefficients[1] <= MOST_TURBO * start)
+        speed = start - coefficients[1]
+    if form.knees - form.flat:
+        fine = fine & (coefficients[-1] >= 0) & (coefficients[-1] <= MOST_YIELD * speed)
+    return np.asarray(fine)
+
+
+def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: int, seed: int) -> Floats:
+    """Rates per level as other rounds might have given them, (times, levels): medians of resampled deviations.
+
+    The deviations of all rounds from the mean of their level are pooled: with three rounds a level has too few of
+    its own. They are widened by sqrt(R / (R - 1)), as each level's mean took up a part of them. No rows if no level has
+    two rounds.
+    """
+    pooled = [
+        (value / np.mean(each) - 1) * np.sqrt(len(each) / (len(each) - 1))
+        for each in rounds
+        if len(each) > 1
+        for value in each
+    ]
+    if not pooled:
+        return np.zeros((0, len(fitted)))
+    chance = np.random.default_rng(seed)
+    drawn = [np.median(chance.choice(pooled, (times, len(each))), axis=1) for each in rounds]
+    return np.asarray(np.asarray(fitted) * (1 + np.column_stack(drawn)))

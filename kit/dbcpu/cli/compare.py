@@ -1,0 +1,39 @@
+"""``dbcpu compare``: runs against a baseline, or published measurements."""
+
+from pathlib import Path
+
+import click
+
+from dbcpu.cli.options import FORMS, store_option
+
+
+@click.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="How it is shown.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Also write every form and the pictures there.")  # fmt: skip
+@click.option("--size-for", "busy", type=click.IntRange(1, 100_000), metavar="CORES",
+              help="What the work of so many busy cores of the first run takes of the others.")  # fmt: skip
+@click.option("--ratio", type=click.FloatRange(1.0, 10.0), default=1.1, show_default=True,
+              help="Largest max/min that counts as even speed.")  # fmt: skip
+@click.option("--aa", metavar="RUN", help="An A/A run: no claim below what it showed to be chance.")
+@click.option("--baseline", metavar="NAME", help="Of published measurements: the label or configuration that is 1.")
+@store_option
+def command(
+    runs: tuple[str, ...], form: str, out: Path | None, busy: int | None, ratio: float, baseline: str | None,
+    aa: str | None, store: str | None,
+) -> None:  # fmt: skip
+    """Compare RUNs with the first one: a run, RUN:VARIANT, or .csv files of published measurements.
+
+    \b
+    Examples: dbcpu compare old-box.json.gz last --size-for 12
+              dbcpu compare reports/examples/published/numa-policies.csv --out pictures
+    """
+    from dbcpu import comparing, registry
+
+    published = comparing.are_published(runs)
+    sheet = (comparing.published_sheet(runs, baseline) if published
+             else comparing.comparison_sheet(runs, store, busy, ratio, aa))  # fmt: skip
+    click.echo(registry.load("comparisons", form).render(sheet).rstrip("\n"))
+    for path in comparing.write_sheet(sheet, out) if out else ():
+        click.echo(path, err=True)

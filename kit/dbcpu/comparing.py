@@ -1,0 +1,157 @@
+"""From names on the command line to a sheet, and from a sheet to files: what ``dbcpu compare`` does."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dbcpu import registry
+from dbcpu.analysis.compare import Candidate, compare_measured
+from dbcpu.analysis.decide import floor_from
+from dbcpu.analysis.measured import Measured, measured
+from dbcpu.analysis.per_round import one_variant
+from dbcpu.analysis.published import Published, parse
+from dbcpu.analysis.sizing import RATIO, Sizing, size
+from dbcpu.comparisons.base import Sheet
+from dbcpu.errors import StoreError, UsageError
+from dbcpu.reporting import replace_file
+from dbcpu.settings import settings
+from dbcpu.sheets import published as of_published
+from dbcpu.sheets import runs as of_runs
+from dbcpu.sheets import sizing as of_sizing
+from dbcpu.store.database import load_run
+from dbcpu.wording import plain
+
+FORMS = ("table", "markdown", "csv", "json")
+PUBLISHED_SUFFIX = ".csv"
+SHORT = 22
+"""A longer name makes no column."""
+
+
+def comparison_sheet(
+    names: Sequence[str],
+    store: str | None = None,
+    busy: int | None = None,
+    ratio: float = RATIO,
+    aa: str | None = None,
+) -> Sheet:
+    """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
+
+    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance.
+
+    Raises:
+        UsageError: they cannot be compared, or there is nothing to size from.
+        StoreError: a run cannot be read.
+    """
+    candidates = _named([_candidate(name, store) for name in names])
+    floor = None if aa is None else floor_from(load_run(aa, store))
+    runs = [measured(each.name, each.record, each.variant) for each in candidates]
+    sheet = of_runs.sheet(compare_measured(runs, floor))
+    sizing = _sizing(runs, busy, ratio)
+    if sizing is None:
+        return sheet
+    return replace(
+        sheet,
+        verdict=(*sheet.verdict, *([sizing.sentence] if sizing.sentence else [])),
+        sections=(*sheet.sections, *of_sizing.sections(sizing)),
+        data={**sheet.data, **of_sizing.data(sizing)},
+    )
+
+
+def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
+    """Published measurements of one or several files, normalised. Raises UsageError, StoreError."""
+    files = [_published(Path(name)) for name in names]
+    if len(files) == 1:
+        return of_published.sheet(files[0], baseline)
+    together = Published(
+        title=" and ".join(each.title for each in files),
+        notes=tuple(f"{each.title}: {note}" for each in files for note in each.notes),
+        measurements=tuple(row for each in files for row in each.measurements),
+    )
+    return of_published.sheet(together, baseline)
+
+
+def are_published(names: Sequence[str]) -> bool:
+    """Whether the names are files of published measurements. Raises UsageError for a mixture with runs."""
+    published = [name.lower().endswith(PUBLISHED_SUFFIX) for name in names]
+    if any(published) and not all(published):
+        raise UsageError(
+            "runs and files of published measurements are different kinds of evidence; compare each by itself"
+        )
+    return all(published)
+
+
+def write_sheet(sheet: Sheet, folder: Path) -> tuple[Path, ...]:
+    """Every form and every picture into ``folder``. Raises StoreError when a file cannot be written."""
+    files: dict[str, bytes] = {}
+    for form in FORMS:
+        member = registry.load("comparisons", form)
+        files[f"comparison{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
+    chart = registry.load("comparisons", "chart")
+    for form in chart.FORMS:
+        files |= {f"{name}.{form}": picture for name, picture in chart.pictures(sheet, form).items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            replace_file(folder / name, content)
+    except OSError as error:
+        raise StoreError(
+            f"the comparison could not be written to {error.filename or folder}: {error.strerror}; "
+            "give another folder with --out"
+        ) from None
+    return tuple(folder / name for name in files)
+
+
+def _candidate(name: str, store: str | None) -> Candidate:
+    run, colon, variant = name.rpartition(":")
+    if not colon or Path(name).exists():
+        return Candidate(name, load_run(name, store))
+    record = load_run(run, store)
+    one_variant(record, variant)
+    return Candidate(name, record, variant)
+
+
+def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By variant, label, host or target, whichever first is short and tells them all apart; else by letters."""
+    for told in (_variant, _label, _host, _target):
+        names = [told(each) for each in candidates]
+        if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
+            break
+    else:
+        names = [f"run {chr(ord('A') + at)}" if at < 26 else f"run {at + 1}" for at in range(len(candidates))]
+    return [replace(each, name=name) for each, name in zip(candidates, names, strict=True)]
+
+
+def _variant(each: Candidate) -> str:
+    return each.variant or ""
+
+
+def _label(each: Candidate) -> str:
+    return plain(each.record.header.label)
+
+
+def _host(each: Candidate) -> str:
+    host = each.record.header.host
+    return plain(host.hostname) if host else ""
+
+
+def _target(each: Candidate) -> str:
+    return plain(each.record.header.plan.target)
+
+
+def _published(path: Path) -> Published:
+    try:
+        return parse(path.read_text("utf-8"), path.stem)
+    except OSError as error:
+        raise StoreError(f"{path} could not be read: {error.strerror}; give a file of published measurements") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _sizing(runs: Sequence[Measured], busy: int | None, ratio: float) -> Sizing | None:
+    rules = settings().sizing
+    try:
+        return size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio)
+    except UsageError:
+        if busy is not None:
+            raise
+        return None  # nobody asked: a comparison without a ranking is still one

@@ -1,0 +1,1 @@
+"""Forms in which comparisons, sizing answers and published measurements are shown."""

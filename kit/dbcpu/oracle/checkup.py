@@ -1,0 +1,110 @@
+"""What in an Oracle database would spoil a measurement, as findings: pure functions of ``Facts``.
+
+Sources: Oracle Database Administrator's Guide, Managing Resources with Oracle Database Resource Manager and
+Managing Automated Database Maintenance Tasks; Reference, CPU_COUNT, STATISTICS_LEVEL, CURSOR_SHARING; Using
+Oracle Autonomous Database Serverless, Database Service Names.
+"""
+
+from collections.abc import Callable, Iterator
+
+from dbcpu.catalogue import noted
+from dbcpu.findings import Finding
+from dbcpu.oracle import privileges
+from dbcpu.oracle.facts import Facts
+from dbcpu.oracle.identity import refusal
+from dbcpu.oracle.vcpus import FREE_CPUS, edition_cap
+
+_PARALLEL_LEVELS = ("_high", "_medium")
+
+
+def findings(facts: Facts) -> tuple[Finding, ...]:
+    """Everything that is to be said of the database, in no particular order."""
+    told = [each for check in CHECKS for each in check(facts)]
+    return (*told, *privileges.findings(facts.denied, facts.user, facts.rds))
+
+
+def _served(facts: Facts) -> Iterator[Finding]:
+    if facts.server is not None and facts.server != "DEDICATED":
+        yield noted("not-dedicated", f"this service gives {facts.server} servers", refusal=refusal(facts.server))
+    if facts.server is None:
+        yield noted("not-identified", "whether each session has a server process of its own cannot be seen")
+    if facts.threads:
+        yield noted("threaded-execution", "sessions are threads of few processes (threaded_execution)")
+
+
+def _user(facts: Facts) -> Iterator[Finding]:
+    if facts.as_sysdba or facts.user in ("SYS", "SYSTEM"):
+        yield noted("privileged-user", f"the sessions run as {facts.user}{' as SYSDBA' if facts.as_sysdba else ''}")
+
+
+def _resource_manager(facts: Facts) -> Iterator[Finding]:
+    count = facts.parameters.get("cpu_count", "unknown")
+    if facts.caged:
+        yield noted("instance-caging", f"instance caging keeps the instance at cpu_count = {count}")
+    elif facts.plan and facts.plan[1]:
+        yield noted(
+            "resource-manager",
+            f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
+        )
+    if facts.window:
+        yield noted(
+            "maintenance-window",
+            f"maintenance window {facts.window[0]} is open"
+            + (f" with resource plan {facts.window[1]}" if facts.window[1] else ""),
+        )
+
+
+def _edition(facts: Facts) -> Iterator[Finding]:
+    cap = edition_cap(facts.product)
+    cpus = facts.osstat.get("NUM_CPUS")
+    if cap is None or (cap[0] > FREE_CPUS and (cpus is None or cpus <= cap[0])):
+        return
+    yield noted(
+        "edition-cap", f"{facts.product} uses {cap[0]} CPUs at most" + (f" of the host's {cpus:.0f}" if cpus else "")
+    )
+
+
+def _settings(facts: Facts) -> Iterator[Finding]:
+    value = {name: text.upper() for name, text in facts.parameters.items()}
+    if value.get("sql_trace") == "TRUE":
+        yield noted("sql-trace", "SQL trace is on for the whole instance")
+    if value.get("statistics_level") == "ALL":
+        yield noted("statistics-level", "statistics_level is ALL")
+    if value.get("cursor_sharing", "EXACT") != "EXACT":
+        yield noted("cursor-sharing", f"cursor_sharing is {value['cursor_sharing']}")
+    if value.get("parallel_degree_policy", "MANUAL") != "MANUAL" and value.get("parallel_max_servers") != "0":
+        yield noted(
+            "parallel-servers",
+            f"parallel_degree_policy is {value['parallel_degree_policy']}, with up to "
+            f"{value.get('parallel_max_servers', 'unknown')} parallel servers",
+        )
+    if value.get("shared_servers", "0") != "0":
+        yield noted("shared-servers", f"{value['shared_servers']} shared servers are configured")
+
+
+def _managed(facts: Facts) -> Iterator[Finding]:
+    if facts.cloud_service:
+        service = facts.service.lower().split(".")[0]
+        seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
+        parallel = service.endswith(_PARALLEL_LEVELS)
+        yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
+    if facts.rds:
+        yield noted("rds", "Amazon RDS: no access to the host")
+    if facts.instances is not None and facts.instances > 1:
+        yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions go to {facts.instance_name}")
+
+
+def _activity(facts: Facts) -> Iterator[Finding]:
+    if facts.busy:
+        yield noted("instance-busy", f"{facts.busy} other sessions are executing statements")
+
+
+CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    _served,
+    _user,
+    _resource_manager,
+    _edition,
+    _settings,
+    _managed,
+    _activity,
+)

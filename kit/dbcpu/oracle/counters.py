@@ -1,0 +1,75 @@
+"""What a session used and waited for, from the views that need no extra licence: names, units, differences.
+
+Read before the release and after the call has returned, never while it runs: the time model of a running
+operation is up to 5 s behind. Source: Oracle Database Reference, V$MYSTAT, V$SESS_TIME_MODEL, V$SESSION_EVENT.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbcpu.record import Wait
+
+CENTISECOND, MICROSECOND = 1e-2, 1e-6
+STATISTICS: Mapping[str, tuple[str, float]] = {
+    "CPU used by this session": ("cpu_used_s", CENTISECOND),
+    "session logical reads": ("logical_reads", 1),
+    "physical reads": ("physical_reads", 1),
+    "physical writes": ("physical_writes", 1),
+    "physical reads direct temporary tablespace": ("temp_reads", 1),
+    "physical writes direct temporary tablespace": ("temp_writes", 1),
+    "redo size": ("redo_bytes", 1),
+    "parse count (hard)": ("hard_parses", 1),
+    "sorts (disk)": ("disk_sorts", 1),
+    "queries parallelized": ("parallel_queries", 1),
+    "session pga memory max": ("pga_max_bytes", 1),
+}
+TIME_MODEL: Mapping[str, tuple[str, float]] = {
+    "DB time": ("db_time_s", MICROSECOND),
+    "DB CPU": ("db_cpu_s", MICROSECOND),
+    "hard parse elapsed time": ("hard_parse_s", MICROSECOND),
+    "PL/SQL execution elapsed time": ("plsql_s", MICROSECOND),
+}
+_HIGH_WATER_MARKS = frozenset({"pga_max_bytes"})
+_CLIENT_WAITS = ("SQL*Net ",)
+"""Waits for the driver and for the network to it: idle in some versions' reckoning, never part of the work."""
+
+Rows = Iterable[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Counters by their name here, and event -> (waits, seconds)."""
+
+    counters: Mapping[str, float] = field(default_factory=dict)
+    waits: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+
+
+def snapshot(statistics: Rows | None, time_model: Rows | None, waits: Rows | None) -> Snapshot:
+    """From rows as the views give them; None for a view that may not be read."""
+    counters: dict[str, float] = {}
+    for names, rows in ((STATISTICS, statistics), (TIME_MODEL, time_model)):
+        for name, value in rows or ():
+            if name in names:
+                key, unit = names[name]
+                counters[key] = float(value) * unit
+    waited = {
+        str(event): (int(count), float(micro) * MICROSECOND)
+        for event, count, micro in waits or ()
+        if not str(event).startswith(_CLIENT_WAITS)
+    }
+    return Snapshot(counters, waited)
+
+
+def difference(before: Snapshot, after: Snapshot) -> tuple[dict[str, float], tuple[Wait, ...]]:
+    """What was gained in between; high-water marks as they are; waits that did not grow are left out."""
+    counters = {
+        key: round(value - (0.0 if key in _HIGH_WATER_MARKS else before.counters.get(key, 0.0)), 6)
+        for key, value in after.counters.items()
+    }
+    waits = []
+    for event, (count, waited_s) in sorted(after.waits.items()):
+        earlier, earlier_s = before.waits.get(event, (0, 0.0))
+        if count > earlier or waited_s > earlier_s:
+            waits.append(Wait(event, count - earlier, round(waited_s - earlier_s, 6)))
+    return counters, tuple(waits)

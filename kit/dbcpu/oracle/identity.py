@@ -1,0 +1,62 @@
+"""Which process serves a session, and is it one of its own? What V$SESSION and V$PROCESS say, as a claim."""
+
+import time
+from typing import Any
+
+from dbcpu.errors import ServerError
+from dbcpu.oracle.address import same_host
+from dbcpu.oracle.driver import Connection, Views
+from dbcpu.targets.base import ServerClaim
+
+NO_VIEWS = "V$SESSION and V$PROCESS are not granted (dbcpu doctor shows the statements)"
+COMMAND = "oracle"
+"""Server processes are called oracleSID or oracle_PID_SID."""
+
+
+def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim, dict[str, float]]:
+    """The server process of this session, and its numbers for the record.
+
+    Args:
+        here: the name of this machine.
+
+    Raises:
+        ServerError: the session is not served by a process of its own.
+    """
+    context = views.one(connection, "context") or (None,) * 8
+    numbers = {
+        "sid": context[0],
+        "serial_num": getattr(connection, "serial_num", None) if connection.thin else None,
+        "instance_number": context[1],
+    }
+    local = same_host(str(context[3]), here) if context[3] else None
+    row = server_process(connection, views)
+    known = {key: float(value) for key, value in numbers.items() if value is not None}
+    if row is None:
+        return ServerClaim(None, why_not=NO_VIEWS), known
+    server, spid, stid, _, age_s, _ = row
+    if server != "DEDICATED":
+        raise ServerError(refusal(str(server)))
+    if not str(spid or "").isdecimal():
+        return ServerClaim(None, why_not=f"V$PROCESS gives no process number but {spid!r}"), known
+    tid = int(stid) if str(stid or "").isdecimal() and stid != spid else None
+    started_at_s = None if age_s is None else time.time() - float(age_s)
+    # A name that differs may still be this machine's; the process itself then has the last word.
+    return ServerClaim(int(spid), tid, started_at_s, local, COMMAND), known
+
+
+def server_process(connection: Connection, views: Views) -> tuple[Any, ...] | None:
+    """Row of server_process.sql, in the form of older versions if need be; None without the privilege."""
+    row = views.one(connection, "server_process")
+    if row is None and views.denied.get("server_process") == "ORA-00904":
+        row = views.one(connection, "server_process_11")
+    return row
+
+
+def refusal(server: str) -> str:
+    """Why a session that is not served by a dedicated process cannot be measured, and what to do."""
+    kinds = {"SHARED": "a shared server", "NONE": "a shared server", "POOLED": "a pooled server (DRCP)"}
+    return (
+        f"the session is served by {kinds.get(server, server)}, not by a process of its own, although a dedicated "
+        "one was asked for: sessions would queue for few processes; use a service without dispatchers or pool, or "
+        "connect to the instance's own listener"
+    )

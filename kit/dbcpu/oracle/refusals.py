@@ -1,0 +1,77 @@
+"""What an error of the driver, the listener or the server means, in one sentence with its remedy: pure.
+
+Numbers of the listener are those of the ORA messages; thin mode words some of them as its own (DPY-6001 is
+ORA-12514, DPY-6003 is ORA-12505). Source: Oracle Database Error Messages; python-oracledb, Troubleshooting.
+"""
+
+import re
+
+REMEDIES: dict[str, str] = {
+    "ORA-01017": "check user and password; in a container database log on to the pluggable one",
+    "ORA-01045": "grant create session to this user",
+    "ORA-28000": "unlock the account: alter user ... account unlock",
+    "ORA-28001": "the password has expired: give the user a new one",
+    "ORA-12541": "no listener answers there: check host and port, and on the server: lsnrctl status",
+    "ORA-12514": "the listener does not know this service: see lsnrctl services, or register it: alter system register",
+    "ORA-12505": "the listener does not know this SID; a service is written ?service_name=NAME, a SID after the last /",
+    "ORA-12516": "no server is left to take the session: lower --sessions, or raise the parameter processes and wait "
+    "a minute until the listener hears of it",
+    "ORA-12519": "no server is left to take the session: lower --sessions, or raise the parameter processes",
+    "ORA-12520": "no dedicated server can be had: lower --sessions or raise the parameter processes; a service that "
+    "takes shared servers only cannot be measured",
+    "ORA-12521": "no such instance behind this service: leave out instance_name, or name one that runs",
+    "ORA-12528": "the instance is starting or restricted; wait until it is open",
+    "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
+    "ORA-12170": "the network did not answer in time: check firewall and address",
+    "ORA-00018": "lower --sessions, or raise the parameter sessions",
+    "ORA-00020": "lower --sessions, or raise the parameter processes",
+    "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or lower --sessions",
+    "ORA-01033": "the database is starting or shutting down; wait until it is open",
+    "ORA-01034": "the instance is down; start it",
+    "DPY-3001": "thin mode has no such feature (bequeath, native network encryption): add ?thick=1, with Oracle's "
+    "client libraries installed, or use TLS",
+    "DPY-3010": "thin mode needs Oracle Database 12.1 or newer: add ?thick=1, with Oracle's client libraries "
+    "installed, or use shell/sqlplus-fanout",
+    "DPY-3015": "the password is kept in a form that thin mode does not read: set it again with "
+    "sec_case_sensitive_logon on, or add ?thick=1",
+    "DPY-4000": "no such name in tnsnames.ora: check it, and config_dir= or TNS_ADMIN",
+    "DPY-4026": "no tnsnames.ora there: check config_dir= or TNS_ADMIN",
+    "DPY-4027": "give the folder of tnsnames.ora: ?config_dir=FOLDER or TNS_ADMIN",
+    "DPY-6002": "the certificate does not name this host: check ssl_server_cert_dn, or ssl_server_dn_match=0",
+    "DPI-1047": "Oracle's client libraries were not found: install Instant Client and set LD_LIBRARY_PATH, or leave "
+    "out ?thick=1",
+    "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
+}
+_SAME_AS = {"DPY-6001": "ORA-12514", "DPY-6003": "ORA-12505"}
+_CODE = re.compile(r"\b((?:ORA|DPY|DPI|TNS)-\d{4,5})\b")
+_REFUSED = re.compile(r"Errno 111|Connection refused|Errno 113|No route to host")
+_UNKNOWN_HOST = re.compile(r"Errno -[25]|Name or service not known|nodename nor servname")
+
+
+def codes(text: str) -> tuple[str, ...]:
+    """Every error code of a message, in order, those of the driver followed by the ORA code they stand for."""
+    found: list[str] = []
+    for code in _CODE.findall(text):
+        found += [code, _SAME_AS[code]] if code in _SAME_AS else [code]
+    return tuple(dict.fromkeys(found))
+
+
+def explained(text: str) -> str:
+    """The message on one line, followed by what to do about it if that is known."""
+    told = one_line(text)
+    if _UNKNOWN_HOST.search(text):
+        return f"{told}; no such host: check its name"
+    found = codes(text)
+    if _REFUSED.search(text) and not any(code in REMEDIES for code in found):
+        return f"{told}; {REMEDIES['ORA-12541']}"
+    # The innermost code says most, and it stands last.
+    remedy = next((REMEDIES[code] for code in reversed(found) if code in REMEDIES), "")
+    return f"{told}; {remedy}" if remedy else told
+
+
+def one_line(text: str) -> str:
+    """A message of the server or the driver without line feeds, links to help pages and connection ids."""
+    lines = [line.strip() for line in text.splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("Help: ", "(CONNECTION_ID="))]
+    joined = " ".join(kept)
+    return re.sub(r"\s*\(CONNECTION_ID=[^)]*\)\.?", "", joined) or "the server gave no reason"

@@ -1,0 +1,230 @@
+"""One Oracle session. The driver blocks, so the gate gives it a thread; executions loop on the server.
+
+One call executes the measured cursor many times and brings back the server's own time stamps, so that a
+session never waits for the driver between executions. A call ends after ``BATCH_S`` all the same: a server
+process whose client is dead notices only between calls, and so much is what remains of it at most.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dbcpu.errors import ServerError
+from dbcpu.oracle import driver
+from dbcpu.oracle.counters import Snapshot, difference, snapshot
+from dbcpu.oracle.driver import Block, Connection, Views
+from dbcpu.oracle.identity import claim
+from dbcpu.oracle.plans import is_query, sql_id
+from dbcpu.oracle.refusals import codes
+from dbcpu.record import Execution, Wait
+from dbcpu.targets.base import Outcome, ServerClaim, Work
+
+BATCH_S = 10.0
+MOST_IN_BATCH = 400
+"""Each execution is at most 80 characters of the 32,767 that come back."""
+PATIENCE_S = 15.0
+"""The gate cancels what is late; this is for a server that has gone without a word."""
+LEAVE_STUCK_S = 0.5
+WARM_S = 0.03
+"""A warm-up lasts three ticks of the coarsest CPU counter, so that its work is seen by any."""
+_SETTINGS = ("set_no_parallel_query", "set_no_result_cache", "set_statistics_level", "set_decimal_point")
+_EXISTS = "ORA-00955"
+_CANCELLED = "ORA-01013"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One execution by the server's clock: epoch seconds, seconds, answer as text."""
+
+    start_s: float
+    elapsed_s: float
+    answer: str
+
+
+class OracleSession:
+    """See ``targets.base.Session``."""
+
+    def __init__(
+        self,
+        ordinal: int,
+        connection: Connection,
+        views: Views,
+        clock_offset_s: Callable[[], float],
+        here: str,
+        making: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """``making`` is told of each setup statement before it is sent, so that what it makes can be undone."""
+        self.ordinal = ordinal
+        self._connection = connection
+        self._views = views
+        self._clock_offset_s = clock_offset_s
+        self._here = here
+        self._making = making
+        self._work: Work | None = None
+        self._run: Block | None = None
+        self._cursor_id = self._warm_id = 0
+        self._numbers: dict[str, float] = {}
+        self._before = Snapshot()
+        self._executions: list[Execution] = []
+        self._wrong: str | None = None
+        self._error: str | None = None
+        self._calling = threading.Event()
+        self._cancelled = threading.Event()
+
+    # --- before the gate
+
+    def identify(self) -> ServerClaim:
+        found, self._numbers = claim(self._connection, self._views, self._here)
+        return found
+
+    def prepare(self, work: Work) -> None:
+        self._work = work
+        for name in _SETTINGS:
+            self._views.rows(self._connection, name)
+        for statement in work.setup:
+            self._making(statement)
+            try:
+                driver.query(self._connection, statement)
+            except ServerError as error:
+                # The definition of a temporary table is shared: another session was first.
+                if _EXISTS not in codes(str(error)):
+                    raise ServerError(f"the setup of workload {work.name} failed: {error}") from None
+        if work.setup:
+            self._connection.commit()
+        self._cursor_id = self._parse(work.sql)
+        self._warm_id = self._cursor_id if work.warm_sql == work.sql else self._parse(work.warm_sql)
+        number, text = (float, 0), (str, 32767)
+        binds = dict.fromkeys(("cursor_id", "is_query", "most", "until_s", "batch_s"), number)
+        self._run = Block(self._connection, "run", {**binds, "ran": text, "failure": (str, 4000)})
+
+    def warm(self) -> None:
+        for ran in self._call(self._warm_id, MOST_IN_BATCH, None, WARM_S):
+            if not ran.answer:
+                raise ServerError(f"session {self.ordinal} got no answer to its warm-up")
+        self._before = self._look()
+
+    # --- between release and the last answer: nothing here prints, writes a file or waits for another
+
+    def start(self, executions: int | None, until_s: float | None) -> float:
+        self._executions, self._wrong, self._error = [], None, None
+        assert self._work is not None
+        self._connection.call_timeout = round((self._work.timeout_s + BATCH_S + PATIENCE_S) * 1000)
+        offset_s = self._clock_offset_s()
+        epoch_s, sent_s = time.time(), time.monotonic()
+        until_epoch_s = None if until_s is None else epoch_s + (until_s - sent_s) + offset_s
+        # Server clock -> driver's monotonic clock.
+        behind_s = epoch_s + offset_s - sent_s
+        previous_s = sent_s
+        try:
+            while not self._cancelled.is_set():
+                most = MOST_IN_BATCH if executions is None else min(MOST_IN_BATCH, executions - len(self._executions))
+                batch = list(self._call(self._cursor_id, most, until_epoch_s, BATCH_S))
+                previous_s = self._take(batch, previous_s, time.monotonic(), behind_s)
+                if not batch or (executions is not None and len(self._executions) >= executions):
+                    break
+                if until_epoch_s is not None and batch[-1].start_s + batch[-1].elapsed_s >= until_epoch_s:
+                    break
+        except ServerError as error:
+            text = str(error)
+            self._error = "cancelled" if self._cancelled.is_set() and _CANCELLED in codes(text) else text
+        if self._cancelled.is_set():
+            self._error = self._error or "cancelled"
+        return sent_s
+
+    def feed(self) -> None:
+        """Nothing to do: the server loops on its own."""
+
+    def fileno(self) -> int | None:
+        return None
+
+    def finish(self) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+        if self._calling.is_set():
+            driver.cancel(self._connection)
+
+    # --- after it
+
+    def outcome(self) -> Outcome:
+        error = self._error
+        if self._wrong is not None and self._work:
+            error = error or f"the answer was {self._wrong}, not {self._work.answer}: the work was not done"
+        ok = None if not self._executions else self._wrong is None
+        db = dict(self._numbers)
+        waits: tuple[Wait, ...] = ()
+        if not self._calling.is_set() and not self._cancelled.is_set() and driver.is_healthy(self._connection):
+            self._connection.call_timeout = driver.QUERY_TIMEOUT_MS
+            try:
+                gained, waits = difference(self._before, self._look())
+                db |= gained | self._plan()
+            except ServerError:
+                # The session is gone; what it did before is known, and its error says why.
+                pass
+        return Outcome(tuple(self._executions), ok, error, db, waits)
+
+    def close(self) -> None:
+        stuck = self._calling.is_set()
+        if stuck:
+            driver.cancel(self._connection)
+        driver.close(self._connection, LEAVE_STUCK_S if stuck else driver.LOG_OFF_S)
+
+    # --- calls
+
+    def _parse(self, sql: str) -> int:
+        block = Block(self._connection, "parse", {"text": (str, 32767), "is_query": (int, 0), "cursor_id": (int, 0)})
+        try:
+            block.run(text=sql, is_query=int(is_query(sql)))
+            return int(block.value("cursor_id"))
+        finally:
+            block.close()
+
+    def _call(self, cursor_id: int, most: int, until_s: float | None, batch_s: float) -> Iterator[Ran]:
+        """Execute on the server; the executions that ended. Raises ServerError after them if one failed."""
+        assert self._run is not None
+        assert self._work is not None
+        block = self._run
+        self._calling.set()
+        try:
+            block.run(
+                cursor_id=cursor_id,
+                is_query=int(is_query(self._work.sql)),
+                most=most,
+                until_s=until_s,
+                batch_s=batch_s,
+            )
+        finally:
+            self._calling.clear()
+        for line in (block.value("ran") or "").splitlines():
+            start, elapsed, answer = line.split(" ", 2)
+            yield Ran(float(start), float(elapsed), answer)
+        if failure := block.value("failure"):
+            raise ServerError(str(failure))
+
+    def _take(self, batch: list[Ran], previous_s: float, arrived_s: float, behind_s: float) -> float:
+        """Executions with the driver's stamps: what came back together ended when the server says it did."""
+        for position, ran in enumerate(batch):
+            ended_s = ran.start_s + ran.elapsed_s - behind_s
+            last = position == len(batch) - 1
+            ended_s = arrived_s if last else min(max(ended_s, previous_s), arrived_s)
+            self._executions.append(Execution(previous_s, ended_s - previous_s, ran.start_s, ran.elapsed_s))
+            previous_s = ended_s
+            if self._work and ran.answer != self._work.answer:
+                self._wrong = ran.answer
+        return previous_s
+
+    def _look(self) -> Snapshot:
+        rows = self._views.rows
+        return snapshot(*(rows(self._connection, name) for name in ("counters", "time_model", "waits")))
+
+    def _plan(self) -> dict[str, float]:
+        """The plan hash value if the statement has one plan only, and how many it has."""
+        if not self._work or not is_query(self._work.sql):
+            return {}
+        rows = self._views.rows(self._connection, "cursor_plans", {"sql_id": sql_id(self._work.sql)})
+        hashes = {int(row[0]) for row in rows or () if row[2]}
+        if not hashes:
+            return {}
+        return {"plans": len(hashes)} | ({"plan_hash_value": float(hashes.pop())} if len(hashes) == 1 else {})

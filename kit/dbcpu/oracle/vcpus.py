@@ -1,0 +1,42 @@
+"""How many CPUs the instance may use, from what it says itself: pure."""
+
+from collections.abc import Mapping
+
+FREE_CPUS, STANDARD_CPUS = 2, 16
+"""CPUs that Free and Express Edition (documented as cores) and Standard Edition 2 (threads) use at most.
+
+Source: Oracle Database Free Installation Guide, Licensing Restrictions; Licensing Information User Manual.
+"""
+
+
+def edition_cap(product: str) -> tuple[int, str] | None:
+    """CPUs an edition uses at most, and its name; None for Enterprise Edition and what is not known."""
+    name = product.lower()
+    if "express edition" in name or name.endswith(" free") or " free " in name:
+        return FREE_CPUS, "Free" if "free" in name else "Express Edition"
+    if "standard edition" in name:
+        return STANDARD_CPUS, "Standard Edition"
+    return None
+
+
+def usable(
+    osstat: Mapping[str, float], parameters: Mapping[str, str], product: str, caged: bool
+) -> tuple[int, str] | None:
+    """The least of what the host has, a cage and the edition allow; with the name of what decided.
+
+    Args:
+        osstat: V$OSSTAT, {} if it may not be read.
+        parameters: V$PARAMETER, likewise.
+        caged: whether instance caging is on.
+    """
+    found: list[tuple[int, str]] = []
+    cpu_count = int(parameters["cpu_count"]) if parameters.get("cpu_count", "").isdecimal() else 0
+    if "NUM_CPUS" in osstat:
+        found.append((int(osstat["NUM_CPUS"]), "v$osstat NUM_CPUS"))
+    if cpu_count and (caged or not found):
+        found.append((cpu_count, "cpu_count (instance caging)" if caged else "cpu_count"))
+    if not found:
+        return None
+    if cap := edition_cap(product):
+        found.append((cap[0], f"edition cap of {cap[1]}"))
+    return min(found, key=lambda each: each[0])

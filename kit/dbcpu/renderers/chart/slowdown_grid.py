@@ -1,0 +1,80 @@
+"""The strip plot of so many sessions that dots would smear: a grid of fields, the darker the more sessions."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from dbcpu.analysis.base import CAUSES, Analysis, LevelView, SessionView
+from dbcpu.analysis.density import Density, density
+from dbcpu.record import RunRecord
+from dbcpu.renderers.chart.style import MARKS, fitted, framed, legend, limits, top_label
+from dbcpu.wording import CAUSE_WORDS, plural
+
+WIDTH = 9.6
+COLUMNS, ROWS = 64, 56
+FAINTEST = 0.3
+"""Of the cause's colour in a field with hardly a session: it still has to be seen."""
+
+
+def draw(record: RunRecord, analysis: Analysis, shown: Sequence[LevelView], views: Sequence[SessionView]) -> Figure:
+    """One figure of all ``views``, which have a slowdown, at the levels ``shown``."""
+    grid = density(shown, views, COLUMNS, ROWS)
+    figure, axes = framed(WIDTH, 4.8, record, analysis, "How much slower than one session alone")
+    columns = len(grid.levels)
+    bounds = np.log2(grid.edges)
+    axes.imshow(
+        _image(grid), aspect="auto", interpolation="none", origin="lower",
+        extent=(-0.5, columns - 0.5, float(bounds[0]), float(bounds[-1])),
+    )  # fmt: skip
+    _lines(axes, grid)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}x"))
+    axes.set_yticks(range(int(np.ceil(bounds[0])), int(bounds[-1]) + 1))
+    axes.set_ylabel("elapsed / elapsed alone")
+    every = max(1, -(-columns // int(2.1 * fitted(WIDTH))))
+    axes.set_xticks(range(0, columns, every), [_name(grid.levels[at]) for at in range(0, columns, every)])
+    if columns < len(shown):
+        axes.tick_params(axis="x", labelrotation=40)
+    axes.set_xlabel("sessions at once (N)" + (", neighbouring levels together" if columns < len(shown) else ""))
+    for line, (amount, noun) in enumerate(limits(analysis)):
+        inside = sum(part[0].level <= amount for part in grid.levels)
+        if 0 < inside < columns:
+            axes.axvline(inside - 0.5, color="#7a858f", lw=0.9, ls=":")
+            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
+    present = [cause for at, cause in enumerate(CAUSES) if (grid.cause == at).any()]
+    handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
+    handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
+    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"))
+    legend(figure, handles, 6)
+    return figure
+
+
+def _image(grid: Density) -> np.ndarray:
+    """(rows, columns, 3): white where there is nobody; the square root, so that a few sessions stay visible."""
+    colours = np.array([to_rgb(MARKS[cause][0]) for cause in CAUSES] + [(1.0, 1.0, 1.0)])[grid.cause]
+    share = grid.share / max(1e-9, float(grid.share.max()))
+    weight = np.where(grid.cause >= 0, FAINTEST + (1 - FAINTEST) * np.sqrt(share), 0.0)[..., np.newaxis]
+    return np.asarray(1.0 - weight * (1.0 - colours))
+
+
+def _lines(axes: Axes, grid: Density) -> None:
+    """The median of each column's middle level, and the slowdown that a fair host would have there."""
+    middle = [part[len(part) // 2] for part in grid.levels]
+    for height in (0.0, 1.0):
+        axes.axhline(height, color="#aab3bb", lw=0.9, zorder=1)
+    for at, each in enumerate(middle):
+        if each.slowdown_median is not None:
+            axes.plot((at - 0.5, at + 0.5), (np.log2(each.slowdown_median),) * 2, color="black", lw=1.4)
+    fair = [(at, each.ideal_slowdown) for at, each in enumerate(middle) if each.ideal_slowdown is not None]
+    for (left, low), (right, high) in pairwise(fair):
+        axes.plot((left, right), (np.log2(low), np.log2(high)), color="#7a858f", lw=1.1, ls="--")
+
+
+def _name(part: Sequence[LevelView]) -> str:
+    return str(part[0].level) if len(part) == 1 else f"{part[0].level}-{part[-1].level}"

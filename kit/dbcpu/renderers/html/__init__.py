@@ -1,0 +1,69 @@
+"""One self-contained HTML file: verdict, pictures with their numbers as tables, findings, checks, environment.
+
+It asks the network for nothing, which its content security policy enforces, and has no script. Every text is
+escaped by the templates; pictures are inline SVG on a light card, so that they are read in dark mode and on paper.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from dbcpu import registry
+from dbcpu.analysis.assurance import assurances
+from dbcpu.analysis.base import Analysis
+from dbcpu.record import RunRecord
+from dbcpu.renderers.base import head, summary
+from dbcpu.renderers.html.environment import environment_tables
+from dbcpu.renderers.html.inline import inline
+from dbcpu.renderers.html.sections import sections
+from dbcpu.renderers.html.tables import levels_table, losers_table
+from dbcpu.wording import plain
+
+SUFFIX = ".html"
+BINARY = False
+
+
+def render(record: RunRecord, analysis: Analysis) -> str:
+    """The whole page."""
+    draw = registry.load("renderers", "chart").pictures_with_data
+    wide, narrow = draw(record, analysis, "svg"), draw(record, analysis, "svg", for_phone=True)
+    shown = sections(record, analysis)
+    pictures = {
+        each.name: (
+            inline(wide[each.name].decode("utf-8"), f"{each.name}-wide", each.title),
+            inline(narrow[each.name].decode("utf-8"), f"{each.name}-narrow", each.title),
+        )
+        for each in shown
+        if each.name in wide
+    }
+    return (
+        _templates()
+        .get_template("report.html")
+        .render(
+            title=plain(record.header.label or record.header.run_id),
+            header=record.header,
+            analysis=analysis,
+            head=head(record, analysis),
+            levels=levels_table(analysis),
+            summary=summary(record, analysis),
+            losers=losers_table(analysis),
+            sections=shown,
+            pictures=pictures,
+            assurances=assurances(record, analysis),
+            environment=environment_tables(record),
+            sql=record.header.plan.workload.sql.strip(),
+        )
+    )
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

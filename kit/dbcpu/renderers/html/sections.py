@@ -1,0 +1,130 @@
+"""The sections with pictures: what each is called, how it is read, and the table beside it."""
+
+from dataclasses import dataclass
+
+from dbcpu.analysis.base import Analysis
+from dbcpu.analysis.timeline import timeline
+from dbcpu.record import RunRecord
+from dbcpu.renderers.base import limits_of
+from dbcpu.renderers.html import tables
+from dbcpu.renderers.html.tables import Table
+from dbcpu.wording import plain, plural, seconds
+
+READINGS = {
+    "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
+    "slowdown": (
+        "Every mark is a session, by its cause; the black bar is the median. Everybody on one line is fair; "
+        "two clouds above one N are winners and losers. The dashed line is what fair shares of all vCPUs "
+        "would give. Very many sessions are counted in fields, the darker the more."
+    ),
+    "throughput": (
+        "The sum of rates counts while all sessions ran, the makespan until the last one ended: a gap between "
+        "them means that some finish late while CPUs stand free. A bend at half of the vCPUs is where cores "
+        "end and threads begin."
+    ),
+    "sessions": (
+        "Grey is what the work takes alone, everything beyond it was lost. More CPU time on exactly two "
+        "sessions: a shared core. Run queue on all: more sessions than vCPUs."
+    ),
+    "cpu_map": (
+        "A row per CPU, the CPUs of a core together. Orange beside yellow: two sessions shared a core while "
+        "another core was free, which better placement would mend. Very many cores are counted instead of "
+        "drawn one by one."
+    ),
+    "lanes": (
+        "A lane per session, the slowest on top. The number is the CPU, the colour its core, hatching means "
+        "sharing, a black line is a move. Sticky lanes of unequal lengths: nobody was moved off a shared "
+        "core. Many lanes are coloured by what they share instead."
+    ),
+    "connect": (
+        "Sessions connect in small batches and each is timed alone. It is not part of any slowdown; a rise "
+        "with N is the cost of new server processes."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``name`` of the picture; ``lead`` what this run shows; ``missing`` why there is no picture, if there is none."""
+
+    name: str
+    title: str
+    lead: str
+    table: Table | None
+    missing: str
+
+    @property
+    def reading(self) -> str:
+        """How any such picture is read."""
+        return READINGS[self.name]
+
+
+def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
+    """In the order of the page; the pictures show the first variant, as their tables do."""
+    levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    line = timeline(record, analysis.telling_order)
+    host = record.header.host
+    none_valid = "No valid session of this run can be compared with one alone."
+    not_watched = _not_watched(record, analysis)
+    return (
+        Section(
+            "host",
+            "The host",
+            f"{'; '.join(limits_of(host, analysis))}." if host else "",
+            tables.host_table(record),
+            "The measured host was not looked at: the database runs elsewhere.",
+        ),
+        Section(
+            "slowdown",
+            "Slowdown by number of sessions",
+            "",
+            tables.slowdown_table(levels) if levels else None,
+            none_valid,
+        ),
+        Section(
+            "throughput",
+            "Throughput",
+            "",
+            tables.throughput_table(levels) if levels else None,
+            none_valid,
+        ),
+        Section(
+            "sessions",
+            "Where the time went",
+            "",
+            tables.sessions_table(record, analysis),
+            none_valid,
+        ),
+        Section(
+            "cpu_map",
+            "What the CPUs did",
+            f"Cores stood free for {seconds(line.wasted_core_s)} in all while another was shared."
+            if line and line.wasted_core_s > 0
+            else "",
+            tables.cpu_table(line) if line else None,
+            not_watched,
+        ),
+        Section(
+            "lanes",
+            "Where each session ran",
+            "",
+            tables.lanes_table(record, analysis, line) if line else None,
+            not_watched,
+        ),
+        Section(
+            "connect",
+            "Time to connect",
+            "",
+            tables.connect_table(levels) if levels else None,
+            none_valid,
+        ),
+    )
+
+
+def _not_watched(record: RunRecord, analysis: Analysis) -> str:
+    rounds = [each for each in record.rounds if each.order == analysis.telling_order]
+    if not rounds:
+        return "No round shows anything."
+    hows = dict.fromkeys(session.server.how for session in rounds[0].sessions if not session.residency)
+    reason = rounds[0].not_sampled or next((how for how in hows if how), "no placement was recorded")
+    return plain(f"{plural(len(rounds[0].sessions), 'session')} not watched: {reason}.")

@@ -1,0 +1,176 @@
+"""The numbers beside the pictures, as tables of text: taken from the analysis, worded as in every other form."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.base import Analysis, LevelView
+from dbcpu.analysis.time_parts import PART_WORDS, TimeParts, time_parts
+from dbcpu.analysis.timeline import (
+    ABSENT,
+    ALONE,
+    OFF,
+    QUEUED,
+    SIBLING,
+    STATE_WORDS,
+    USE_WORDS,
+    Timeline,
+)
+from dbcpu.record import RunRecord
+from dbcpu.renderers.base import causes, level_columns, losers, telling_sessions
+from dbcpu.wording import CAUSE_WORDS, number, percent, plain, ranges, seconds, times
+
+WORDS = frozenset({"lost to", "variant", "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
+"""Columns that are read, not compared: set to the left."""
+MOST_LOSERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``titles`` with their ``meanings`` ('' if plain), and ``rows`` of text. ``note`` stands below it."""
+
+    caption: str
+    titles: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    meanings: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def left(self) -> tuple[bool, ...]:
+        """Which columns are words."""
+        return tuple(title in WORDS for title in self.titles)
+
+
+def levels_table(analysis: Analysis) -> Table:
+    """A row per level, the columns of every form."""
+    columns = level_columns(analysis)
+    rows = [tuple(plain(column.text(each)) for column in columns) for each in analysis.levels]
+    titles, meanings = tuple(each.title for each in columns), tuple(each.meaning for each in columns)
+    return Table("Medians over rounds, by the number of sessions at once (N)", titles, tuple(rows), meanings)
+
+
+def losers_table(analysis: Analysis) -> Table:
+    """Who lost in the most telling round, and the evidence."""
+    named = losers(analysis)
+    shown = named[:MOST_LOSERS]
+    rows = [
+        (
+            str(each.ordinal),
+            times(each.slowdown),
+            CAUSE_WORDS[each.cause] if each.valid else "left out",
+            plain(each.evidence),
+        )
+        for each in shown
+    ]
+    more = f"; the worst {len(shown)} of {len(named)}" if len(shown) < len(named) else ""
+    where = f"N = {named[0].level}, repeat {named[0].repeat}{more}" if named else ""
+    return Table(where, ("session", "slowdown", "cause", "evidence"), tuple(rows))
+
+
+def host_table(record: RunRecord) -> Table | None:
+    """A row per core."""
+    host = record.header.host
+    if host is None:
+        return None
+    allowed = set(host.limits.allowed_cpus)
+    cores: dict[tuple[int, int, int], list[int]] = {}
+    for each in host.topology.cpus:
+        if each.online:
+            cores.setdefault((each.socket, each.node, each.core), []).append(each.cpu)
+    rows = [
+        (*map(str, place), ranges(cpus), "all" if allowed >= set(cpus) else ranges(allowed & set(cpus)) or "none")
+        for place, cpus in cores.items()
+    ]
+    return Table("Cores and their CPUs", ("socket", "node", "core", "CPUs", "may be used"), tuple(rows))
+
+
+def slowdown_table(levels: Sequence[LevelView]) -> Table:
+    """What the strip plot shows, by level."""
+    rows = [
+        (str(each.level), str(each.sessions), times(each.slowdown_median), times(each.slowdown_max),
+         times(each.ideal_slowdown), causes(each) or "-")
+        for each in levels
+    ]  # fmt: skip
+    titles = ("N", "sessions", "median", "slowest", "fair", "lost to")
+    return Table("Slowdown against one session alone", titles, tuple(rows))
+
+
+def throughput_table(levels: Sequence[LevelView]) -> Table:
+    """What the curve shows."""
+    rows = [
+        (str(each.level), number(each.throughput, 1), number(each.makespan_throughput, 1),
+         number(each.ideal_throughput, 1), percent(each.efficiency))
+        for each in levels
+    ]  # fmt: skip
+    titles = ("N", "sum of rates", "makespan", "ideal", "sum / ideal")
+    return Table("Mrows/s of all sessions together", titles, tuple(rows))
+
+
+def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
+    """What the stacked bars show: only parts that occur."""
+    stacked = time_parts(record, analysis)
+    present = [name for name in PART_WORDS if any(_part(each, name) > 0.000_05 for each in stacked)]
+    rows = [
+        (str(each.view.ordinal), seconds(each.view.elapsed_s), times(each.view.slowdown),
+         *(seconds(_part(each, name)) for name in present), CAUSE_WORDS[each.view.cause])
+        for each in stacked
+    ]  # fmt: skip
+    titles = ("session", "elapsed", "slowdown", *(PART_WORDS[name] for name in present), "cause")
+    return Table("Where the time of each session went", titles, tuple(rows))
+
+
+def cpu_table(line: Timeline) -> Table:
+    """Shares of the round by core."""
+    cores, by_core = line.cores()
+    cpus: dict[int, list[int]] = {}
+    for each in line.cpus:
+        cpus.setdefault(each.core, []).append(each.cpu)
+    uses = [use for use in USE_WORDS if (by_core == use).any()]
+    rows = [
+        (str(core), ranges(cpus[core]), *(percent(float((by_core[at] == use).mean())) for use in uses))
+        for at, core in enumerate(cores)
+    ]
+    return Table("What each core did, in shares of the round", ("core", "CPUs", *(USE_WORDS[use] for use in uses)),
+                 tuple(rows), note=_moments(line))  # fmt: skip
+
+
+def lanes_table(record: RunRecord, analysis: Analysis, line: Timeline) -> Table:
+    """Where each session was and how it shared, in shares of its own run."""
+    place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
+    counted = {
+        session.ordinal: session.migrations
+        for each in record.rounds
+        if each.order == analysis.telling_order
+        for session in each.sessions
+    }
+    rows = []
+    for each in telling_sessions(analysis):
+        at = place[each.ordinal]
+        doing, where = line.doing[at], line.where[at]
+        there = doing != ABSENT
+        shares = [float((doing[there] == state).mean()) if there.any() else 0.0 for state in _STATES]
+        moved = counted[each.ordinal]
+        rows.append(
+            (str(each.ordinal), times(each.slowdown), ranges(np.unique(where[where >= 0]).tolist()) or "-",
+             str(len(line.moves_s[at])), "-" if moved is None else str(moved), *map(percent, shares))
+        )  # fmt: skip
+    titles = ("session", "slowdown", "CPUs", "moves seen", "moves counted", *(STATE_WORDS[state] for state in _STATES))
+    return Table("Where each session ran, in shares of its own run", titles, tuple(rows), note=_moments(line))
+
+
+def connect_table(levels: Sequence[LevelView]) -> Table:
+    """Connect times by level."""
+    rows = [(str(each.level), seconds(each.connect_median_s), seconds(each.connect_max_s)) for each in levels]
+    return Table("Time to connect", ("N", "median", "longest"), tuple(rows))
+
+
+_STATES = (ALONE, SIBLING, QUEUED, OFF)
+
+
+def _part(each: TimeParts, name: str) -> float:
+    return float(getattr(each, name))
+
+
+def _moments(line: Timeline) -> str:
+    return f"Counted at {line.use.shape[1]} moments, {seconds(line.moment_s)} apart; evidence is in exact seconds."

@@ -1,0 +1,78 @@
+"""What a configuration file may decide: licence and price rules, and the limits of ``dbcpu check``."""
+
+from dataclasses import dataclass, field
+from datetime import date
+
+DISCLAIMER = (
+    "licence and price figures follow the dated rules in your dbcpu.toml; they are arithmetic, neither an offer nor "
+    "advice on a contract"
+)
+PER = ("vcpu", "core", "socket", "host")
+WHEN = ("always", "smt", "no-smt")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What every dated rule says.
+
+    ``per``: what is counted. ``when``: only for hosts with (without) several threads per core. ``targets``: only for
+    runs of these targets, () for all. ``dated`` is the day on which ``source`` was looked up.
+    """
+
+    name: str
+    per: str
+    dated: date
+    source: str
+    when: str = "always"
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Licence(Rule):
+    """``factor`` licences per counted thing, rounded up to whole ones, at least ``least``."""
+
+    factor: float = 1.0
+    least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Price(Rule):
+    """``amount`` of ``currency`` per counted thing and ``period``."""
+
+    amount: float = 0.0
+    currency: str = ""
+    period: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SizingRules:
+    """All rules; of several that fit a host the first one counts."""
+
+    licences: tuple[Licence, ...] = ()
+    prices: tuple[Price, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of ``dbcpu check``; None switches one off.
+
+    ``slowdown`` and ``max_over_min`` hold for levels that have a core for every session. ``throughput_drop`` is a
+    share of the median of the target's own history, ``steal`` one of the CPU time of a round. ``runs`` is how many
+    earlier runs the history looks at, ``widths`` the width of its band in robust standard deviations.
+    """
+
+    slowdown: float | None = 1.25
+    max_over_min: float | None = 1.25
+    throughput_drop: float | None = 0.10
+    connect_s: float | None = 1.0
+    steal: float | None = 0.05
+    runs: int = 14
+    widths: float = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What ``[sizing]`` and ``[check]`` of all configuration files come to."""
+
+    sizing: SizingRules = field(default_factory=SizingRules)
+    limits: Limits = field(default_factory=Limits)

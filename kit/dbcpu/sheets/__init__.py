@@ -1,0 +1,1 @@
+"""Puts comparisons, sizing answers and published measurements into words and columns, for every form alike."""

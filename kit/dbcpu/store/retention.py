@@ -1,0 +1,29 @@
+"""Which runs a nightly job may delete: old ones of the same target and label, never the newest ones. Pure."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from dbcpu.store.schema.rows import RunSummary
+
+
+def expired(
+    runs: Sequence[RunSummary], like: RunSummary, keep: int, older_than_s: float, now: datetime
+) -> tuple[str, ...]:
+    """run_ids with the target and label of ``like`` that may go, the oldest last.
+
+    Of these the newest ``keep`` stay whatever their age, and so does what started less than ``older_than_s`` ago or
+    is still running. A run whose time cannot be read stays.
+    """
+    alike = [each for each in runs if (each.target, each.label) == (like.target, like.label)]
+    alike.sort(key=lambda each: (each.started_at, each.run_id), reverse=True)
+    before = now - timedelta(seconds=older_than_s)
+    old = (each for each in alike[keep:] if each.status != "running" and _started(each) < before)
+    return tuple(each.run_id for each in old)
+
+
+def _started(run: RunSummary) -> datetime:
+    try:
+        moment = datetime.fromisoformat(run.started_at)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,9 @@
+-- what: the same for versions before 12.1, whose V$PROCESS has no STID and no EXECUTION_TYPE (ORA-00904)
+-- gives: as server_process, with the spid twice
+-- needs: SELECT on SYS.V_$SESSION and SYS.V_$PROCESS
+-- source: Oracle Database Reference 11.2, V$SESSION, V$PROCESS
+select s.server, p.spid, p.spid as stid, 'PROCESS' as execution_type, (sysdate - s.logon_time) * 86400 as age_s,
+       s.resource_consumer_group
+  from v$session s, v$process p
+ where p.addr = s.paddr
+   and s.sid = to_number(sys_context('userenv', 'sid'));

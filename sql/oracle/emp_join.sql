@@ -1,0 +1,15 @@
+-- what: the classic five-way cartesian join of the 14-row EMP table, on generated rows so that no table is needed
+-- answer: n^5
+-- rows: n^5
+-- sizes: tiny=14, short=23, medium=33, long=46
+-- memory: 6000000
+-- needs: CREATE SESSION
+-- try: in sqlplus: variable n number; exec :n := 14; then @sql/oracle/emp_join.sql
+--
+-- tiny is the classic itself: select count(*) from emp,emp,emp,emp,emp gives 537824.
+select /*+ no_parallel no_result_cache */ count(*) as cnt
+  from (select rownum as empno from dual connect by level <= :n) e1,
+       (select rownum as empno from dual connect by level <= :n) e2,
+       (select rownum as empno from dual connect by level <= :n) e3,
+       (select rownum as empno from dual connect by level <= :n) e4,
+       (select rownum as empno from dual connect by level <= :n) e5;

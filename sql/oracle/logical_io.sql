@@ -1,0 +1,16 @@
+-- what: reads each block of a small table of the session's own again and again: buffer gets, no disk
+-- answer: tiny=20000, short=3000000, medium=10000000, long=30000000
+-- rows: tiny=20000, short=3000000, medium=10000000, long=30000000
+-- sizes: tiny=200, short=30000, medium=100000, long=300000
+-- memory: 3000000
+-- needs: CREATE TABLE, and about 1 MB per session in the temporary tablespace
+-- try: in sqlplus: variable n number; exec :n := 200; @sql/oracle/logical_io.sql; then: truncate table dbcpu_logical_io; drop table dbcpu_logical_io
+--
+-- The table is created for the run and dropped after it. Its definition is shared, its rows and blocks are
+-- each session's own: one table for all would measure latch contention, which looks like a shared core.
+-- 100 rows of 4 kB are 100 blocks of 8 kB; n scans of it are about 100 n buffer gets.
+create global temporary table dbcpu_logical_io (id number, pad1 char(2000), pad2 char(2000)) on commit preserve rows;
+insert into dbcpu_logical_io (id, pad1, pad2) select rownum, 'x', 'x' from dual connect by level <= 100;
+select /*+ leading(a) use_nl(b) full(b) no_parallel no_result_cache */ count(*) as cnt
+  from (select rownum as x from dual connect by level <= :n) a, dbcpu_logical_io b
+ where b.id > -a.x;

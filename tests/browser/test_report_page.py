@@ -1,0 +1,123 @@
+"""The report as a browser shows it: silent, complete, within the screen, readable in light, dark and on paper."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from build_example import nine_on_eight, three_on_two
+from dbcpu.analysis.explain import explain
+from dbcpu.record import RunRecord
+from dbcpu.renderers import chart, html
+from dbcpu.simulator import preset, simulate
+from fix_browser import Browser
+
+DESKTOP, PHONE = 1280, 390
+MOST_BYTES = 10_000_000
+CONTRAST = 4.5
+"""The least contrast of text that WCAG 2.2 asks for (success criterion 1.4.3)."""
+
+
+def many_sessions() -> RunRecord:
+    return simulate(preset("2x20x2"), (1, 40, 80, 512), repeats=1, seed=1, size="short")
+
+
+RUNS = {"three_on_two": three_on_two, "nine_on_eight": nine_on_eight, "many": many_sessions}
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a report."""
+    run = RUNS[request.param]()
+    file = tmp_path_factory.mktemp(request.param) / "report.html"
+    file.write_text(html.render(run, explain(run)), "utf-8")
+    return file.as_uri()
+
+
+def local_file(address: str) -> Path:
+    return Path(address.removeprefix("file://"))
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_nothing_is_requested_nothing_is_complained_of_and_nothing_leaves_the_screen(
+    browser: Browser, report: str, width: int
+) -> None:
+    seen = browser.show(report, width)
+    assert [each for each in seen.requests if not each.startswith("data:")] == [report]
+    assert seen.console == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert local_file(report).stat().st_size < MOST_BYTES
+
+
+def test_requests_and_complaints_of_another_page_are_noticed(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "loud.html"
+    file.write_text("<body><img src='other.png'><script>console.error('loud'); missing()</script>", "utf-8")
+    seen = browser.show(file.as_uri())
+    assert (tmp_path / "other.png").as_uri() in seen.requests
+    assert "loud" in str(seen.console)
+    assert "missing is not defined" in str(seen.console)
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_each_section_shows_one_picture_that_fits_its_card(browser: Browser, report: str, width: int) -> None:
+    browser.show(report, width)
+    sizes = browser.evaluate(
+        "[...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('svg')]"
+        ".map(s => s.getBoundingClientRect()).filter(b => b.width).map(b => [b.left, b.right, b.height]))"
+    )
+    assert len(sizes) == len(chart.DRAWINGS)
+    for shown in sizes:
+        assert len(shown) == 1
+        left, right, height = shown[0]
+        assert left >= 0
+        assert right <= width
+        assert height > 100
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_words_stand_out_from_what_is_behind_them(browser: Browser, report: str, dark: bool) -> None:
+    browser.show(report, DESKTOP, dark)
+    pairs = browser.evaluate(
+        "[...document.querySelectorAll('p, dt, dd, h1, h2, h3, a, th, td, summary, figcaption, .level, .mark')]"
+        ".map(e => { let b = e;"
+        " while (b && getComputedStyle(b).backgroundColor === 'rgba(0, 0, 0, 0)') b = b.parentElement;"
+        " return getComputedStyle(e).color + '|' + getComputedStyle(b || document.body).backgroundColor; })"
+        ".filter((each, at, all) => all.indexOf(each) === at)"
+    )
+    assert pairs
+    for pair in pairs:
+        ink, paper = (brightness(colour) for colour in pair.split("|"))
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= CONTRAST, pair
+        assert (ink > paper) == dark, pair
+
+
+def test_a_table_opens_without_a_script(browser: Browser, report: str) -> None:
+    browser.show(report, DESKTOP)
+    shown = "document.querySelector('#slowdown details table').checkVisibility()"
+    assert browser.evaluate(shown) is False
+    browser.evaluate("document.querySelector('#slowdown summary').click()")
+    assert browser.evaluate(shown) is True
+
+
+def test_it_prints_all_sections_in_ink_on_paper(browser: Browser, report: str) -> None:
+    browser.show(report, PHONE, dark=True)
+    printed = browser.pdf()
+    assert printed.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert browser.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+        assert (
+            browser.evaluate("[...document.querySelectorAll('details, nav')].some(e => e.checkVisibility())") is False
+        )
+        assert browser.evaluate("[...document.querySelectorAll('.wide')].every(e => e.checkVisibility())") is True
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance, as WCAG 2.2 defines it, of a computed colour."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,37 @@
+"""An Oracle server for tests: a real one where a DSN is given, else the test double.
+
+``--oracle-dsn URL`` or DBCPU_TEST_ORACLE_DSN names a real database as a SQLAlchemy URL with user and password, for
+example ``oracle+oracledb://bench:secret@localhost:1521/?service_name=FREEPDB1``.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from oracle_double.double import OracleDouble
+
+VARIABLE = "DBCPU_TEST_ORACLE_DSN"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--oracle-dsn", help=f"URL of a real Oracle database to test with (or {VARIABLE})")
+
+
+def real_dsn(config: pytest.Config) -> str | None:
+    """The URL of a real database, if one was given."""
+    return config.getoption("--oracle-dsn") or os.environ.get(VARIABLE)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"oracle: {'a real database' if real_dsn(config) else 'the test double'}"
+
+
+@pytest.fixture(scope="session")
+def oracle_dsn(pytestconfig: pytest.Config) -> Iterator[str]:
+    """A SQLAlchemy URL with user and password."""
+    if real := real_dsn(pytestconfig):
+        yield real
+        return
+    with OracleDouble() as double:
+        yield double.url

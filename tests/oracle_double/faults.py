@@ -1,0 +1,89 @@
+"""What can be made to go wrong. Everything is off by default: the double is then a well-behaved server."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+
+def settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """``name=value`` texts as a dict; a value is JSON, or text if it is not."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Faults:
+    """Fault switches; each has a test of its own.
+
+    Connections are counted from 0 in the order they were accepted; ``from_connection`` is the first that the four
+    switches above it apply to, so that a control connection may come through. ``sessions`` says which sessions
+    the switches below it apply to (None: all), by their index among the sessions that execute work: each
+    takes the smallest free one at its first workload statement and frees it when it ends. ``cpus`` uses the same
+    index: session i is pinned to ``cpus[i]``, beyond its end not at all.
+    """
+
+    connect_delay_s: float = 0.0
+    """The listener answers so much later."""
+    silent: bool = False
+    """The connection is accepted and nothing is ever sent."""
+    refuse: int | None = None
+    """The listener refuses with this ORA number: 12514, 12505, 12516, 12520 ..."""
+    most_sessions: int | None = None
+    """Beyond so many sessions at once the listener refuses with ORA-12516."""
+    from_connection: int = 0
+
+    error: int | None = None
+    """The n-th execution of work (``at_execution``) ends with this ORA number, half-way."""
+    kill: bool = False
+    """In the n-th execution the server process kills itself, half-way."""
+    wrong_count: bool = False
+    """From the n-th execution on, the answer is one too high."""
+    odd_plan: bool = False
+    """The sessions report another plan_hash_value than the rest."""
+    at_execution: int = 1
+    """Executions of work are counted per session from 1; parsing and other statements do not count."""
+    sessions: tuple[int, ...] | None = None
+
+    cpus: tuple[int, ...] = ()
+    server: str = "DEDICATED"
+    """v$session.server of every session: DEDICATED, SHARED, POOLED."""
+    shared_spid: bool = False
+    """v$process shows one spid for all sessions."""
+    threaded: bool = False
+    """threaded_execution: the session is served by a thread of its process, v$process.stid."""
+    ungranted: tuple[str, ...] = ()
+    """Views (``v$session``) and actions (``alter system``, ``create table``) without privilege; ``all`` for all."""
+    missing_columns: tuple[str, ...] = ()
+    """Columns that this version's views lack: ``v$process.stid``."""
+    notices_gone_client: bool = False
+    """A running statement ends when its client is gone. A real server goes on, and so does the double."""
+    ignores_break: bool = False
+    """A running statement is not cancelled by a break (a firewall that drops urgent data, a stuck server)."""
+    extra_io: int = 0
+    """Physical reads that each execution of work reports: work that was not free of IO."""
+    resource_manager_wait_s: float = 0.0
+    """Each execution of work waits so long for ``resmgr:cpu quantum``, asleep."""
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Lists become tuples again."""
+        fitting: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**fitting)
+
+    @classmethod
+    def from_text(cls, pairs: Iterable[str]) -> Self:
+        """``name=value`` each, the value as JSON or, if it is none, as text."""
+        return cls.from_json(settings(pairs))
+
+    def affects(self, index: int | None) -> bool:
+        """Whether the switches that ``sessions`` limits apply to the session with this index."""
+        return self.sessions is None or index in self.sessions

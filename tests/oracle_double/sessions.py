@@ -1,0 +1,112 @@
+"""The table of sessions that all server processes share, and the journal of what happened in them.
+
+Both live in anonymous memory that the listener makes before the first fork. A session writes its own entry
+only; readers skip one that is being written.
+"""
+
+import contextlib
+import fcntl
+import json
+import mmap
+import os
+from collections.abc import Iterator
+from typing import Any
+
+_ENTRY_BYTES = 16384
+_LENGTH_BYTES = 4
+PRIVATE_TABLE = "private_table"
+"""The table of workload logical_io is defined."""
+_FLAGS = (PRIVATE_TABLE,)
+Entry = dict[str, Any]
+
+
+class SessionTable:
+    """One entry per session: a length and so many bytes of JSON; a length of 0 is a free entry."""
+
+    def __init__(self, size: int = 1024) -> None:
+        self._size = size
+        self._memory = mmap.mmap(-1, size * _ENTRY_BYTES)
+        self._flags = mmap.mmap(-1, len(_FLAGS))
+        self._lock = os.memfd_create("oracle-double-lock")
+        self._pids: dict[int, int] = {}
+        self._taken = 0
+
+    # --- the listener's side
+
+    def claim(self) -> int:
+        """A number for a new session: the least recently used free one."""
+        for _ in range(self._size):
+            number = self._taken % self._size
+            self._taken += 1
+            if number not in self._pids.values():
+                return number
+        raise RuntimeError(f"more than {self._size} sessions")
+
+    def started(self, pid: int, number: int) -> None:
+        self._pids[pid] = number
+
+    def ended(self, pid: int) -> None:
+        """The process is gone: its entry is free."""
+        number = self._pids.pop(pid, None)
+        if number is not None:
+            self.clear(number)
+
+    def pids(self) -> tuple[int, ...]:
+        """All server processes that have not been reaped, in the order of their connections."""
+        return tuple(self._pids)
+
+    # --- the sessions' side
+
+    def write(self, number: int, entry: Entry) -> None:
+        data = json.dumps(entry).encode()
+        if len(data) > _ENTRY_BYTES - _LENGTH_BYTES:
+            raise ValueError(f"an entry of {len(data)} bytes does not fit")
+        at = number * _ENTRY_BYTES
+        self.clear(number)
+        self._memory[at + _LENGTH_BYTES : at + _LENGTH_BYTES + len(data)] = data
+        self._memory[at : at + _LENGTH_BYTES] = len(data).to_bytes(_LENGTH_BYTES, "big")
+
+    def clear(self, number: int) -> None:
+        at = number * _ENTRY_BYTES
+        self._memory[at : at + _LENGTH_BYTES] = bytes(_LENGTH_BYTES)
+
+    def entries(self) -> list[Entry]:
+        """All sessions that have logged on."""
+        found = []
+        for at in range(0, self._size * _ENTRY_BYTES, _ENTRY_BYTES):
+            length = int.from_bytes(self._memory[at : at + _LENGTH_BYTES], "big")
+            if length:
+                with contextlib.suppress(ValueError):
+                    found.append(json.loads(self._memory[at + _LENGTH_BYTES : at + _LENGTH_BYTES + length]))
+        return found
+
+    def flag(self, name: str) -> bool:
+        """A fact that all sessions share."""
+        return bool(self._flags[_FLAGS.index(name)])
+
+    def set_flag(self, name: str, value: bool) -> None:
+        self._flags[_FLAGS.index(name)] = int(value)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one session at a time is in here."""
+        fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
+
+
+class Journal:
+    """Events as lines of JSON in a file without a name; appended by every session, read by the listener."""
+
+    def __init__(self) -> None:
+        self._file = os.memfd_create("oracle-double-journal")
+        fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
+
+    def note(self, event: str, **facts: object) -> None:
+        os.write(self._file, json.dumps({"event": event, "pid": os.getpid(), **facts}).encode() + b"\n")
+
+    def read(self) -> list[dict[str, Any]]:
+        size = os.fstat(self._file).st_size
+        return [json.loads(line) for line in os.pread(self._file, size, 0).splitlines()]

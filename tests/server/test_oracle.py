@@ -1,0 +1,174 @@
+"""The Oracle target with its real driver, on a real database or on the test double."""
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dbcpu import registry
+from dbcpu.config import resolve
+from dbcpu.guard import Guard
+from dbcpu.oracle import catalogue
+from dbcpu.oracle.driver import Views
+from dbcpu.oracle.target import OracleTarget
+from dbcpu.targets.base import Outcome, Work
+from dbcpu.workloads import base
+
+CONNECT_S = 20.0
+
+
+def open_target(url: str) -> OracleTarget:
+    target = registry.load("targets", "oracle").open_target(resolve(url, lambda _: None), Guard())
+    assert isinstance(target, OracleTarget)
+    return target
+
+
+@pytest.fixture
+def target(oracle_dsn: str) -> Iterator[OracleTarget]:
+    with open_target(oracle_dsn) as opened:
+        yield opened
+
+
+def tiny(name: str = "cartesian") -> Work:
+    return base.load("oracle", name).work("tiny")
+
+
+def execute(target: OracleTarget, work: Work, executions: int | None, for_s: float | None = None) -> Outcome:
+    session = target.connect(0, CONNECT_S)
+    try:
+        session.identify()
+        session.prepare(work)
+        session.warm()
+        session.start(executions, None if for_s is None else time.monotonic() + for_s)
+        return session.outcome()
+    finally:
+        session.close()
+
+
+@pytest.mark.parametrize("name", base.names("oracle"))
+def test_the_tiny_answer_comes_out(name: str, target: OracleTarget) -> None:
+    outcome = execute(target, tiny(name), 3)
+    assert (outcome.error, outcome.answer_ok, len(outcome.executions)) == (None, True, 3)
+
+
+def test_executions_follow_each_other_by_the_servers_clock(target: OracleTarget) -> None:
+    clock = target.clock()
+    before_s = time.time()
+    executions = execute(target, tiny(), 5).executions
+    for earlier, later in itertools.pairwise(executions):
+        assert earlier.server_start_s is not None
+        assert earlier.server_elapsed_s is not None
+        assert later.server_start_s is not None
+        assert earlier.server_start_s + earlier.server_elapsed_s <= later.server_start_s
+        assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
+    first_s = (executions[0].server_start_s or 0.0) - clock.offset_s
+    assert before_s - 1 < first_s < time.time() + 1
+    assert all(execution.elapsed_s >= 0 for execution in executions)
+
+
+def test_a_time_limit_ends_the_loop_on_the_server(target: OracleTarget) -> None:
+    target.clock()
+    outcome = execute(target, tiny(), None, for_s=0.2)
+    assert outcome.error is None
+    assert len(outcome.executions) >= 1
+    *all_but_last, last = outcome.executions
+    assert all_but_last[0].start_s + 0.2 > last.start_s if all_but_last else True
+
+
+def test_a_limit_that_has_passed_leaves_one_execution(target: OracleTarget) -> None:
+    target.clock()
+    assert len(execute(target, tiny(), None, for_s=-60.0).executions) == 1
+
+
+def test_a_wrong_answer_is_told(target: OracleTarget) -> None:
+    work = tiny()
+    wrong = Work(**{**{name: getattr(work, name) for name in work.__slots__}, "answer": "1"})
+    outcome = execute(target, wrong, 1)
+    assert outcome.answer_ok is False
+    assert outcome.error == "the answer was 160000, not 1: the work was not done"
+
+
+def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
+    session = target.connect(0, CONNECT_S)
+    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    thread = threading.Thread(target=session.start, args=(1000, None))
+    thread.start()
+    try:
+        while not session._calling.is_set():
+            assert thread.is_alive()
+            thread.join(0.001)
+        session.cancel()
+        while thread.is_alive():
+            # As the gate does: a break that came before the call began is lost.
+            thread.join(0.2)
+            session.cancel()
+        assert session.outcome().error == "cancelled"
+    finally:
+        session.close()
+        thread.join()
+
+
+def test_sessions_claim_processes_of_their_own(target: OracleTarget) -> None:
+    sessions = [target.connect(ordinal, CONNECT_S) for ordinal in range(3)]
+    try:
+        claims = [session.identify() for session in sessions]
+        if any(claim.pid is None for claim in claims):
+            pytest.skip(f"not granted: {claims[0].why_not}")
+        assert len({(claim.pid, claim.tid) for claim in claims}) == 3
+        assert len({session.outcome().db["sid"] for session in sessions}) == 3
+    finally:
+        for session in sessions:
+            session.close()
+
+
+def test_the_work_was_cpu_only_by_the_databases_counters(target: OracleTarget) -> None:
+    db = execute(target, tiny(), 20).db
+    if "db_cpu_s" not in db:
+        pytest.skip("V$SESS_TIME_MODEL is not granted")
+    assert 0 < db["db_cpu_s"] <= db["db_time_s"] * 1.05
+    assert db["physical_reads"] + db["physical_writes"] < 20
+    assert db["parallel_queries"] == 0
+    assert db.get("plans", 1) == 1
+
+
+def test_the_plan_is_a_cartesian_join(target: OracleTarget) -> None:
+    shape = target.explain(tiny())
+    if shape is None:
+        pytest.skip("V$SQL and V$SQL_PLAN are not granted")
+    assert shape.startswith("SELECT STATEMENT > SORT AGGREGATE > MERGE JOIN CARTESIAN")
+    assert target.explain(tiny("arithmetic")) is None
+
+
+def test_the_database_is_described(target: OracleTarget) -> None:
+    database = target.describe()
+    assert database.kind == "oracle"
+    assert int(database.version.split(".")[0]) >= 12
+    assert database.driver.endswith(" thin")
+    assert database.parameters["instance_name"]
+    assert "password" not in str(database).lower()
+
+
+def test_the_table_of_logical_io_is_gone_after_the_run(oracle_dsn: str) -> None:
+    with open_target(oracle_dsn) as target:
+        assert execute(target, tiny("logical_io"), 1).answer_ok
+    with open_target(oracle_dsn) as target:
+        outcome = execute(target, tiny("logical_io"), 1)
+        assert outcome.answer_ok
+        assert outcome.db.get("physical_reads", 0) < 20
+
+
+def test_every_query_of_the_catalogue_is_valid_or_not_granted(target: OracleTarget) -> None:
+    """On a real database this is the proof that no view and no column is misspelt."""
+    views = Views()
+    binds: dict[str, dict[str, object]] = {
+        "cursor_plans": {"sql_id": "a5ks9fhw2v9s1"},
+        "plan_operators": {"sql_id": "a5ks9fhw2v9s1", "child_number": 0},
+    }
+    older = {"server_process_11"}
+    for name in catalogue.names():
+        if catalogue.text(name).lower().startswith("select") and name not in older:
+            views.rows(target._connection(), name, binds.get(name))
+    misspelt = {name: code for name, code in views.denied.items() if code == "ORA-00904"}
+    assert misspelt == {}

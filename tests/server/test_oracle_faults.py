@@ -1,0 +1,386 @@
+"""What the Oracle target makes of a server that is not as it should be: every fault of the test double."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from dbcpu import registry, runner
+from dbcpu.analysis.explain import explain
+from dbcpu.config import resolve
+from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
+from dbcpu.findings import Finding, Level
+from dbcpu.gate import Gate
+from dbcpu.guard import Guard
+from dbcpu.oracle import privileges
+from dbcpu.oracle.address import Address
+from dbcpu.oracle.driver import THREAD, Dialer
+from dbcpu.oracle.target import OracleTarget
+from dbcpu.record import RunRecord
+from dbcpu.runner import Choices, Watcher, diagnose
+from dbcpu.store.database import open_store
+from dbcpu.targets.base import Outcome
+from dbcpu.workloads import base
+from oracle_double.double import OracleDouble
+from oracle_double.faults import Faults
+from oracle_double.profiles import Instance
+
+TICKS = os.sysconf("SC_CLK_TCK")
+TINY = base.load("oracle", "cartesian").work("tiny")
+CHOICES = Choices(size="tiny", repeats=1, seed=7)
+
+
+def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
+    url = double.url + (f"&{options}" if options else "")
+    target = registry.load("targets", "oracle").open_target(resolve(url, lambda _: None), Guard())
+    assert isinstance(target, OracleTarget)
+    return target
+
+
+def outcomes(double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 60.0) -> list[Outcome]:
+    with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
+        gate.gather(level, TINY)
+        gate.release(executions, None, timeout_s)
+        # The double counts sessions in the order in which they were prepared, which is not that of their ordinals.
+        return sorted(
+            gate.outcomes(), key=lambda outcome: (outcome.error is not None, outcome.db.get("physical_reads", 0))
+        )
+
+
+def doctor(double: OracleDouble) -> dict[str, Finding]:
+    return {finding.code: finding for finding in diagnose(resolve(double.url, lambda _: None))}
+
+
+def measured(double: OracleDouble, store: Path, choices: Choices) -> RunRecord:
+    with open_store(str(store)) as opened:
+        run_id = runner.run(resolve(double.url, lambda _: None), choices, opened, Watcher(), forced=True)
+        return opened.load(run_id)
+
+
+# --- connecting
+
+
+def test_slow_connects_are_timed_each_for_itself() -> None:
+    delay_s = 0.2
+    with (
+        OracleDouble(faults=Faults(connect_delay_s=delay_s, from_connection=1)) as double,
+        open_target(double) as target,
+        Gate(target, None, TICKS) as gate,
+    ):
+        gate.gather(8, TINY)
+        connect_s = sorted(member.connect_s for member in gate.members)
+    # Connects that wait for each other would take once, twice, ... eight times the delay.
+    assert connect_s[0] >= delay_s
+    assert connect_s[4] < 4 * connect_s[0]
+
+
+# The driver leaves its socket to the garbage collector when a connection is closed before the logon.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_listener_that_accepts_and_says_nothing_is_given_up() -> None:
+    told = r"did not open a session within 0\.3 s: the listener accepts and says nothing"
+    with (
+        OracleDouble(faults=Faults(silent=True, from_connection=1)) as double,
+        open_target(double) as target,
+        pytest.raises(ConnectError, match=told),
+    ):
+        target.connect(0, 0.3)
+    for thread in threading.enumerate():
+        if thread.name == THREAD:
+            thread.join()
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (12514, "lsnrctl services"),
+        (12505, "after the last /"),
+        (12516, "parameter processes"),
+        (12520, "dedicated server"),
+    ],
+)
+def test_a_refusal_is_explained(code: int, remedy: str) -> None:
+    with OracleDouble(faults=Faults(refuse=code)) as double, pytest.raises(ConnectError, match=remedy) as caught:
+        open_target(double).__enter__()
+    assert "CONNECTION_ID" not in str(caught.value)
+
+
+def test_not_all_sessions_connected_releases_none() -> None:
+    with (
+        OracleDouble(faults=Faults(refuse=12516, from_connection=3)) as double,
+        open_target(double) as target,
+        Gate(target, None, TICKS) as gate,
+        pytest.raises(GateError, match=r"2 of 4 sessions connected: .*processes"),
+    ):
+        gate.gather(4, TINY)
+
+
+def test_a_wrong_password_is_told_and_not_shown() -> None:
+    with OracleDouble() as double:
+        wrong = double.url.replace(quote(double.password), "not-the-password")
+        with pytest.raises(ConnectError, match=r"ORA-01017.*check user and password") as caught:
+            registry.load("targets", "oracle").open_target(resolve(wrong, lambda _: None), Guard()).__enter__()
+    assert "not-the-password" not in str(caught.value)
+
+
+def test_an_old_verifier_and_a_missing_alias_say_what_to_do() -> None:
+    with OracleDouble(verifier="10g") as double, pytest.raises(ConnectError, match="thick=1"):
+        open_target(double).__enter__()
+    request = resolve("oracle+oracledb://scott:tiger@nowhere?config_dir=/nonexistent", lambda _: None)
+    with pytest.raises(UsageError, match=r"the Oracle address nowhere is not understood: .*tnsnames"):
+        registry.load("targets", "oracle").open_target(request, Guard())
+
+
+def test_retries_and_pooled_servers_of_a_connect_string_are_overruled() -> None:
+    dialer = Dialer(Address("scott", "db1/orcl:pooled?retry_count=9&retry_delay=5"), "tiger", "tag")
+    assert "(SERVER=dedicated)" in dialer._params.get_connect_string()
+    assert "RETRY" not in dialer._params.get_connect_string()
+    dialer.pin("orcl2")
+    assert "(INSTANCE_NAME=orcl2)" in dialer._params.get_connect_string()
+
+
+# --- identity
+
+
+@pytest.mark.parametrize(("server", "told"), [("SHARED", "a shared server"), ("POOLED", "a pooled server")])
+def test_a_server_that_is_not_dedicated_is_refused(server: str, told: str) -> None:
+    with OracleDouble(faults=Faults(server=server)) as double:
+        assert doctor(double)["not-dedicated"].level == Level.PROBLEM
+        with (
+            open_target(double) as target,
+            Gate(target, None, TICKS) as gate,
+            pytest.raises(ServerError, match=f"served by {told}.*, not by a process of its own"),
+        ):
+            gate.gather(2, TINY)
+
+
+def test_sessions_that_claim_the_same_process_are_not_sampled() -> None:
+    with (
+        OracleDouble(faults=Faults(shared_spid=True)) as double,
+        open_target(double) as target,
+        Gate(target, target.host(), TICKS) as gate,
+    ):
+        gate.gather(2, TINY)
+        assert [member.server.verified for member in gate.members] == [False, False]
+
+
+def test_threads_of_one_process_are_told_apart() -> None:
+    with OracleDouble(faults=Faults(threaded=True)) as double:
+        assert "threaded-execution" in doctor(double)
+        with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
+            gate.gather(2, TINY)
+            assert all(member.server.verified for member in gate.members)
+            assert all(member.server.tid not in (None, member.server.pid) for member in gate.members)
+
+
+def test_an_older_server_without_stid_is_identified_by_its_process() -> None:
+    columns = ("v$process.stid", "v$process.execution_type")
+    with (
+        OracleDouble("12c", faults=Faults(missing_columns=columns)) as double,
+        open_target(double) as target,
+        Gate(target, target.host(), TICKS) as gate,
+    ):
+        gate.gather(1, TINY)
+        assert gate.members[0].server.verified
+        assert gate.members[0].server.tid is None
+
+
+def test_without_any_grant_the_run_goes_on_unsampled_and_doctor_says_what_to_grant() -> None:
+    with OracleDouble(faults=Faults(ungranted=("all",))) as double:
+        told = doctor(double)["oracle-privileges"]
+        assert told.level == Level.WARNING
+        # Whether it is a cluster is asked only of one that says so.
+        wanted = [each for each in privileges.every() if each != "GV_$INSTANCE"]
+        grants = " ".join(f"grant select on sys.{each.lower()} to dbcpu;" for each in wanted)
+        assert told.remedy == f"`{grants}`"
+        with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
+            gate.gather(2, TINY)
+            gate.release(2, None, 60.0)
+            for member, outcome in zip(gate.members, gate.outcomes(), strict=True):
+                assert (outcome.error, outcome.answer_ok) == (None, True)
+                assert not member.server.verified
+                assert "not granted" in member.server.how
+                assert outcome.db["sid"] > 0
+                assert "db_cpu_s" not in outcome.db
+            assert (target.connections_free(), target.vcpus(), target.explain(TINY)) == (None, None, None)
+
+
+def test_with_every_grant_doctor_has_nothing_to_ask_for() -> None:
+    with OracleDouble() as double:
+        assert "oracle-privileges" not in doctor(double)
+
+
+def test_on_rds_the_grants_have_their_own_form() -> None:
+    with OracleDouble(faults=Faults(ungranted=("v$session",)), instance=Instance(rds=True)) as double:
+        found = doctor(double)
+    assert "rds" in found
+    assert "grant_sys_object('V_$SESSION', 'DBCPU', 'SELECT')" in found["oracle-privileges"].remedy
+
+
+@pytest.mark.parametrize(
+    ("instance", "codes"),
+    [
+        (Instance(plan="DEFAULT_PLAN", cpu_managed=True), {"resource-manager"}),
+        (Instance(plan="DEFAULT_PLAN", cpu_managed=True, instance_caging=True), {"instance-caging"}),
+        (Instance(window="MONDAY_WINDOW"), {"maintenance-window"}),
+        (Instance(edition="Free"), {"edition-cap"}),
+        (Instance(instances=2), {"cluster"}),
+        (Instance(cloud_service="OLTP", service="x_high"), {"autonomous-parallel"}),
+        (Instance(foreign_sessions=(("SCOTT", "sqlplus"),)), {"instance-busy"}),
+    ],
+)
+def test_doctor_finds_what_spoils_a_measurement(instance: Instance, codes: set[str]) -> None:
+    with OracleDouble(instance=instance) as double:
+        assert codes <= set(doctor(double))
+
+
+def test_all_sessions_of_a_cluster_go_to_one_instance() -> None:
+    with OracleDouble(instance=Instance(instances=2)) as double, open_target(double) as target:
+        assert target._dialer.pinned
+        assert target.describe().parameters["instances"] == "2"
+
+
+# --- work
+
+
+def test_an_error_keeps_what_ran_before_it() -> None:
+    with OracleDouble(faults=Faults(error=1652, at_execution=5, sessions=(1,))) as double:
+        fine, failed = outcomes(double, 2, executions=400)
+    assert fine.error is None
+    assert failed.error is not None
+    assert failed.error.startswith("ORA-01652")
+
+
+def test_a_killed_server_process_is_told() -> None:
+    with OracleDouble(faults=Faults(kill=True, at_execution=30, sessions=(0,))) as double:
+        fine, killed = outcomes(double, 2, executions=60)
+    assert killed.error is not None
+    assert "DPY-4011" in killed.error
+    assert (fine.error, len(fine.executions)) == (None, 60)
+
+
+def test_a_wrong_count_is_told() -> None:
+    with OracleDouble(faults=Faults(wrong_count=True, at_execution=1, sessions=(0,))) as double:
+        fine, wrong = outcomes(double, 2)
+    assert (wrong.answer_ok, fine.answer_ok) == (False, True)
+    assert wrong.error == "the answer was 160001, not 160000: the work was not done"
+
+
+def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round() -> None:
+    work = base.load("oracle", "cartesian").work("seed")
+    with (
+        OracleDouble(faults=Faults(ignores_break=True)) as double,
+        open_target(double) as target,
+        Gate(target, None, TICKS) as gate,
+    ):
+        gate.gather(1, work)
+        gate.release(1, None, 0.2)
+        (outcome,) = gate.outcomes()
+    assert outcome.error == "no answer within 0.2 s; cancelled"
+
+
+def test_io_waits_and_plans_are_in_the_counters() -> None:
+    faults = Faults(extra_io=50, resource_manager_wait_s=0.05, odd_plan=True, sessions=(1,))
+    with OracleDouble(faults=faults) as double:
+        both = outcomes(double, 2, executions=2)
+    assert all(outcome.db["physical_reads"] >= 100 and outcome.db["plans"] == 2 for outcome in both)
+    held = [wait for outcome in both for wait in outcome.waits if wait.event == "resmgr:cpu quantum"]
+    assert held
+    assert all((wait.count, wait.waited_s >= 0.1) == (2, True) for wait in held)
+
+
+# --- whole runs
+
+
+def test_pinned_0_0_1_the_two_on_one_cpu_are_slow_by_run_queue(tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("this machine has one CPU")
+    with OracleDouble(faults=Faults(cpus=(0, 0, 1))) as double:
+        record = measured(double, tmp_path / "runs.db", replace(CHOICES, sessions="1,3", executions=40))
+    last = record.rounds[-1] if record.rounds[-1].level == 3 else next(r for r in record.rounds if r.level == 3)
+    assert [session.server.verified for session in last.sessions] == [True] * 3
+    on = [{stay.cpu for stay in session.residency} for session in last.sessions]
+    assert sorted(map(tuple, on)) == [(0,), (0,), (1,)]
+    waited = sorted((session.run_delay_s or 0.0) / (session.cpu_s or 1.0) for session in last.sessions)
+    # Whatever else the machine does, two that share a CPU wait about as long as they run.
+    assert waited[1] > 0.5
+    assert record.header.plan.workload.plan_shape is not None
+    causes = {view.cause for view in explain(record).sessions if view.order == last.order}
+    assert "run_queue" in causes or "competitor" in causes
+
+
+DRIVER = """
+import sys, time
+from dbcpu import registry
+from dbcpu.config import resolve
+from dbcpu.guard import Guard
+from dbcpu.workloads import base
+with registry.load("targets", "oracle").open_target(resolve(sys.argv[1], lambda _: None), Guard()) as target:
+    session = target.connect(0, 20.0)
+    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    sys.stdout.write("started\\n")
+    sys.stdout.flush()
+    session.start(1, None)
+"""
+
+
+def test_what_a_killed_driver_left_is_found_and_ended() -> None:
+    with OracleDouble() as double:
+        driver = subprocess.Popen([sys.executable, "-c", DRIVER, double.url], stdout=subprocess.PIPE, text=True)
+        assert driver.stdout is not None
+        with driver:
+            assert driver.stdout.readline() == "started\n"
+            wait_for(lambda: any(entry["status"] == "ACTIVE" and entry["module"] == "dbcpu" and _computing(entry["pid"])
+                                 for entry in double.sessions()))  # fmt: skip
+            driver.send_signal(signal.SIGKILL)
+        assert double.sessions(), "the server process goes on without its client"
+        told = doctor(double)
+        assert "leftovers-ended" in told
+        wait_for(lambda: not double.sessions())
+
+
+def test_leftovers_that_may_not_be_ended_are_listed_with_the_statement() -> None:
+    with OracleDouble(faults=Faults(ungranted=("alter system",))) as double:
+        driver = subprocess.Popen([sys.executable, "-c", DRIVER, double.url], stdout=subprocess.PIPE, text=True)
+        assert driver.stdout is not None
+        with driver:
+            assert driver.stdout.readline() == "started\n"
+            wait_for(lambda: any(_computing(entry["pid"]) for entry in double.sessions()))
+            driver.send_signal(signal.SIGKILL)
+        wait_for(lambda: len(double.sessions()) == 1)
+        (entry,) = double.sessions()
+        told = doctor(double)["leftovers"]
+        assert told.remedy == f"`alter system kill session '{entry['sid']},{entry['serial']}' immediate;`"
+
+
+def test_another_run_that_is_alive_is_left_alone() -> None:
+    with OracleDouble() as double:
+        driver = subprocess.Popen([sys.executable, "-c", DRIVER, double.url], stdout=subprocess.PIPE, text=True)
+        assert driver.stdout is not None
+        with driver:
+            assert driver.stdout.readline() == "started\n"
+            assert "other-run" in doctor(double)
+            assert double.sessions()
+            driver.send_signal(signal.SIGKILL)
+
+
+def _computing(pid: int) -> bool:
+    """Has used more CPU than connecting takes."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12]) > 0.2 * TICKS
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+    deadline_s = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline_s, "it did not come to pass"
+        time.sleep(0.01)

@@ -1,0 +1,166 @@
+"""shell/sqlplus-fanout under several shells, with a stand-in for sqlplus and the test double for Oracle."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbcpu.oracle import catalogue
+from dbcpu.store import fanout_lines
+from dbcpu.workloads import base
+from oracle_double.double import OracleDouble
+from oracle_double.faults import Faults
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "shell" / "sqlplus-fanout"
+SHELLS = ("sh", "dash", "busybox sh")
+LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[OracleDouble]:
+    with OracleDouble() as running:
+        yield running
+
+
+class Fanout:
+    """The script with its surroundings: ``sqlplus`` in PATH, a password file, a folder for its own files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.password = folder / "password"
+        (folder / "bin").mkdir()
+        (folder / "tmp").mkdir()
+        sqlplus = folder / "bin" / "sqlplus"
+        sqlplus.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/sqlplus_stand_in.py" "$@"\n')
+        sqlplus.chmod(0o755)
+
+    def start(
+        self, double: OracleDouble, *arguments: str, shell: str = "sh", mode: int = 0o600
+    ) -> "subprocess.Popen[str]":
+        self.password.write_text(double.password + "\n")
+        self.password.chmod(mode)
+        path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.Popen(
+            [*shell.split(), str(SCRIPT), *arguments, "-p", str(self.password), f"{double.user}@{double.dsn}"],
+            env={**os.environ, "PATH": path, "TMPDIR": str(self.folder / "tmp")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, double: OracleDouble, *arguments: str, shell: str = "sh", mode: int = 0o600) -> tuple[int, str, str]:
+        with self.start(double, *arguments, shell=shell, mode=mode) as process:
+            out, err = process.communicate(timeout=LIMIT_S)
+        assert double.password not in out + err
+        assert list((self.folder / "tmp").iterdir()) == [], "it left files behind"
+        return process.returncode, out, err
+
+
+@pytest.fixture
+def fanout(tmp_path: Path) -> Fanout:
+    return Fanout(tmp_path)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble) -> None:
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"this machine has no {shell.split()[0]}")
+    code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "tiny", "-e", "2", "-l", "a b", shell=shell)
+    assert code == 0, err
+    record = fanout_lines.parse(out, "stdout")
+    work = base.load("oracle", "cartesian").work("tiny")
+    assert (record.header.status, record.header.label) == ("complete", "a b")
+    assert record.header.plan.workload.sql == work.sql
+    assert [each.level for each in record.rounds] == [1, 3]
+    for each in record.rounds:
+        for session in each.sessions:
+            assert (session.answer_ok, session.error, len(session.executions)) == (True, None, 2)
+            assert session.connect_s > 0
+            assert session.server.verified
+    # The shortest may end before the first look.
+    assert any(session.residency for each in record.rounds for session in each.sessions)
+    assert len({session.server.pid for session in record.rounds[1].sessions}) == 3
+
+
+def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble) -> None:
+    code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny", "-w", "arithmetic")
+    assert code == 0, err
+    record = fanout_lines.parse(out, "stdout")
+    assert record.header.plan.workload.sql == base.load("oracle", "arithmetic").work("tiny").sql
+    assert record.rounds[0].sessions[0].answer_ok
+
+
+def test_without_grants_nothing_is_sampled_and_the_run_goes_on(fanout: Fanout) -> None:
+    with OracleDouble(faults=Faults(ungranted=("all",))) as double:
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    sessions = fanout_lines.parse(out, "stdout").rounds[0].sessions
+    assert [(session.answer_ok, session.server.verified) for session in sessions] == [(True, False)] * 2
+
+
+def test_not_all_connected_is_told(fanout: Fanout) -> None:
+    with OracleDouble(faults=Faults(refuse=12516, from_connection=1)) as double:
+        code, out, err = fanout.run(double, "-n", "3", "-r", "1", "-s", "tiny")
+    assert (code, out) == (3, "")
+    assert re.search(r"1 of 3 sessions connected: .*12516", err)
+
+
+def test_an_interrupt_ends_everything(fanout: Fanout, double: OracleDouble) -> None:
+    process = fanout.start(double, "-n", "1", "-r", "1", "-s", "seed")
+    with process:
+        tmp = fanout.folder / "tmp"
+        while not any("round" in file.read_text() for file in tmp.glob("*/lines")):
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130
+    assert out.splitlines()[-1] == "end status=interrupted"
+    assert list(tmp.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("-n", "x"), "the levels are not understood"),
+        (("-s", "huge"), "has no size 'huge'; it has: tiny=20"),
+        (("-w", "logical_io"), "which only dbcpu run makes and drops"),
+        (("-w", "other"), "there is no workload 'other'"),
+        (("-r", "0"), "is not a number of rounds"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], sentence: str, fanout: Fanout, double: OracleDouble) -> None:
+    code, out, err = fanout.run(double, *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+def test_a_password_file_that_others_can_read_is_refused(fanout: Fanout, double: OracleDouble) -> None:
+    code, _, err = fanout.run(double, "-n", "1", mode=0o644)
+    assert code == 2
+    assert "can be read by others; chmod 600" in err
+
+
+def test_a_password_on_the_command_line_is_refused(fanout: Fanout) -> None:
+    path = f"{fanout.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", SCRIPT, "-n", "1", "scott/tiger@db"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "a password on the command line is seen by everybody" in done.stderr
+    assert "tiger" not in done.stderr
+
+
+def test_the_script_sends_nothing_but_the_catalogue() -> None:
+    script = " ".join(SCRIPT.read_text("utf-8").replace("\\$", "$").split())
+    for name in ("clock", "fanout_ready", "fanout_spid", "fanout_version", "set_no_parallel_query",
+                 "set_statistics_level", "set_decimal_point"):  # fmt: skip
+        assert " ".join(catalogue.text(name).split()) in script, name

@@ -1,0 +1,129 @@
+"""Lines of shell/sqlplus-fanout become a normal record; what is damaged is refused by its line."""
+
+from pathlib import Path
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.errors import RecordFormatError
+from dbcpu.record import RunRecord
+from dbcpu.store import codec, fanout_lines
+from dbcpu.workloads import base
+
+LINES = """dbcpu-fanout 1
+label the old box
+cpu id=0 core=3 socket=1 siblings=0,2
+cpu id=1 core=0 socket=0 siblings=1,3
+cpu id=2 core=3 socket=1 siblings=0,2
+cpu id=3 core=0 socket=0 siblings=1,3
+workload name=cartesian size=tiny n=20 rows=160000 answer=160000 executions=2
+sql select count(*)
+sql   from dual
+run started=2025-01-02T03:04:05 host=db1 system=Linux release=5.4 cpus=4 version=11.2.0.4.0 workers=sqlplus
+round order=0 level=1 repeat=0 released=2025-01-02T03:04:06
+seen order=0 ordinal=0 at=2025-01-02T03:04:06.5 cpu=1 state=R
+seen order=0 ordinal=0 at=2025-01-02T03:04:07.5 cpu=1 state=R
+seen order=0 ordinal=0 at=2025-01-02T03:04:08.5 cpu=3 state=R
+session order=0 ordinal=0 connect_s=0.35 spid=4711
+execution order=0 ordinal=0 start=1735787046.25 end=1735787047.25 answer=160000
+execution order=0 ordinal=0 start=1735787047.5 end=1735787048.75 answer=160000
+round order=1 level=2 repeat=0 released=2025-01-02T03:04:10
+session order=1 ordinal=0 connect_s=0.5
+execution order=1 ordinal=0 start=1735787051 end=1735787053 answer=160000
+session order=1 ordinal=1 connect_s=0.25
+failed order=1 ordinal=1 ORA-01013: user requested cancel of current operation
+end status=complete
+"""
+
+
+def record(text: str = LINES) -> RunRecord:
+    return fanout_lines.parse(text, "lines")
+
+
+def test_the_header() -> None:
+    header = record().header
+    assert (header.label, header.status, header.started_at) == ("the old box", "complete", "2025-01-02T03:04:05+00:00")
+    assert header.run_id.startswith("20250102-030405-")
+    assert (header.database.kind, header.database.version) == ("oracle", "11.2.0.4.0")
+    assert header.plan.workload.sql == "select count(*)\n  from dual"
+    assert (header.plan.levels, header.plan.repeats, header.plan.vcpus) == ((1, 2), 1, 4)
+
+
+def test_cores_are_numbered_in_order_of_their_lowest_cpu() -> None:
+    host = record().header.host
+    assert host is not None
+    assert [(cpu.cpu, cpu.core, cpu.socket) for cpu in host.topology.cpus] == [
+        (0, 0, 0), (1, 1, 1), (2, 0, 0), (3, 1, 1),
+    ]  # fmt: skip
+    assert host.topology.smt_active
+
+
+def test_times_count_from_the_earliest_server_stamp() -> None:
+    first = record().rounds[0].sessions[0]
+    assert [(e.start_s, e.elapsed_s, e.server_start_s) for e in first.executions] == [
+        (0.0, 1.0, 0.0),
+        (1.25, 1.25, 1.25),
+    ]
+    assert [(r.cpu, r.from_s, r.to_s) for r in first.residency] == [(1, 0.25, 1.75), (3, 1.75, 2.25)]
+    assert (first.server.pid, first.server.verified, first.connect_s) == (4711, True, 0.35)
+
+
+def test_a_failed_session_keeps_its_reason() -> None:
+    healthy, failed = record().rounds[1].sessions
+    assert healthy.error is None
+    assert not healthy.server.verified
+    assert failed.error == "ORA-01013: user requested cancel of current operation"
+    assert failed.answer_ok is None
+
+
+def test_a_wrong_answer_is_marked() -> None:
+    wrong = record(LINES.replace("end=1735787053 answer=160000", "end=1735787053 answer=159999"))
+    assert wrong.rounds[1].sessions[0].answer_ok is False
+
+
+def test_the_record_is_stored_and_explained_like_any_other() -> None:
+    imported = record()
+    assert codec.from_data(codec.to_data(imported), "here") == imported
+    assert explain(imported).levels[0].median_s == pytest.approx(1.25)
+
+
+def test_the_same_file_gives_the_same_run() -> None:
+    assert record().header.run_id == record().header.run_id
+    assert record().header.run_id != record(LINES.replace("0.35", "0.36")).header.run_id
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (LINES.replace("dbcpu-fanout 1", "dbcpu-fanout 2"), "does not begin with 'dbcpu-fanout 1'"),
+        (LINES.replace("level=2 ", ""), "line 18 is not understood"),
+        (LINES.replace("end=1735787053", "end=later"), "line 20 is not understood"),
+        (LINES.replace("siblings=1,3", "siblings=x", 1), "line 4 is not understood"),
+        ("dbcpu-fanout 1\nnonsense here\n", "line 2 is not understood .unknown word.: 'nonsense here'"),
+        ("dbcpu-fanout 1\nlabel x\n", "cut short before the first round"),
+    ],
+)
+def test_damage_is_told_by_its_line(text: str, sentence: str) -> None:
+    with pytest.raises(RecordFormatError, match=sentence):
+        record(text)
+
+
+def test_an_interrupted_run_keeps_what_it_has() -> None:
+    cut = record(LINES.partition("round order=1")[0])
+    assert (cut.header.status, len(cut.rounds)) == ("interrupted", 1)
+
+
+def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
+    lines, other = tmp_path / "lines", tmp_path / "run.json"
+    lines.write_text(LINES)
+    other.write_text("{}")
+    assert fanout_lines.recognises(str(lines))
+    assert not fanout_lines.recognises(str(other))
+    assert not fanout_lines.recognises(str(tmp_path / "gone"))
+    assert fanout_lines.read(str(lines)) == record()
+
+
+@pytest.mark.parametrize("name", ["cartesian", "cartesian_cte", "emp_join", "arithmetic"])
+def test_the_workloads_that_the_script_offers_exist(name: str) -> None:
+    assert name in base.names("oracle")
+    assert not base.load("oracle", name).work("tiny").setup

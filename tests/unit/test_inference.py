@@ -1,0 +1,89 @@
+"""Tests of difference against SciPy and against simulated truth."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dbcpu.analysis import inference
+
+
+def test_three_against_three_never_decide_and_four_against_four_can() -> None:
+    assert inference.least_p(3, 3) == pytest.approx(0.10)
+    assert not inference.can_decide(3, 3)
+    assert inference.least_p(5, 5) == pytest.approx(2 / 252)
+    assert inference.can_decide(4, 4)
+    assert not inference.can_decide(0, 5)
+    assert inference.mann_whitney_p([1.0, 2.0, 3.0], [10.0, 11.0, 12.0]) == pytest.approx(0.10)
+
+
+def test_mann_whitney_is_scipys_exact_one() -> None:
+    luck = np.random.default_rng(1)
+    base, other = list(luck.normal(10, 1, 6)), list(luck.normal(11, 1, 7))
+    expected = stats.mannwhitneyu(base, other, method="exact").pvalue
+    assert inference.mann_whitney_p(base, other) == pytest.approx(float(expected))
+
+
+def test_ties_are_counted_over_arrangements_not_approximated() -> None:
+    # Of the 70 arrangements of {1,1,1,1,2,2,2,2} only the two extreme ones are as far apart.
+    assert inference.mann_whitney_p([1.0] * 4, [2.0] * 4) == pytest.approx(2 / 70)
+
+
+def test_the_permutation_test_is_exact_for_five_against_five() -> None:
+    assert inference.permutation_p([1.0, 1.1, 1.2, 1.3, 1.4], [2.0, 2.1, 2.2, 2.3, 2.4]) == pytest.approx(2 / 252)
+    assert inference.permutation_p([1.0], [2.0]) == 1.0
+
+
+def test_hodges_lehmann_is_the_ratio_whatever_the_outlier() -> None:
+    base = [10.0, 10.1, 9.9, 10.2, 9.8]
+    other = [value * 1.2 for value in base]
+    assert inference.hodges_lehmann_ratio(base, other) == pytest.approx(1.2, rel=0.02)
+    assert inference.hodges_lehmann_ratio(base, [*other[:4], 1000.0]) == pytest.approx(1.2, rel=0.03)
+    swapped = inference.hodges_lehmann_ratio(other, base)
+    assert swapped == pytest.approx(1 / inference.hodges_lehmann_ratio(base, other))
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    """200 simulated pairs of 5 rounds, log-normal, 3 % noise, true ratio 1.10: 95 % +- three standard errors."""
+    luck = np.random.default_rng(7)
+    hits = 0
+    for _ in range(200):
+        base, other = np.exp(luck.normal(0, 0.03, 5)), 1.10 * np.exp(luck.normal(0, 0.03, 5))
+        found = inference.ratio_interval(list(base), list(other))
+        assert found is not None
+        hits += found[0] <= 1.10 <= found[1]
+    assert 0.90 <= hits / 200 <= 1.0
+
+
+def test_false_alarms_of_the_exact_test_stay_below_five_per_cent() -> None:
+    luck = np.random.default_rng(11)
+    pairs = (luck.normal(10, 0.3, (2, 5)).tolist() for _ in range(300))
+    alarms = sum(inference.mann_whitney_p(base, other) < 0.05 for base, other in pairs)
+    assert alarms / 300 <= 0.07
+
+
+def test_what_could_have_been_seen_is_seen_in_about_four_of_five() -> None:
+    luck = np.random.default_rng(13)
+    noise, seen, tried = 0.03, 0, 200
+    needed = float(
+        np.median(
+            [
+                inference.detectable(list(np.exp(luck.normal(0, noise, 8))), list(np.exp(luck.normal(0, noise, 8))))
+                for _ in range(200)
+            ]
+        )
+    )
+    for _ in range(tried):
+        base, other = np.exp(luck.normal(0, noise, 8)), (1 + needed) * np.exp(luck.normal(0, noise, 8))
+        seen += inference.mann_whitney_p(list(base), list(other)) < 0.05
+    assert 0.65 <= seen / tried <= 0.90
+
+
+def test_one_round_has_no_interval_and_nothing_detectable() -> None:
+    assert inference.ratio_interval([1.0], [1.0, 2.0]) is None
+    assert inference.detectable([1.0], [1.0, 2.0]) is None
+    assert inference.interval(np.ones(10), 1, 5) is None
+
+
+def test_the_same_values_give_the_same_interval() -> None:
+    values = [10.0, 10.2, 9.9, 10.1, 10.3], [11.0, 11.2, 10.9, 11.1, 11.3]
+    assert inference.ratio_interval(*values) == inference.ratio_interval(*values)

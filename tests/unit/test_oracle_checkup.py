@@ -1,0 +1,145 @@
+"""What is known of a database becomes findings; what may not be known becomes the grant for it."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.findings import Finding, Level
+from dbcpu.oracle import catalogue, leftovers, privileges
+from dbcpu.oracle.checkup import findings
+from dbcpu.oracle.facts import Facts
+from dbcpu.oracle.vcpus import edition_cap, usable
+from dbcpu.record import Driver
+
+QUIET = Facts(
+    version="19.3.0.0.0",
+    product="Oracle Database 19c Enterprise Edition",
+    user="BENCH",
+    service="orclpdb1",
+    instance_name="ORCL",
+    server_host="db1",
+    server="DEDICATED",
+    parameters={"cpu_count": "16", "statistics_level": "TYPICAL", "cursor_sharing": "EXACT", "shared_servers": "0"},
+    osstat={"NUM_CPUS": 16.0},
+    plan=("", False, False),
+    instances=1,
+    busy=0,
+)
+
+
+def by_code(facts: Facts) -> dict[str, Finding]:
+    return {finding.code: finding for finding in findings(facts)}
+
+
+def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
+    assert by_code(QUIET) == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "seen"),
+    [
+        ({"server": "SHARED"}, "not-dedicated", "SHARED"),
+        ({"threads": True}, "threaded-execution", "threads"),
+        ({"as_sysdba": True}, "privileged-user", "BENCH as SYSDBA"),
+        ({"user": "SYSTEM"}, "privileged-user", "SYSTEM"),
+        ({"plan": ("DEFAULT_PLAN", True, False)}, "resource-manager", "DEFAULT_PLAN"),
+        ({"plan": ("DEFAULT_PLAN", True, True)}, "instance-caging", "cpu_count = 16"),
+        ({"window": ("MONDAY_WINDOW", "DEFAULT_MAINTENANCE_PLAN")}, "maintenance-window", "DEFAULT_MAINTENANCE_PLAN"),
+        ({"product": "Oracle Database 23ai Free"}, "edition-cap", "2 CPUs at most of the host's 16"),
+        ({"product": "Oracle Database 21c Express Edition"}, "edition-cap", "2 CPUs"),
+        ({"rds": True}, "rds", "no access to the host"),
+        ({"instances": 2}, "cluster", "all sessions go to ORCL"),
+        ({"busy": 3}, "instance-busy", "3 other sessions"),
+        ({"parameters": {"sql_trace": "TRUE"}}, "sql-trace", "SQL trace is on"),
+        ({"parameters": {"statistics_level": "ALL"}}, "statistics-level", "ALL"),
+        ({"parameters": {"cursor_sharing": "FORCE"}}, "cursor-sharing", "FORCE"),
+        ({"parameters": {"parallel_degree_policy": "AUTO"}}, "parallel-servers", "AUTO"),
+        ({"parameters": {"shared_servers": "5"}}, "shared-servers", "5 shared servers"),
+    ],
+)
+def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object], code: str, seen: str) -> None:
+    found = by_code(replace(QUIET, **changed))  # type: ignore[arg-type]
+    assert set(found) == {code}
+    assert seen in found[code].seen
+
+
+@pytest.mark.parametrize(("service", "level"), [("x_high", Level.PROBLEM), ("x_tp", Level.INFO), ("x_low", Level.INFO)])
+def test_autonomous_service_levels(service: str, level: Level) -> None:
+    found = by_code(replace(QUIET, cloud_service="OLTP", service=f"{service}.adb.example.com"))
+    (told,) = (finding for code, finding in found.items() if code.startswith("autonomous"))
+    assert told.level == level
+
+
+def test_standard_edition_matters_only_beyond_its_cap() -> None:
+    standard = replace(QUIET, product="Oracle Database 19c Standard Edition 2")
+    assert by_code(standard) == {}
+    assert "16 CPUs" in by_code(replace(standard, osstat={"NUM_CPUS": 32.0}))["edition-cap"].seen
+
+
+def test_missing_privileges_come_with_their_grants() -> None:
+    denied = {"server_process": "ORA-00942", "osstat": "ORA-01031", "container": "ORA-02003"}
+    (told,) = privileges.findings(denied, "BENCH", rds=False)
+    assert told.level == Level.WARNING
+    assert told.remedy == (
+        "`grant select on sys.v_$osstat to bench; grant select on sys.v_$process to bench; "
+        "grant select on sys.v_$session to bench;`"
+    )
+    (told,) = privileges.findings(denied, "bench", rds=True)
+    assert "exec rdsadmin.rdsadmin_util.grant_sys_object('V_$SESSION', 'BENCH', 'SELECT');" in told.remedy
+    assert privileges.findings({"container": "ORA-02003"}, "BENCH", rds=False) == ()
+
+
+def test_nothing_that_needs_an_extra_licence_is_read() -> None:
+    for name in catalogue.names():
+        text = catalogue.text(name).lower()
+        assert "active_session_history" not in text, name
+        assert "dba_hist" not in text, name
+
+
+@pytest.mark.parametrize(
+    ("osstat", "parameters", "product", "caged", "expected"),
+    [
+        ({"NUM_CPUS": 16.0}, {"cpu_count": "16"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
+        ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
+        ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", True, (4, "cpu_count (instance caging)")),
+        ({}, {"cpu_count": "8"}, "Enterprise Edition", False, (8, "cpu_count")),
+        ({"NUM_CPUS": 16.0}, {}, "Oracle Database 23ai Free", False, (2, "edition cap of Free")),
+        ({}, {}, "Oracle Database 23ai Free", False, None),
+    ],
+)
+def test_how_many_cpus_the_instance_may_use(
+    osstat: dict[str, float], parameters: dict[str, str], product: str, caged: bool, expected: tuple[int, str] | None
+) -> None:
+    assert usable(osstat, parameters, product, caged) == expected
+
+
+def test_only_capped_editions_are_capped() -> None:
+    assert edition_cap("Oracle Database 19c Enterprise Edition") is None
+    assert edition_cap("") is None
+
+
+def test_sessions_of_a_dead_driver_are_told_from_those_of_a_living_one() -> None:
+    rows = [
+        (1, 10, "ACTIVE", "here/100/5", 30, "BENCH"),
+        (2, 20, "ACTIVE", "here/200/5", 30, "BENCH"),
+        (3, 30, "ACTIVE", "there/300/5", 30, "BENCH"),
+        (4, 40, "ACTIVE", "here/100/5", 30, "SOMEBODY"),
+        (5, 50, "ACTIVE", "own/1/1", 0, "BENCH"),
+        (6, 60, "ACTIVE", None, 0, "BENCH"),
+        (7, 70, "ACTIVE", "no tag of ours", 0, "BENCH"),
+    ]
+
+    def gone(driver: Driver) -> bool:
+        return driver.hostname == "here" and driver.pid == 100
+
+    found = leftovers.found(rows, "own/1/1", "BENCH", gone)
+    assert [(each.sid, each.dead) for each in found] == [(1, True), (2, False), (3, False), (4, False)]
+    told = {finding.code: finding for finding in leftovers.findings(found)}
+    assert told["leftovers"].remedy == "`alter system kill session '1,10' immediate;`"
+    assert "3 sessions of here/200/5" in told["other-run"].seen
+    ended = leftovers.findings([replace(found[0], ended=True)])
+    assert [finding.code for finding in ended] == ["leftovers-ended"]
+
+
+def test_the_own_tag_fits_a_client_identifier() -> None:
+    assert 0 < len(leftovers.own_tag()) <= 64

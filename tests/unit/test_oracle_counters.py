@@ -1,0 +1,42 @@
+"""Counters before and after become differences with their units; waits for the driver are no waits."""
+
+from dbcpu.oracle.counters import Snapshot, difference, snapshot
+from dbcpu.oracle.plans import is_query, shape, sql_id
+from dbcpu.record import Wait
+
+
+def test_units_and_names() -> None:
+    found = snapshot(
+        [("CPU used by this session", 150), ("session logical reads", 7), ("user calls", 3)],
+        [("DB time", 2_000_000), ("DB CPU", 1_500_000)],
+        [("resmgr:cpu quantum", 4, 250_000), ("SQL*Net message from client", 9, 10**9)],
+    )
+    assert found.counters == {"cpu_used_s": 1.5, "logical_reads": 7, "db_time_s": 2.0, "db_cpu_s": 1.5}
+    assert found.waits == {"resmgr:cpu quantum": (4, 0.25)}
+
+
+def test_differences() -> None:
+    before = Snapshot({"db_cpu_s": 1.0, "pga_max_bytes": 5.0}, {"a": (1, 0.5), "b": (2, 1.0)})
+    after = Snapshot({"db_cpu_s": 1.25, "pga_max_bytes": 9.0}, {"a": (3, 0.75), "b": (2, 1.0), "c": (1, 0.125)})
+    counters, waits = difference(before, after)
+    assert counters == {"db_cpu_s": 0.25, "pga_max_bytes": 9.0}
+    assert waits == (Wait("a", 2, 0.25), Wait("c", 1, 0.125))
+
+
+def test_views_that_may_not_be_read_leave_nothing() -> None:
+    assert difference(snapshot(None, None, None), snapshot(None, None, None)) == ({}, ())
+
+
+def test_a_sql_id_is_the_one_that_the_server_gives() -> None:
+    # Published: the SQL_ID of this text on any release since 10g.
+    assert sql_id("select * from dual") == "a5ks9fhw2v9s1"
+
+
+def test_a_query_is_told_from_a_block() -> None:
+    assert is_query(" with t as (select 1 from dual) select count(*) from t")
+    assert not is_query("declare n number; begin null; end;")
+
+
+def test_the_shape_of_a_plan() -> None:
+    assert shape([("SELECT STATEMENT", None), ("SORT", "AGGREGATE")]) == "SELECT STATEMENT > SORT AGGREGATE"
+    assert shape([]) is None

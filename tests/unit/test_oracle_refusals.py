@@ -1,0 +1,38 @@
+"""What the driver and the listener say becomes one sentence with what to do."""
+
+import pytest
+
+from dbcpu.oracle.refusals import codes, explained, one_line
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ('DPY-6005: cannot connect to database (CONNECTION_ID=abc=).\nDPY-6001: Service "x" is not registered with the '
+         "listener at host \"h\" port 1521. (Similar to ORA-12514)", "lsnrctl services"),
+        ('DPY-6005: cannot connect to database.\nDPY-6003: SID "x" is not registered', "a SID after the last /"),
+        ("DPY-6005: ...\nDPY-6000: Listener refused connection. (Similar to ORA-12516)", "parameter processes"),
+        ("DPY-6005: ...\nDPY-6000: Listener refused connection. (Similar to ORA-12520)", "dedicated server"),
+        ("DPY-6005: cannot connect to database.\n[Errno 111] Connection refused", "lsnrctl status"),
+        ("DPY-6005: cannot connect to database.\n[Errno -2] Name or service not known", "no such host"),
+        ("ORA-01017: invalid username/password; logon denied", "check user and password"),
+        ("DPY-3010: connections to this database server version are not supported", "sqlplus-fanout"),
+        ("DPY-3001: Native Network Encryption and Data Integrity is only supported in thick mode", "thick=1"),
+    ],
+)  # fmt: skip
+def test_each_refusal_has_its_remedy(text: str, remedy: str) -> None:
+    told = explained(text)
+    assert remedy in told
+    assert "\n" not in told
+    assert "CONNECTION_ID" not in told
+
+
+def test_what_is_not_known_is_passed_on_as_it_is() -> None:
+    assert explained("ORA-00600: internal error code\nHelp: https://docs.example/ora-00600") == (
+        "ORA-00600: internal error code"
+    )
+    assert one_line("\n") == "the server gave no reason"
+
+
+def test_thin_modes_own_codes_stand_for_those_of_the_listener() -> None:
+    assert codes("DPY-6005: x\nDPY-6001: y") == ("DPY-6005", "DPY-6001", "ORA-12514")

@@ -1,0 +1,24 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from dbcpu.wording import ranges, short_ranges
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([], ""),
+        ([3], "3"),
+        ([1, 2, 3, 8], "1-3,8"),
+        (range(0, 512, 2), "0-510 by 2"),
+        ([n * n for n in range(1, 60)], "1,4,9,16,25,36,49,64,81,100,121,144,169,196,225,256,289,324... (59)"),
+    ],
+)
+def test_a_long_list_is_told_by_its_ends(numbers: list[int], text: str) -> None:
+    assert short_ranges(numbers) == text
+    assert len(text) < 70
+
+
+def test_a_short_list_is_told_in_full() -> None:
+    assert short_ranges([1, 3, 5]) == ranges([1, 3, 5]) == "1,3,5"
