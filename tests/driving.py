@@ -18,7 +18,7 @@ from dbcpu.guard import start_ticks
 from dbcpu.record import RunRecord
 from dbcpu.store.database import RunSummary, open_store
 
-PATIENCE_S = 120.0
+PATIENCE_S = 60.0
 SECRETS = ("s3cret-of-the-tests", "wr0ng-password")
 
 
@@ -69,7 +69,11 @@ class Driver:
 
     def finish(self) -> tuple[int, str, str]:
         """Its exit code, standard output and standard error, when it has ended."""
-        code = self.process.wait(PATIENCE_S)
+        try:
+            code = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.send(signal.SIGABRT)  # with faulthandler: says where it hangs
+            code = self.process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
         self._out.seek(0)
         return code, self._out.read(), self.err
@@ -123,7 +127,7 @@ class Drive:
     def __call__(self, *arguments: str, limit_bytes: int | None = None, **environment: str) -> Driver:
         """``limit_bytes``: no file may grow beyond that; it stands in for a full disk."""
         given = {"DBCPU_STORE": str(self.store), "TMPDIR": str(self.place)} | environment
-        driver = Driver(arguments, self.folder, {**os.environ, **given}, limit_bytes)
+        driver = Driver(arguments, self.folder, {**os.environ, "PYTHONFAULTHANDLER": "1", **given}, limit_bytes)
         self._drivers.append(driver)
         return driver
 

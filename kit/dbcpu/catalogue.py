@@ -130,6 +130,10 @@ RESULT = Topic("What was found", {
         "one session per core: fewer sessions (a pool of {cores}), SMT off "
         "(`echo off > /sys/devices/system/cpu/smt/control`, EC2 `ThreadsPerCore=1`, RDS `threadsPerCore=1`), "
         "or more vCPUs"),
+    "shared-core-cost": Entry(INFO, "the speed of a session beside another on its core, over the whole run",
+        "what a second hardware thread on a core takes from the first (95 % interval, by regression over all rounds)",
+        "where it matters, one session per core: `echo off > /sys/devices/system/cpu/smt/control`, EC2 "
+        "`ThreadsPerCore=1`, or `taskset -cp CPUS PID`"),
     "oversubscribed": Entry(INFO, "more sessions than vCPUs",
         "sessions wait in turn for a CPU, however they are placed",
         "no more than {vcpus} busy sessions (the pool's size, Oracle `resource_manager_plan`), or more vCPUs"),

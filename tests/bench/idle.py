@@ -9,8 +9,9 @@ from itertools import pairwise
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
 from dbcpu.gate import Gate
+from dbcpu.postgresql.connection import dial
 from dbcpu.postgresql.server import EmbeddedServer
-from dbcpu.postgresql.session import LibpqSession, dial
+from dbcpu.postgresql.session import LibpqSession
 from dbcpu.postgresql.target import LibpqTarget
 from dbcpu.record import Execution
 from dbcpu.settle import settle

@@ -232,3 +232,26 @@ def test_file_that_is_no_readable_record_is_told(drive: Drive, content: str, sai
     code, out, err = drive("show", "bad.json").finish()
     assert (code, out) == (3, "")
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nothing",), "no target is called 'nothing'; there are: a URL such as postgresql://HOST/DB, embedded"),
+        (("oracle9://x/y",), "oracle9"),
+        (("--sessions", "0"), "not between 1 and 10000"),
+        (("--sessions", "3-1"), "not between 1 and 10000"),
+        (("--sessions", "99999999999999999999"), "not between 1 and 10000"),
+        (("--repeats", "-1"), "--repeats"),
+        (("--executions", "0"), "--executions"),
+        (("--for", "0s"), "--for"),
+        (("--hz", "nan"), "--hz"),
+        (("--vcpus", "0"), "--vcpus"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_absurd_requests_start_nothing(drive: Drive, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = drive("run", *arguments, "--yes").finish()
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "starting embedded" not in err

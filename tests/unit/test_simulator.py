@@ -374,3 +374,22 @@ def test_unknown_presets_and_two_amounts_are_refused() -> None:
         simulate_now("c5")
     with pytest.raises(UsageError, match="only one"):
         simulate_now("this-vm", executions=2, for_s=3.0)
+
+
+# --- the truth that tests hold an analysis against ------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(hosts, st.integers(1, 12), seeds)
+def test_the_true_losses_add_up_to_the_time_beyond_the_work(host: SimulatedHost, sessions: int, seed: int) -> None:
+    done = trace(host, sessions, seed)
+    ended = np.array([each[-1][1] for each in done.executions])
+    assert sum(done.truth.values()) + done.work_s[-1] == pytest.approx(ended)
+    assert all((lost >= -1e-12).all() for lost in done.truth.values())
+
+
+def test_memory_bound_to_one_node_slows_those_who_run_on_the_other() -> None:
+    host = SimulatedHost(sockets=2, cores=2, threads=1, nodes=2, memory_node=0, remote_slowdown=0.4, noise=0.0)
+    made = one_round(host, 4)
+    assert {session.memory_nodes for session in made.sessions} == {(0,)}
+    assert elapsed(made) == pytest.approx([1.0, 1.0, 1 / 0.6, 1 / 0.6], rel=0.01)

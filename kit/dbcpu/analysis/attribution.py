@@ -2,18 +2,22 @@
 
 The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left.
 Each part is held against the evidence (``causes``). A cause is named only when what the evidence covers is
-at least 60 % of the loss and that cause is the largest of it with at least 40 %; the sentence lists every
-part of 15 % or more. A loss below the tolerance has the cause ``none``.
+at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
+cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
+tolerance has the cause ``none``.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dbcpu.analysis import causes, database_time
 from dbcpu.analysis.base import Reference, SessionView
-from dbcpu.analysis.causes import Share
+from dbcpu.analysis.causes import Counted, Share
 from dbcpu.analysis.consistency import by_round
-from dbcpu.analysis.placement import Evidence, Placement
+from dbcpu.analysis.placement import Cores, Evidence, Placement
+from dbcpu.analysis.reference import solo
 from dbcpu.analysis.spans import Timed
 from dbcpu.analysis.throttling import throttled_shares
 from dbcpu.record import Round, RunRecord
@@ -51,25 +55,78 @@ def loss(each: Timed, reference: Reference, throttled_s: float | None) -> Loss:
     return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What was seen of one session, and the placement of its whole round."""
+
+    evidence: Evidence | None
+    placement: Placement
+
+
+def watch(record: RunRecord, sessions: Sequence[Timed]) -> dict[tuple[int, int], Watch]:
+    """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
+    cores = cores_of(record)
+    seen: dict[tuple[int, int], Watch] = {}
+    for each, members in by_round(sessions):
+        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
+        placement = Placement(each, cores, spans)
+        for member, evidence in zip(members, placement.evidence(), strict=True):
+            seen[member.key] = Watch(evidence, placement)
+    return seen
+
+
+def cores_of(record: RunRecord) -> Cores:
+    """The online CPUs of the record's host."""
+    host = record.header.host
+    cpus = [each for each in host.topology.cpus if each.online] if host else []
+    return Cores(
+        {each.cpu: each.siblings for each in cpus},
+        {each.cpu: each.core for each in cpus},
+        {each.cpu: each.node for each in cpus if each.node >= 0},
+    )
+
+
 def attribute(
     record: RunRecord,
     sessions: Sequence[Timed],
     reference: Reference | None,
     groups: Mapping[tuple[int, int], str],
+    seen: Mapping[tuple[int, int], Watch],
 ) -> dict[tuple[int, int], SessionView]:
-    """A view of every session of the run by its key (round order, ordinal)."""
-    host = record.header.host
-    siblings = {each.cpu: each.siblings for each in host.topology.cpus if each.online} if host else {}
-    cores = {each.cpu: each.core for each in host.topology.cpus} if host else {}
+    """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
+    alone = _Alone.of(solo(record, sessions), seen)
+    throttled = {each.order: throttled_shares(each) for each in record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
-    for each, members in by_round(sessions):
-        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        placement = Placement(each, siblings)
-        throttled = throttled_shares(each)
-        for member, evidence in zip(members, placement.evidence(spans), strict=True):
-            case = _Case(member, reference, throttled.get(member.session.ordinal), evidence, placement, cores)
-            views[member.key] = _view(case, record.header.plan.workload.rows, groups.get(member.key, ""))
+    for member in sessions:
+        own_s = throttled[member.round.order].get(member.session.ordinal)
+        case = _Case(member, reference, own_s, seen[member.key].evidence, seen[member.key].placement, alone)
+        views[member.key] = _view(case, record.header.plan.workload.rows, groups.get(member.key, ""))
     return views
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """What a session loses even alone, per execution, and the frequency it has then."""
+
+    steal_s: float = 0.0
+    irq_s: float = 0.0
+    mhz: float | None = None
+
+    @classmethod
+    def of(cls, alone: Sequence[Timed], seen: Mapping[tuple[int, int], Watch]) -> "_Alone":
+        known = [
+            (evidence, len(each.span.executions))
+            for each in alone
+            if each.span and (evidence := seen[each.key].evidence) is not None
+        ]
+        if not known:
+            return cls()
+        clocks = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
+        return cls(
+            float(np.median([(evidence.steal_s or 0.0) / executions for evidence, executions in known])),
+            float(np.median([evidence.irq_s / executions for evidence, executions in known])),
+            float(np.median(clocks)) if clocks else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +138,24 @@ class _Case:
     throttled_s: float | None
     evidence: Evidence | None
     placement: Placement
-    cores: Mapping[int, int]
+    alone: _Alone
+
+    @property
+    def counted(self) -> Counted:
+        evidence, span = self.evidence, self.timed.span
+        if evidence is None or span is None:
+            return Counted()
+        executions, cpu_s = len(span.executions), self.timed.session.cpu_s or 0.0
+        slow_s = 0.0
+        if evidence.mhz is not None and self.alone.mhz:
+            slow_s = max(0.0, cpu_s * (1 - evidence.mhz / self.alone.mhz))
+        return Counted(
+            max(0.0, (evidence.steal_s or 0.0) - self.alone.steal_s * executions),
+            max(0.0, evidence.irq_s - self.alone.irq_s * executions),
+            slow_s,
+            evidence.mhz,
+            self.alone.mhz,
+        )
 
 
 def _view(case: _Case, rows: int, group: str) -> SessionView:
@@ -89,6 +163,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
     split = loss(case.timed, case.reference, case.throttled_s) if span and case.reference else None
     reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
     cause, evidence = _cause(case, split, reference_s)
+    seen = case.evidence
     return SessionView(
         level=each.level,
         repeat=each.repeat,
@@ -111,7 +186,18 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         valid=not case.timed.why,
         why=plain(case.timed.why),
         unsplit_s=split.unsplit_s if split else None,
+        shared_s=seen.sibling_s if seen else None,
+        avoidable_s=_avoidable_s(cause, seen) if seen else None,
     )
+
+
+def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
+    """For how long it lost to ``cause`` while another core or CPU that it may use was idle."""
+    if evidence.polls < causes.LEAST_POLLS:
+        return None
+    if cause == "shared_core":
+        return evidence.shared_idle_s
+    return evidence.queue_idle_s if cause in ("run_queue", "competitor") else None
 
 
 def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
@@ -128,7 +214,9 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         by_cause[share.cause] = by_cause.get(share.cause, 0.0) + share.seconds
     named = {cause: lost_s for cause, lost_s in by_cause.items() if cause != "unexplained"}
     cause = max(named, key=lambda name: named[name], default="unexplained")
-    if sum(named.values()) < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
+    accounted_s = sum(named.values())
+    left_over = split.total_s - accounted_s > case.reference.tolerance * case.timed.span.elapsed_s
+    if left_over or accounted_s < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
         cause = "unexplained"
     ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
     told = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
@@ -141,20 +229,14 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
     worth_s = WORTH_WORDS * split.total_s
     if split.inflation_s is None:
         return _without_host(case, split)
-    steal_s = (evidence.steal_s if evidence else None) or 0.0
-    steal_left_s = steal_s - max(0.0, split.gap_s or 0.0)
+    counted = case.counted
     shares = []
     if split.inflation_s > 0:
         asked = split.inflation_s >= worth_s and evidence is not None and evidence.sibling_s > 0
         met = _partners(case, on_siblings=True) if asked else []
         cpu = met[0][1] if met else (evidence.cpus[0] if evidence and evidence.cpus else -1)
-        on = evidence.cpus if evidence else ()
-        threads = max((len(case.placement.siblings.get(each, ())) for each in on), default=0) or 1
-        shares.append(
-            causes.inflation(
-                split.inflation_s, session.cpu_s or 0.0, steal_left_s, evidence, met, case.cores.get(cpu), threads
-            )
-        )
+        left, core = counted.beyond(split.gap_s or 0.0), case.placement.cores.core.get(cpu)
+        shares += causes.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, core)
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
         text = f"{seconds(split.unsplit_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
         return [*shares, Share("unexplained", split.unsplit_s, text)]
@@ -164,7 +246,7 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
     if split.throttled_s > 0:
         shares.append(causes.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed)))
     if split.gap_s > 0:
-        shares.append(causes.gap(split.gap_s, span.elapsed_s, evidence, session))
+        shares += causes.gap(split.gap_s, span.elapsed_s, counted, evidence, session)
     return shares
 
 

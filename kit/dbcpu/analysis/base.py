@@ -30,8 +30,8 @@ REGIME_SHARE = 0.05
 class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
 
-    ``spread`` is the robust relative standard deviation (1.4826 MAD / median); ``tolerance`` is
-    max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
+    ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
+    is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
     ``db_cpu_s`` is the CPU time that the database counts, where it does.
     """
@@ -56,7 +56,9 @@ class SessionView:
     ``inflation_s + queue_s + throttled_s + gap_s`` = ``elapsed_s - reference_s``, each part beyond the
     reference's own; a part is None where the host did not count it, and then ``unsplit_s`` is what it leaves of
     the loss. ``group`` is 'fast', 'slow' or ''
-    (no two groups). ``valid`` False: left out of verdicts, ``why`` says so.
+    (no two groups). ``valid`` False: left out of verdicts, ``why`` says so. ``shared_s`` of its CPU time another
+    session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
+    another core or CPU that it may use was idle.
     """
 
     level: int
@@ -80,6 +82,8 @@ class SessionView:
     valid: bool
     why: str = ""
     unsplit_s: float | None = None
+    shared_s: float | None = None
+    avoidable_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,8 @@ class LevelView:
     ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
     tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
-    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything.
+    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``uneven`` and ``slowed``:
+    ``max_over_min`` and ``slowdown_median`` are beyond what chance and the tolerance allow at this level.
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
@@ -127,6 +132,8 @@ class LevelView:
     slower_factor: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
     main_cause: str = "none"
+    uneven: bool = False
+    slowed: bool = False
     alone_s: float | None = None
     misplaced_s: float | None = None
     sharing_s: float | None = None
@@ -246,6 +253,36 @@ class Scaling:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadSpeed:
+    """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval."""
+
+    threads: int
+    speed: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTable:
+    """Sessions by whether they shared their core (for half of their CPU time) and whether they lost anything."""
+
+    shared_slow: int
+    shared_fine: int
+    alone_slow: int
+    alone_fine: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCore:
+    """What sharing a core costs, over ``sessions`` sessions of ``rounds`` rounds; ``speeds`` () if too few shared."""
+
+    sessions: int
+    rounds: int
+    speeds: tuple[ThreadSpeed, ...]
+    table: CrossTable
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Everything the renderers show.
 
@@ -266,3 +303,4 @@ class Analysis:
     vcpus: int | None = None
     cores: int | None = None
     telling_order: int | None = None
+    shared_core: SharedCore | None = None

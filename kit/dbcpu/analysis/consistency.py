@@ -13,6 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.base import LevelView, Reference, SessionView
+from dbcpu.analysis.noise import gap_gate, slowed_gate, uneven_gate
 from dbcpu.analysis.reference import LEAST_TOLERANCE
 from dbcpu.analysis.regimes import regime, regime_seconds
 from dbcpu.analysis.spans import Timed
@@ -35,7 +36,7 @@ def split(elapsed_s: Sequence[float], gate: float) -> tuple[float | None, float 
 
 def gate(reference: Reference | None) -> float:
     """The ratio above which two times are told apart."""
-    return 1.0 + (reference.tolerance if reference else LEAST_TOLERANCE)
+    return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + LEAST_TOLERANCE
 
 
 def groups(sessions: Sequence[Timed], reference: Reference | None) -> dict[tuple[int, int], str]:
@@ -95,15 +96,19 @@ def _level(
     slower = [_slower(members, views, reference) for members in used]
     connects = [[each.session.connect_s for each in members] for members in rounds]
     seen = [views[each.key] for members in used for each in members]
+    ratio, noise = _median(figure["max_over_min"] for figure in figures), reference.spread if reference else 0.0
+    slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
+    least = 1.0 + (reference.tolerance if reference else LEAST_TOLERANCE)
+    slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None
     return LevelView(
         level=level,
         variant=variant,
         rounds=len(used),
         sessions=sum(len(members) for members in used),
         median_s=elapsed,
-        slowdown_median=elapsed / reference.elapsed_s if reference and elapsed is not None else None,
+        slowdown_median=slowdown,
         slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
-        max_over_min=_median(figure["max_over_min"] for figure in figures),
+        max_over_min=ratio,
         cv=_median(figure["cv"] for figure in figures),
         slow=_median(figure["slow"] for figure in figures),
         gap_ratio=_median(figure["gap_ratio"] for figure in figures),
@@ -122,6 +127,8 @@ def _level(
         slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
+        uneven=ratio is not None and ratio > max(least, uneven_gate(noise, level, len(used))),
+        slowed=slowdown is not None and slowed is not None and slowdown > max(1.0 + LEAST_TOLERANCE, slowed),
         alone_s=_median(each.alone_s for each in spent),
         misplaced_s=_median(each.misplaced_s for each in spent),
         sharing_s=_median(each.sharing_s for each in spent),
@@ -190,7 +197,7 @@ def _slower(
     members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView], reference: Reference | None
 ) -> list[float]:
     slowdowns = [views[each.key].slowdown for each in members]
-    return [value for value in slowdowns if value is not None and value > gate(reference)]
+    return [value for value in slowdowns if value is not None and reference and value > 1.0 + reference.tolerance]
 
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:

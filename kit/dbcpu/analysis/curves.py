@@ -26,19 +26,13 @@ class Curve:
 FLAT = Curve(np.zeros(0), np.zeros(0))
 
 
-def at_least(from_s: Floats, to_s: Floats, least: int) -> Curve:
-    """Cumulative time during which ``least`` or more of these intervals overlap."""
-    steps = np.concatenate([np.ones(from_s.size), -np.ones(to_s.size)])
-    times, overlapping = _running_sum(from_s, to_s, steps)
-    gained = np.diff(times) * (overlapping[:-1] >= least)
-    return Curve(times, np.concatenate([[0.0], np.cumsum(gained)]))
-
-
 def spread(from_s: Floats, to_s: Floats, amounts: Floats) -> Curve:
     """Cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
     rates = np.divide(amounts, length, out=np.zeros_like(amounts), where=length > 0)
-    times, rate = _running_sum(from_s, to_s, np.concatenate([rates, -rates]))
+    edges = np.concatenate([from_s, to_s])
+    order = np.argsort(edges, kind="stable")
+    times, rate = edges[order], np.cumsum(np.concatenate([rates, -rates])[order])
     return Curve(times, np.concatenate([[0.0], np.cumsum(np.diff(times) * rate[:-1])]))
 
 
@@ -47,9 +41,3 @@ def slices(times: Sequence[float], amounts: Sequence[float]) -> Curve:
     if len(times) != len(amounts) + 1:
         return FLAT
     return Curve(np.array(times, dtype=np.float64), np.concatenate([[0.0], np.cumsum(amounts)]))
-
-
-def _running_sum(from_s: Floats, to_s: Floats, steps: Floats) -> tuple[Floats, Floats]:
-    edges = np.concatenate([from_s, to_s])
-    order = np.argsort(edges, kind="stable")
-    return edges[order], np.asarray(np.cumsum(steps[order]))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.base import Reference
-from dbcpu.analysis.reference import LEAST_TOLERANCE, NORMAL_CONSISTENT, SPREADS, solo
+from dbcpu.analysis.noise import NORMAL_CONSISTENT
+from dbcpu.analysis.reference import LEAST_TOLERANCE, SPREADS, solo
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import RunRecord
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from dbcpu.analysis.attribution import attribute
+from dbcpu.analysis.attribution import attribute, watch
 from dbcpu.analysis.base import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
@@ -16,6 +16,7 @@ from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.shared_core import shared_core
 from dbcpu.analysis.spans import Timed, timed
 from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.topology_check import topology_check
@@ -33,7 +34,8 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     """
     sessions = timed(record)
     ref = reference(record, sessions)
-    views = attribute(record, sessions, ref, groups(sessions, ref))
+    seen = watch(record, sessions)
+    views = attribute(record, sessions, ref, groups(sessions, ref), seen)
     vcpus, cores, places = vcpu_count(record), core_count(record), usable_cores(record)
     rows = record.header.plan.workload.rows
     level_views = levels(sessions, views, ref, rows, vcpus, cores, places)
@@ -51,7 +53,10 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
     rules = parse_rules(default_rules() if licence_rules is None else licence_rules)
-    facts = Facts(record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor)
+    shared = shared_core(sessions, seen, views, ref)
+    facts = Facts(
+        record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
+    )
     return Analysis(
         run_id=record.header.run_id,
         verdict=verdict(record, first, ref, vcpus, topology),
@@ -66,6 +71,7 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
         vcpus=vcpus,
         cores=cores,
         telling_order=_telling_order(first, sessions, views, ref),
+        shared_core=shared,
     )
 
 

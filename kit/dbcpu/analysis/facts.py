@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dbcpu.analysis.base import LevelView, NoiseFloor, Reference, Scaling, SessionView, TopologyCheck
+from dbcpu.analysis.base import LevelView, NoiseFloor, Reference, Scaling, SessionView, SharedCore, TopologyCheck
 from dbcpu.analysis.spans import Timed
 from dbcpu.record import Round, RunRecord
 from dbcpu.wording import short_ranges
@@ -23,6 +23,7 @@ class Facts:
     scaling: Scaling
     topology: TopologyCheck | None
     noise_floor: NoiseFloor | None
+    shared_core: SharedCore | None = None
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -17,7 +17,7 @@ STICKY = 0.5
 
 
 def uneven_sessions(facts: Facts) -> Finding | None:
-    uneven = [each for each in facts.levels if (each.max_over_min or 1.0) > UNEVEN]
+    uneven = [each for each in facts.levels if each.uneven and (each.max_over_min or 1.0) > UNEVEN]
     if not uneven:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
@@ -32,9 +32,8 @@ def uneven_sessions(facts: Facts) -> Finding | None:
 def slow_together(facts: Facts) -> Finding | None:
     if facts.reference is None:
         return None
-    limit = 1.0 + facts.reference.tolerance
     within = [each for each in facts.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
-    slow = [each for each in within if (each.slowdown_median or 1.0) > limit and (each.max_over_min or 1.0) <= limit]
+    slow = [each for each in within if each.slowed and not each.uneven]
     if not slow:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
@@ -134,6 +133,20 @@ def noise_floor(facts: Facts) -> Finding | None:
     )
 
 
+def shared_core_cost(facts: Facts) -> Finding | None:
+    found = facts.shared_core
+    if found is None or not found.speeds or found.speeds[0].high >= 1.0:
+        return None
+    pair, table = found.speeds[0], found.table
+    shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine
+    return noted(
+        "shared-core-cost",
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its speed "
+        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared "
+        f"{table.shared_slow} lost time, of {alone} others {table.alone_slow}",
+    )
+
+
 CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
     uneven_sessions,
     slow_together,
@@ -143,4 +156,5 @@ CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
     oversubscribed,
     sticky_placement,
     noise_floor,
+    shared_core_cost,
 )

@@ -10,14 +10,14 @@ import numpy as np
 
 from dbcpu.analysis.base import Reference
 from dbcpu.analysis.database_time import database_cpu_s
+from dbcpu.analysis.noise import spread
+from dbcpu.analysis.regimes import core_count, vcpu_count
 from dbcpu.analysis.spans import Timed
 from dbcpu.analysis.throttling import throttled_shares
 from dbcpu.record import RunRecord
 
 LEAST_TOLERANCE = 0.10
 SPREADS = 3.0
-NORMAL_CONSISTENT = 1.4826
-"""Makes the median absolute deviation estimate the standard deviation of normal data."""
 
 
 def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
@@ -34,7 +34,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
     if not elapsed.size:
         return None
     median_s = float(np.median(elapsed))
-    spread = float(NORMAL_CONSISTENT * np.median(np.abs(elapsed - median_s)) / median_s)
+    noise = spread(alone, sessions, core_count(record) or vcpu_count(record))
     throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
     delays = [each.session.run_delay_s for each in alone]
     queues = [
@@ -45,8 +45,8 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         elapsed_s=median_s,
         cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
         mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
-        spread=spread,
-        tolerance=max(LEAST_TOLERANCE, SPREADS * spread),
+        spread=noise,
+        tolerance=max(LEAST_TOLERANCE, SPREADS * noise),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),

@@ -53,6 +53,31 @@ class Stretches:
         share = (to_s - from_s) / inner.length_s
         return Stretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
 
+    def snapped(self, spans: Sequence[Span | None], period_s: float) -> "Stretches":
+        """The first and last runnable stretch of each session moved to its (start, end).
+
+        A change of state is put halfway between two polls; of these two it is known when they happened. Nothing
+        is moved by more than ``period_s``; CPU time goes along with what is moved.
+        """
+        from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
+        for index, span in enumerate(spans):
+            own = np.flatnonzero(self.session == index)
+            ran = own[self.runnable[own]]
+            if span is None or not ran.size:
+                continue
+            first, last = ran[0], ran[-1]
+            if abs(from_s[first] - span[0]) <= period_s and span[0] < to_s[first]:
+                from_s[first] = span[0]
+                if first > own[0]:
+                    cpu_s[first], cpu_s[first - 1] = cpu_s[first] + cpu_s[first - 1], 0.0
+                    to_s[first - 1] = max(from_s[first - 1], span[0])
+            if abs(to_s[last] - span[1]) <= period_s and span[1] > from_s[last]:
+                to_s[last] = span[1]
+                if last < own[-1]:
+                    cpu_s[last], cpu_s[last + 1] = cpu_s[last] + cpu_s[last + 1], 0.0
+                    from_s[last + 1] = min(to_s[last + 1], span[1])
+        return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
+
 
 def stretches(each: Round) -> Stretches:
     """The residency of all sessions of a round."""

@@ -1,9 +1,14 @@
 """Which part of a control group's throttled time did each of its sessions bear?
 
-The counter belongs to the group and adds up over its CPUs. It is shared out in proportion to the run delay
-of the group's sessions, for throttled time is part of run delay, and no session gets more than its own.
+The counter belongs to the group and adds up over its CPUs: a CPU that is held back counts once, though it holds
+back every session that queues there. So the counter times the sessions per occupied CPU is what the sessions
+bore together. It is shared out in proportion to their run delay, for throttled time is part of run delay, and
+no session gets more than its own. Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
 
+import numpy as np
+
+from dbcpu.analysis.stretches import stretches
 from dbcpu.record import Round
 
 
@@ -14,8 +19,25 @@ def throttled_shares(each: Round) -> dict[int, float]:
     for group in each.cgroups:
         members = [ordinal for ordinal in group.sessions if ordinal in delays]
         delayed_s = sum(delays[ordinal] for ordinal in members)
-        part = min(1.0, group.throttled_s / delayed_s) if delayed_s > 0 else 0.0
+        borne_s = group.throttled_s * _sessions_per_cpu(each, set(members)) if group.throttled_s > 0 else 0.0
+        part = min(1.0, borne_s / delayed_s) if delayed_s > 0 else 0.0
         for ordinal in members:
             # Nested groups throttle at different moments: their shares add up.
             shares[ordinal] = min(delays[ordinal], shares[ordinal] + delays[ordinal] * part)
     return shares
+
+
+def _sessions_per_cpu(each: Round, members: set[int]) -> float:
+    """Mean number of these sessions on a CPU that has any, over the time they were runnable; 1 if not watched."""
+    every = stretches(each)
+    within = np.array([session.ordinal in members for session in each.sessions], dtype=np.bool_)
+    here = every.where(every.runnable & within[every.session])
+    occupied_s = 0.0
+    for cpu in np.unique(here.cpu):
+        own = here.where(np.asarray(here.cpu == cpu))
+        order = np.argsort(own.from_s, kind="stable")
+        from_s, reached = own.from_s[order], np.maximum.accumulate(own.to_s[order])
+        # A union of intervals: what each adds beyond the furthest end before it.
+        before = np.concatenate([from_s[:1], reached[:-1]])
+        occupied_s += float(np.maximum(0.0, reached - np.maximum(from_s, before)).sum())
+    return max(1.0, float(here.length_s.sum()) / occupied_s) if occupied_s > 0 else 1.0

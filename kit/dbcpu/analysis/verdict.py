@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.attribution import not_sampled
 from dbcpu.analysis.base import LevelView, Reference, TopologyCheck
-from dbcpu.analysis.consistency import gate
 from dbcpu.record import RunRecord
 from dbcpu.wording import CAUSE_WORDS, count, number, plain, plural, seconds, times
 
@@ -52,8 +51,7 @@ def _body(
             f"One session alone counts {number(reference.mrows_per_s)} Mrows/s ({seconds(reference.elapsed_s)}); "
             "measure more sessions to see whether each gets its share."
         )
-    limit = gate(reference)
-    first_short = next((i for i, each in enumerate(together) if not _even(each, limit)), len(together))
+    first_short = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
     even, short = together[:first_short], together[first_short:]
     if not short:
         return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
@@ -62,12 +60,8 @@ def _body(
         return f"Sessions share from the start: {from_here}."
     return (
         f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
-        f"from {short[0].level} on they {'share' if short[0].slower else 'differ'}: {from_here}."
+        f"from {short[0].level} on they {'share' if short[0].slower or not short[0].uneven else 'differ'}: {from_here}."
     )
-
-
-def _even(each: LevelView, limit: float) -> bool:
-    return (each.max_over_min or 1.0) <= limit and (each.slowdown_max or 1.0) <= limit
 
 
 def _sessions(even: Sequence[LevelView]) -> str:
@@ -81,6 +75,8 @@ def _ratio(even: Sequence[LevelView]) -> str:
 def _at(record: RunRecord, each: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
     if not each.slower:
         ratio = f"the slowest took {times(each.max_over_min)} as long as the fastest"
+        if not each.uneven:
+            ratio = f"half of them took {times(each.slowdown_median)} as long as alone, or longer"
         why = f" ({_why(record, each, vcpus, topology)})" if each.main_cause != "none" else ""
         return f"at {each.level} sessions {ratio}{why}"
     who = f"all {each.level}" if each.slower >= each.level else f"{count(each.slower)} of {each.level}"

@@ -7,19 +7,21 @@ Source: PostgreSQL documentation, "libpq - C Library", chapters Asynchronous Com
 """
 
 import math
-import selectors
 import time
 
 import psycopg
 from psycopg import pq
 
-from dbcpu.errors import ConnectError, ServerError
+from dbcpu.postgresql.connection import cancel, one_line, prepare, query, text
 from dbcpu.record import Execution
 from dbcpu.targets.base import Outcome, ServerClaim, Work
 
 AHEAD_S = 0.25
 """Time for which executions are queued ahead: the driver may be that late and no session idles."""
 MOST_AHEAD = 64
+CANCEL_S = 2.0
+"""A request to cancel is a connection of its own, which a paused server does not answer."""
+STATEMENT = b"dbcpu"
 
 _SETTINGS = {
     "jit": "off",
@@ -37,73 +39,6 @@ _APPLY = """select set_config(s.name, w.value, false)
 _WHO = """select extract(epoch from backend_start), inet_server_addr() is null, host(inet_server_addr()),
        host(inet_client_addr())
   from pg_stat_activity where pid = pg_backend_pid()"""
-
-_HINTS = {
-    "Connection refused": "is PostgreSQL running there, and on that port?",
-    "No such file or directory": "is PostgreSQL running here? Its socket may be in another folder: host=/FOLDER",
-    "could not translate host name": "is the host's name right?",
-    "password authentication failed": "see docs/configuration.md for where passwords are looked for",
-    "no password supplied": "name one by password_env or password_file in dbcpu.toml, or in ~/.pgpass",
-    "no pg_hba.conf entry": "the server's pg_hba.conf has to allow this user from this address",
-    "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
-}
-
-_OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
-_POLLING = {
-    pq.PollingStatus.READING: selectors.EVENT_READ,
-    pq.PollingStatus.WRITING: selectors.EVENT_WRITE,
-}
-
-
-def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
-    """Open one connection within ``timeout_s``, or within libpq's connect_timeout where that is set and shorter.
-
-    Raises:
-        ConnectError: refused, or no answer in time; the text is the server's, without any password.
-    """
-    connection = pq.PGconn.connect_start(conninfo.encode())
-    timeout_s = min(timeout_s, _connect_timeout_s(connection))
-    deadline = time.monotonic() + timeout_s
-    with selectors.DefaultSelector() as selector:
-        while True:
-            if connection.status == pq.ConnStatus.BAD:
-                raise _refused(connection)
-            status = connection.connect_poll()
-            if status == pq.PollingStatus.OK:
-                return connection
-            if status == pq.PollingStatus.FAILED:
-                raise _refused(connection)
-            left = deadline - time.monotonic()
-            key = selector.register(connection.socket, _POLLING[pq.PollingStatus(status)])
-            if left <= 0 or not selector.select(left):
-                where = connection.host.decode() or "the server"
-                connection.finish()
-                raise ConnectError(
-                    f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?"
-                )
-            selector.unregister(key.fileobj)
-
-
-def _connect_timeout_s(connection: pq.abc.PGconn) -> float:
-    """From the connection string, the service file or PGCONNECT_TIMEOUT; libpq leaves it to asynchronous callers."""
-    given = next((option.val for option in connection.info if option.keyword == b"connect_timeout"), None) or b"0"
-    seconds = int(given) if given.strip().isdigit() else 0
-    return float(seconds) if seconds > 0 else math.inf
-
-
-def _refused(connection: pq.abc.PGconn) -> ConnectError:
-    said = one_line(connection.get_error_message())
-    hint = next((hint for text, hint in _HINTS.items() if text in said), "")
-    return ConnectError(f"{said}; {hint}" if hint else said)
-
-
-def query(connection: pq.abc.PGconn, sql: str, *values: str) -> list[tuple[str | None, ...]]:
-    """Run one statement and give its rows as text. Raises ServerError."""
-    result = connection.exec_params(sql.encode(), [value.encode() for value in values])
-    if result.status not in _OK:
-        raise ServerError(one_line(result.get_error_message()))
-    columns = range(result.nfields)
-    return [tuple(_text(result.get_value(row, column)) for column in columns) for row in range(result.ntuples)]
 
 
 class LibpqSession:
@@ -149,9 +84,7 @@ class LibpqSession:
         for statement in work.setup:
             query(self._connection, statement)
         self._answer, self._warm_sql = work.answer, work.warm_sql
-        result = self._connection.prepare(b"dbcpu", stamped(work.sql).encode())
-        if result.status not in _OK:
-            raise ServerError(one_line(result.get_error_message()))
+        prepare(self._connection, STATEMENT, stamped(work.sql))
 
     def warm(self) -> None:
         query(self._connection, stamped(self._warm_sql))
@@ -199,13 +132,10 @@ class LibpqSession:
 
     def cancel(self) -> None:
         self._cancelled = True
-        cancel = self._connection.cancel_conn()
         try:
-            cancel.blocking()
+            cancel(self._connection, CANCEL_S)
         except psycopg.Error:
             self._fail("cancelled")  # the server is gone or busy leaving: nothing is left to cancel
-        finally:
-            cancel.finish()
 
     def close(self) -> None:
         self._connection.finish()
@@ -215,7 +145,7 @@ class LibpqSession:
     def _send(self, count: int) -> None:
         connection = self._connection
         for _ in range(count):
-            connection.send_query_prepared(b"dbcpu", None)
+            connection.send_query_prepared(STATEMENT, None)
             connection.send_flush_request()
         connection.pipeline_sync()
         self._queued += count
@@ -258,7 +188,7 @@ class LibpqSession:
 
     def _take(self, result: pq.abc.PGresult, now: float) -> None:
         if result.status == pq.ExecStatus.TUPLES_OK:
-            began, answer, ended = (_text(result.get_value(0, column)) or "" for column in range(3))
+            began, answer, ended = (text(result.get_value(0, column)) or "" for column in range(3))
             self._executions.append(
                 Execution(self._previous_s, now - self._previous_s, float(began), float(ended) - float(began))
             )
@@ -280,13 +210,3 @@ def stamped(sql: str) -> str:
     """
     clock = "extract(epoch from clock_timestamp())"
     return f"select {clock}, ({sql})::text, {clock}"
-
-
-def one_line(message: str) -> str:
-    """A server message as one sentence: its first line, without severity twice."""
-    lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
-    return lines[0] if lines else "the server gave no reason"
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode("utf-8", "replace")

@@ -10,7 +10,8 @@ from dbcpu.errors import ConnectError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
-from dbcpu.postgresql.session import LibpqSession, dial, query
+from dbcpu.postgresql.connection import dial, query
+from dbcpu.postgresql.session import LibpqSession
 from dbcpu.record import Clock, Database
 from dbcpu.targets.base import Work
 

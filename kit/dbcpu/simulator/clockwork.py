@@ -1,5 +1,6 @@
 """The virtual clock: advances all sessions from event to event and keeps every integral on the way."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ class Trace:
     each event: ``run_s``, ``delay_s``, ``lost_s`` (stolen or interrupted while running), ``work_s`` (E+1, N);
     ``busy_s``, ``steal_s``, ``irq_s`` (E+1, C); ``foreign_s``, ``speed_s`` (integral of the turbo factor) (E+1).
     ``executions``: (start, end) per session. ``work_s`` is in seconds of a session alone.
+    ``truth``: seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum.
     """
 
     times_s: Floats
@@ -44,6 +46,7 @@ class Trace:
     periods: int
     throttled_periods: int
     throttled_s: float
+    truth: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class _Rates:
     foreign: float
     speed: float
     throttled_cpus: int
+    truth: Mapping[str, Floats]
 
 
 class Clockwork:
@@ -101,11 +105,13 @@ class Clockwork:
         """Run until no session has work left."""
         scheduler = self.scheduler
         scheduler.place()
-        self.home = self.host.node_of[scheduler.cpu]
+        at = self.host.memory_node
+        self.home = self.host.node_of[scheduler.cpu] if at is None else np.full(len(self.alive), at)
         count, cpus = len(self.alive), len(self.host.online)
         sums = [np.zeros(count)] * 4 + [np.zeros(cpus)] * 3 + [np.zeros(1)] * 2
         history = [sums]
         times, placed, alive = [0.0], [], []
+        truth: dict[str, Floats] = {}
         self._due()
         while self.alive.any():
             rates = self._rates()
@@ -113,6 +119,8 @@ class Clockwork:
             per_second = (rates.run, rates.delay, rates.lost, rates.work, rates.busy, rates.steal, rates.irq)
             gained = [*per_second, np.array([rates.foreign]), np.array([rates.speed])]
             sums = [total + rate * step for total, rate in zip(sums, gained, strict=True)]
+            for cause, rate in rates.truth.items():
+                truth[cause] = truth.get(cause, np.zeros(count)) + rate * step
             placed.append(scheduler.cpu.copy())
             alive.append(self.alive.copy())
             self.now += step
@@ -146,6 +154,7 @@ class Clockwork:
             periods=self.periods,
             throttled_periods=self.throttled_periods,
             throttled_s=self.throttled_s,
+            truth=truth,
         )
 
     def _amount(self) -> float:
@@ -159,7 +168,8 @@ class Clockwork:
         lost_by_irq = np.zeros(len(busy))
         lost_by_irq[0] = host.irq
         irq = lost_by_irq * busy
-        steal = np.minimum(self.steal, MOST_LOST - irq) * busy
+        overbooked = busy.sum() > host.steal_above
+        steal = np.minimum(self.steal, MOST_LOST - irq) * busy * overbooked
         usable = 1 - steal - irq
         share = np.zeros(len(alive)) if self.throttled else alive / np.maximum(queue[cpu], 1)
         on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)
@@ -167,19 +177,60 @@ class Clockwork:
         together = 1 - host.all_slow if busy.sum() > 1 else 1.0
         remote = np.where(host.node_of[cpu] == self.home, 1.0, 1 - host.remote_slowdown)
         run = share * usable[cpu]
+        threads = host.thread_speed[on_core[host.core_of]][cpu]
+        by_sessions = np.bincount(host.core_of[sessions > 0], minlength=host.all_cores)
+        others = np.maximum(on_core - 1, 1)
+        foreign_part = ((on_core - np.maximum(by_sessions, 1)) / others)[host.core_of][cpu].clip(0, 1)
+        factors = {
+            "shared_core": threads ** (1 - foreign_part),
+            "competitor": threads**foreign_part,
+            "frequency": np.full(len(alive), turbo),
+            "slower_cpu": np.full(len(alive), together),
+            "remote_memory": remote,
+        }
+        speed = np.prod(list(factors.values()), axis=0)
         foreign = np.divide(self.foreign, queue, out=np.zeros(len(queue)), where=busy) * usable
         return _Rates(
             run=run,
             delay=alive - share,
             lost=share - run,
-            work=run * host.thread_speed[on_core[host.core_of]][cpu] * turbo * together * remote,
+            work=run * speed,
             busy=busy * usable,
             steal=steal,
             irq=irq,
             foreign=float(foreign.sum()),
             speed=turbo,
             throttled_cpus=int((sessions > 0).sum()) if self.throttled else 0,
+            truth=self._slower(run, speed, factors, self._off_cpu(share, (steal + irq)[cpu], steal[cpu], queue[cpu])),
         )
+
+    @staticmethod
+    def _slower(
+        run: Floats, speed: Floats, factors: Mapping[str, Floats], off_cpu: Mapping[str, Floats]
+    ) -> dict[str, Floats]:
+        """CPU time without progress, divided by the logarithms of the factors that slow it down, and ``off_cpu``."""
+        logs = {cause: -np.log(factor) for cause, factor in factors.items()}
+        every = np.sum(list(logs.values()), axis=0)
+        lost = run * (1 - speed)
+        slower = {
+            cause: np.divide(lost * log, every, out=np.zeros_like(lost), where=every > 0) for cause, log in logs.items()
+        }
+        return {
+            cause: slower.get(cause, 0.0) + off_cpu.get(cause, np.zeros_like(run)) for cause in {**slower, **off_cpu}
+        }
+
+    def _off_cpu(self, share: Floats, lost: Floats, stolen: Floats, queue: NDArray[np.intp]) -> dict[str, Floats]:
+        """Time without CPU: stolen, interrupted, throttled, or waiting behind sessions and foreign processes."""
+        waiting = self.alive - share
+        if self.throttled:
+            return {"throttled": waiting}
+        behind = np.divide(self.foreign[self.scheduler.cpu], queue - 1, out=np.zeros(len(queue)), where=queue > 1)
+        return {
+            "steal": share * stolen,
+            "irq": share * (lost - stolen),
+            "competitor": waiting * behind,
+            "run_queue": waiting * (1 - behind),
+        }
 
     def _step(self, rates: _Rates) -> float:
         working = rates.work > 0

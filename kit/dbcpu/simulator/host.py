@@ -30,9 +30,11 @@ class SimulatedHost:
 
     ``smt_yield``: what a second busy thread adds to its core's speed (0.33: two run at 0.667 each; 0: at
     half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel is not told of siblings
-    and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0).
+    and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0;
+    steal: only while more than ``steal_above`` CPUs are busy, as where a machine is overbooked).
     ``quota_cpus``: CPU quota of the group of all sessions, per ``quota_period_s``. ``turbo_slope``: share of
-    speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session began.
+    speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session's memory is:
+    where it began, or ``memory_node`` if all are bound to that one (which is what the record then shows).
     ``all_slow``: share of speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share
     of time during which a foreign process wants CPU ``noisy_cpu``, to which it is bound. ``rebalance_s``:
     seconds between two balancings. ``noise``: relative standard deviation of an execution's work.
@@ -49,11 +51,13 @@ class SimulatedHost:
     smt_off: bool = False
     hidden_smt: bool = False
     steal: float = 0.0
+    steal_above: int = 0
     irq: float = 0.0
     quota_cpus: float | None = None
     quota_period_s: float = 0.1
     turbo_slope: float = 0.0
     remote_slowdown: float = 0.1
+    memory_node: int | None = None
     all_slow: float = 0.0
     noisy_neighbour: float = 0.0
     noisy_cpu: int = 0
@@ -83,6 +87,7 @@ class SimulatedHost:
                 ("quota period", self.quota_period_s, "0.001 to 1 s", 0.001 <= self.quota_period_s <= 1),
                 ("turbo slope", self.turbo_slope, "0 to 0.9", 0 <= self.turbo_slope <= 0.9),
                 ("remote slowdown", self.remote_slowdown, "0 to 0.9", 0 <= self.remote_slowdown <= 0.9),
+                ("memory node", self.memory_node or 0, "a node", 0 <= (self.memory_node or 0) < self.nodes),
                 ("all_slow", self.all_slow, "0 to 0.9", 0 <= self.all_slow <= 0.9),
                 ("noisy neighbour", self.noisy_neighbour, "0 to 1", 0 <= self.noisy_neighbour <= 1),
                 ("noisy CPU", self.noisy_cpu, "an online CPU", 0 <= self.noisy_cpu < len(self.online)),

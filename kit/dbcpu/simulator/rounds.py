@@ -135,7 +135,7 @@ def _session(
         policy="other",
         nice=0,
         cgroup=GROUP,
-        memory_nodes=tuple(range(host.nodes)),
+        memory_nodes=tuple(range(host.nodes)) if host.memory_node is None else (host.memory_node,),
         cpu_s=float(trace.run_s[-1, ordinal]),
         cpu_source="schedstat",
         run_delay_s=delay_s,

@@ -1,0 +1,150 @@
+"""libpq's calls, waited for in a way that has a deadline and that Ctrl-C can interrupt.
+
+The blocking ones of libpq start over after a signal, and some hold the interpreter while they wait: a server
+that is paused would hold up the whole program.
+Source: PostgreSQL documentation, "libpq - C Library", chapters Database Connection Control, Asynchronous
+Command Processing and Canceling Queries in Progress.
+"""
+
+import math
+import selectors
+import time
+from typing import Protocol
+
+import psycopg
+from psycopg import pq
+
+from dbcpu.errors import ConnectError, ServerError
+
+_HINTS = {
+    "Connection refused": "is PostgreSQL running there, and on that port?",
+    "No such file or directory": "is PostgreSQL running here? Its socket may be in another folder: host=/FOLDER",
+    "could not translate host name": "is the host's name right?",
+    "password authentication failed": "see docs/configuration.md for where passwords are looked for",
+    "no password supplied": "name one by password_env or password_file in dbcpu.toml, or in ~/.pgpass",
+    "no pg_hba.conf entry": "the server's pg_hba.conf has to allow this user from this address",
+    "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
+}
+
+OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+_POLLING = {
+    pq.PollingStatus.READING: selectors.EVENT_READ,
+    pq.PollingStatus.WRITING: selectors.EVENT_WRITE,
+}
+
+
+class _Polled(Protocol):
+    """A connection, or a request to cancel, that is being established."""
+
+    @property
+    def socket(self) -> int: ...
+
+
+def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
+    """Open one connection within ``timeout_s``, or within libpq's connect_timeout where that is set and shorter.
+
+    Raises:
+        ConnectError: refused, or no answer in time; the text is the server's, without any password.
+    """
+    connection = pq.PGconn.connect_start(conninfo.encode())
+    timeout_s = min(timeout_s, _connect_timeout_s(connection))
+    deadline_s = time.monotonic() + timeout_s
+    while connection.status != pq.ConnStatus.BAD:
+        status = connection.connect_poll()
+        if status == pq.PollingStatus.OK:
+            return connection
+        if status == pq.PollingStatus.FAILED:
+            break
+        if not _ready(connection, status, deadline_s):
+            where = connection.host.decode() or "the server"
+            connection.finish()
+            raise ConnectError(f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?")
+    raise _refused(connection)
+
+
+def cancel(connection: pq.abc.PGconn, timeout_s: float) -> None:
+    """Ask the server to end what the session executes. Raises psycopg.Error where nobody takes the request."""
+    request = connection.cancel_conn()
+    deadline_s = time.monotonic() + timeout_s
+    try:
+        request.start()
+        while (status := request.poll()) != pq.PollingStatus.OK:
+            if status == pq.PollingStatus.FAILED:
+                raise psycopg.OperationalError(request.get_error_message())
+            if not _ready(request, status, deadline_s):
+                return
+    finally:
+        request.finish()
+
+
+def _connect_timeout_s(connection: pq.abc.PGconn) -> float:
+    """From the connection string, the service file or PGCONNECT_TIMEOUT; libpq leaves it to asynchronous callers."""
+    given = next((option.val for option in connection.info if option.keyword == b"connect_timeout"), None) or b"0"
+    seconds = int(given) if given.strip().isdigit() else 0
+    return float(seconds) if seconds > 0 else math.inf
+
+
+def _refused(connection: pq.abc.PGconn) -> ConnectError:
+    said = one_line(connection.get_error_message())
+    hint = next((hint for text, hint in _HINTS.items() if text in said), "")
+    return ConnectError(f"{said}; {hint}" if hint else said)
+
+
+def query(connection: pq.abc.PGconn, sql: str, *values: str) -> list[tuple[str | None, ...]]:
+    """Run one statement and give its rows as text. Raises ServerError."""
+    try:
+        connection.send_query_params(sql.encode(), [value.encode() for value in values])
+    except psycopg.Error as error:
+        raise ServerError(one_line(str(error))) from None
+    result = _result(connection)
+    columns = range(result.nfields)
+    return [tuple(text(result.get_value(row, column)) for column in columns) for row in range(result.ntuples)]
+
+
+def prepare(connection: pq.abc.PGconn, name: bytes, sql: str) -> None:
+    """Have a statement parsed and kept under a name. Raises ServerError."""
+    try:
+        connection.send_prepare(name, sql.encode())
+    except psycopg.Error as error:
+        raise ServerError(one_line(str(error))) from None
+    _result(connection)
+
+
+def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult:
+    """The answer to what was sent. Raises ServerError where it is an error."""
+    last: pq.abc.PGresult | None = None
+    try:
+        while True:
+            while connection.is_busy():
+                _ready(connection, pq.PollingStatus.READING, math.inf)
+                connection.consume_input()
+            result = connection.get_result()
+            if result is None:
+                break
+            last = result
+    except psycopg.Error as error:
+        # What the server said before it closed the connection tells more.
+        raise ServerError(one_line(last.get_error_message() if last else str(error))) from None
+    if last is None or last.status not in OK:
+        raise ServerError(one_line(last.get_error_message() if last else connection.get_error_message()))
+    return last
+
+
+def _ready(polled: _Polled, status: int, deadline_s: float) -> bool:
+    """Wait until the descriptor is ready for what libpq wants next; False when the deadline is over."""
+    left_s = deadline_s - time.monotonic()
+    if left_s <= 0:
+        return False
+    with selectors.PollSelector() as selector:
+        selector.register(polled.socket, _POLLING[pq.PollingStatus(status)])
+        return bool(selector.select(None if math.isinf(left_s) else left_s))
+
+
+def one_line(message: str) -> str:
+    """A server message as one sentence: its first line, without severity twice."""
+    lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
+    return lines[0] if lines else "the server gave no reason"
+
+
+def text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "replace")

@@ -1,0 +1,136 @@
+"""``shell/lab``: the long forms, and docs/accuracy.md from what they found."""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbcpu import __version__
+from lab import chance, document, hidden
+
+RESULTS = Path(__file__).parent / "results"
+LIVE, HIDDEN, CHANCE = RESULTS / "live.jsonl", RESULTS / "hidden.json", RESULTS / "chance.json"
+CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
+
+
+@click.group()
+def main() -> None:
+    """Is a session's cause named rightly? Each command keeps its results; ``document`` writes docs/accuracy.md."""
+
+
+@main.command()
+@click.option("--runs", type=click.IntRange(1), default=12, show_default=True, help="About 27 sessions and 1 min each.")
+@click.option("--seed", type=int, default=None, help="Fixes order, sizes and settings.  [default: the time]")
+def live(runs: int, seed: int | None) -> None:
+    """Labelled sessions on real server processes of this machine, appended to results/live.jsonl."""
+    from lab.causes import available
+    from lab.live import Lab
+
+    generators, missing = available()
+    for name, reason in missing.items():
+        click.echo(f"not here: {name}: {reason}", err=True)
+    seed = int(time.time()) if seed is None else seed
+    RESULTS.mkdir(exist_ok=True)
+    with Lab(seed) as lab, LIVE.open("a") as file:
+        for number in range(runs):
+            rows = list(lab.run(generators, number))
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.flush()
+            right = sum(row["said"] == row["label"] for row in rows)
+            click.echo(f"run {number + 1} of {runs}: {right} of {len(rows)} right", err=True)
+
+
+@main.command()
+@click.option("--draws", type=click.IntRange(1), default=20, show_default=True, help="Hosts of each kind.")
+@click.option("--seed", type=int, default=1000, show_default=True)
+def simulated(draws: int, seed: int) -> None:
+    """Hosts with hidden parameters: results/hidden.json."""
+    counts: dict[str, Counter[str]] = {}
+    speeds = []
+    for drawn, record, analysis in hidden.play(hidden.KINDS, draws, seed):
+        counts.setdefault(drawn.kind, Counter()).update(
+            f"{each.truth}>{each.said}" for each in hidden.judge(drawn, record, analysis) if each.truth
+        )
+        if analysis.shared_core and not drawn.host.hidden_smt:
+            speeds += [
+                (
+                    drawn.kind,
+                    each.threads,
+                    float(drawn.host.thread_speed[each.threads]),
+                    each.speed,
+                    each.low,
+                    each.high,
+                )
+                for each in analysis.shared_core.speeds
+            ]
+    _keep(HIDDEN, {"draws": draws, "seed": seed, "sessions": counts, "speeds": speeds})
+
+
+@main.command("chance")
+@click.option("--pairs", type=click.IntRange(1), default=1000, show_default=True, help="A/A pairs.")
+@click.option("--detections", type=click.IntRange(1), default=50, show_default=True, help="Runs per shape and noise.")
+@click.option("--intervals", type=click.IntRange(1), default=1000, show_default=True, help="Runs for coverage.")
+@click.option("--seed", type=int, default=2000, show_default=True)
+def chance_command(pairs: int, detections: int, intervals: int, seed: int) -> None:
+    """False alarms, misses and intervals on simulated hosts: results/chance.json."""
+    alarms = [[asdict(first), asdict(second)] for first, second in chance.pairs(pairs, seed)]
+    found = [asdict(each) for each in chance.detections(detections, seed, CVS)]
+    covered = [asdict(each) | {"inside": each.inside} for each in chance.coverage(intervals, seed)]
+    _keep(CHANCE, {"seed": seed, "pairs": _summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
+
+
+@main.command("document")
+def document_command() -> None:
+    """Write docs/accuracy.md from all results that are kept."""
+    document.DOCUMENT.write_text(document.page(), "utf-8")
+    click.echo(str(document.DOCUMENT))
+
+
+def _keep(path: Path, data: dict[str, Any]) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"dbcpu": __version__, **data}, indent=1) + "\n", "utf-8")
+    click.echo(str(path), err=True)
+
+
+def _summed(pairs: Iterable[Iterable[dict[str, Any]]]) -> dict[str, int]:
+    whole = [list(pair) for pair in pairs]
+    runs = [run for pair in whole for run in pair]
+    return {
+        "pairs": len(whole),
+        "false_pairs": sum(any(run["verdict"] for run in pair) for pair in whole),
+        "sessions": sum(run["sessions"] for run in runs),
+        "named_slow": sum(run["named_slow"] for run in runs),
+    }
+
+
+def _tallied(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, float], dict[str, Any]] = {}
+    for each in found:
+        row = rows.setdefault(
+            (each["shape"], each["cv"]),
+            {"shape": each["shape"], "cv": each["cv"], "runs": 0, "levels_found": 0, "slow": 0, "sessions_found": 0},
+        )
+        row["runs"] += 1
+        row["levels_found"] += each["level"]
+        row["slow"] += each["slow"]
+        row["sessions_found"] += each["found"]
+    return list(rows.values())
+
+
+def _within(covered: list[dict[str, Any]]) -> dict[str, Any]:
+    errors = sorted(abs(each["speed"] - each["truth"]) for each in covered)
+    return {
+        "intervals": len(covered),
+        "inside": sum(each["inside"] for each in covered),
+        "median_error": errors[len(errors) // 2] if errors else None,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""Labelled sessions of real server processes: rounds with a generated cause, measured and explained as any run is.
+
+A run of the lab is a record with solo rounds and a round per generator, in random order, at a random size.
+Nothing of the generator is in the record. ``run`` yields a row per session above level 1 (and of generators with one
+victim alone): what was done to it, and what the analysis said.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from bench.rounds import CLOCK_TICKS, HZ, opened, sampling
+from dbcpu import __version__
+from dbcpu.analysis.base import Analysis, SessionView
+from dbcpu.analysis.explain import explain
+from dbcpu.driver import this_process
+from dbcpu.guard import Guard
+from dbcpu.hosts.local import LocalHost
+from dbcpu.measure import Setting, own_pids, run_round
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.samplers.base import Sampled, Sampler, Watched
+from dbcpu.settle import settle
+from dbcpu.targets.base import Session, Target, Work
+from dbcpu.topology import read_host
+from dbcpu.workloads import base as workloads
+from lab.causes import Generator
+
+SIZES = (64, 84)
+"""Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
+SOLOS_EVERY = 4
+QUIET_WAIT_S = 20.0
+DISTURBED = 0.05
+"""Of all CPU time of a round: with more for processes nobody invited, or stolen, its labels are not the whole truth."""
+SESSIONS = 8
+
+
+class _Between:
+    """A sampler that lets a generator in: before the first counters, and before the release."""
+
+    def __init__(self, sampler: Sampler, generator: Generator) -> None:
+        self._sampler, self._generator = sampler, generator
+
+    @property
+    def pid(self) -> int | None:
+        return self._sampler.pid
+
+    def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
+        self._generator.before([one.pid for one in sorted(watched, key=lambda one: one.ordinal)])
+        self._sampler.start(watched, kit_pids)
+        self._generator.begin()
+
+    def stop(self) -> Sampled:
+        return self._sampler.stop()
+
+
+class _Altered:
+    """A target whose sessions prepare what the generator makes of their work."""
+
+    def __init__(self, target: Target, generator: Generator) -> None:
+        self._target, self._generator = target, generator
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def connect(self, ordinal: int, timeout_s: float) -> Session:
+        session = self._target.connect(ordinal, timeout_s)
+        prepare = session.prepare
+        setattr(session, "prepare", lambda work: prepare(self._generator.alter(ordinal, work)))  # noqa: B010
+        return session
+
+
+class Lab:
+    """The embedded server, its sampler, and rounds on it. A context manager."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = Random(seed)
+        self.seed = seed
+        self.helpers: list[int] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Lab":
+        self.guard = self._stack.enter_context(Guard())
+        self.target = self._stack.enter_context(opened("embedded", self.guard, SESSIONS))
+        self.sampler = self._stack.enter_context(sampling("procfs", self.target))
+        self.conninfo = str(getattr(self.target, "_conninfo"))  # noqa: B009 - the kit gives it to nobody
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.close()
+
+    def run(self, generators: Sequence[type[Generator]], number: int) -> Iterator[dict[str, Any]]:
+        """One record: all ``generators`` once, in random order, at one random size."""
+        work = self._work(self.rng.randint(*SIZES))
+        order = [generator(self.rng, self.guard, self.conninfo) for generator in generators]
+        self.rng.shuffle(order)
+        made: list[tuple[Round, Generator | None]] = []
+        for position, generator in enumerate(order):
+            if position % SOLOS_EVERY == 0:
+                made.append((self._round(work, None, len(made)), None))
+            made.append((self._round(work, generator, len(made)), generator))
+        made.append((self._round(work, None, len(made)), None))
+        record = self._record(work, tuple(each for each, _ in made))
+        yield from rows(record, explain(record), {each.order: made_by for each, made_by in made}, self.seed, number)
+
+    def _work(self, n: int) -> Work:
+        workload = workloads.load("postgresql", "cartesian")
+        return replace(workload, sizes={**workload.sizes, "medium": n}).work("medium")
+
+    def _round(self, work: Work, generator: Generator | None, order: int) -> Round:
+        host = self.target.host()
+        between: Any = self.sampler if generator is None else _Between(self.sampler, generator)
+        target: Any = self.target if generator is None else _Altered(self.target, generator)
+        setting = Setting(
+            target=target,
+            host=host,
+            sampler=between,
+            work=work,
+            executions=1,
+            for_s=None,
+            solo_s=1.0,
+            vcpus=len(os.sched_getaffinity(0)),
+            clock_ticks=CLOCK_TICKS,
+            kit_pids=own_pids(self.guard.pid, self.sampler.pid),
+        )
+        # Solo rounds of the run are its level 1; a lone victim's round is not one of them.
+        level = 1 if generator is None else len(generator.labels)
+        settle(host, QUIET_WAIT_S)
+        try:
+            if generator is not None:
+                generator.ready()
+            done = run_round(setting, RoundSpec(level, 0, "baseline" if generator is None else "lab", order))
+        finally:
+            if generator is not None:
+                self.helpers += [helper.pid for helper in generator.helpers]
+                generator.end()
+        return done
+
+    def _record(self, work: Work, made: tuple[Round, ...]) -> RunRecord:
+        info = read_host(LocalHost())
+        plan = Plan(
+            target="embedded",
+            workload=WorkloadInfo("cartesian", "lab", work.n, work.rows, work.sql, "0" * 64, work.answer),
+            levels=(1, 2, 3),
+            repeats=1,
+            seed=self.seed,
+            executions=1,
+            for_s=None,
+            sampler="procfs",
+            hz=HZ,
+            vcpus=len(info.limits.allowed_cpus),
+            vcpus_source="host",
+            variants=("baseline", "lab"),
+            rounds=len(made),
+        )
+        header = Header(
+            run_id="lab",
+            label="",
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            status="complete",
+            tool_version=__version__,
+            plan=plan,
+            host=info,
+            database=self.target.describe(),
+            driver=this_process(),
+        )
+        return RunRecord(header, made)
+
+
+def rows(
+    record: RunRecord, analysis: Analysis, made_by: Mapping[int, Generator | None], seed: int, number: int
+) -> Iterator[dict[str, Any]]:
+    """A row per labelled session."""
+    for view in analysis.sessions:
+        generator = made_by[view.order]
+        if generator is None:
+            continue
+        each = next(one for one in record.rounds if one.order == view.order)
+        yield {
+            "at": record.header.started_at,
+            "seed": seed,
+            "run": number,
+            "n": record.header.plan.workload.n,
+            "order": view.order,
+            "generator": generator.name,
+            "setting": generator.setting,
+            "sessions": len(generator.labels),
+            "ordinal": view.ordinal,
+            "label": generator.labels[view.ordinal],
+            "said": view.cause,
+            "valid": view.valid,
+            "slowdown": _rounded(view.slowdown),
+            "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
+            "parts_s": [_rounded(part) for part in _parts(view)],
+            "disturbed": _rounded(_uninvited(each, generator) / _cpu_time_s(each)),
+            "evidence": view.evidence,
+        }
+
+
+def _parts(view: SessionView) -> tuple[float | None, ...]:
+    return view.inflation_s, view.queue_s, view.throttled_s, view.gap_s
+
+
+def _uninvited(each: Round, generator: Generator) -> float:
+    """CPU seconds of foreign processes but the generator's, and stolen ones."""
+    invited = {helper.pid for helper in generator.helpers}
+    foreign_s = sum(process.cpu_s for process in each.foreign if process.pid not in invited)
+    return foreign_s + sum(sum(row.steal_s) for row in each.cpu_timeline)
+
+
+def _cpu_time_s(each: Round) -> float:
+    return (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
