@@ -121,7 +121,7 @@ class Generator:
     def _own(self, helper: subprocess.Popen[str], how: signal.Signals = signal.SIGKILL) -> None:
         def gone() -> None:
             helper.send_signal(how)
-            helper.wait()
+            helper.communicate()
             self.guard.forget(helper.pid)
 
         self.helpers.append(helper)
