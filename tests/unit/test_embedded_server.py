@@ -163,6 +163,15 @@ def left_in(place: Path) -> list[Path]:
     return list(place.glob("dbcpu-*"))
 
 
+def test_place_that_takes_no_folder_is_told(
+    programs: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs("exit 0")
+    monkeypatch.setattr(server, "_place", lambda account: place / "gone")
+    with pytest.raises(MeasureError, match=r"could be made in .*gone: No such file or directory; .* set TMPDIR"):
+        start()
+
+
 def test_failed_initdb_is_told_by_its_last_line(programs: Callable[..., None], place: Path) -> None:
     programs("echo creating; echo 'initdb: error: No space left on device' >&2; exit 1")
     with pytest.raises(

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import signal
 import subprocess
 import tempfile
@@ -68,7 +69,6 @@ class EmbeddedServer:
         try:
             binaries = binaries_for(self._account)
             self._folder = self._make_folder()
-            self._guard.remove_later(self._folder)
             self._initdb(binaries)
             self._start(binaries)
         except BaseException:
@@ -95,16 +95,25 @@ class EmbeddedServer:
         self._process = self._folder = self._lock = None
 
     def _make_folder(self) -> Path:
-        folder = Path(tempfile.mkdtemp(prefix=_prefix(), dir=_place(self._account)))
-        folder.chmod(0o711)
-        # Locked before it gets its name: a clean-up elsewhere never sees it unlocked.
-        self._lock = (folder / "new").open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        (folder / "new").rename(folder / "lock")
-        for name in ("data", "socket"):
-            (folder / name).mkdir(mode=0o700)
-            if self._account:
-                os.chown(folder / name, self._account.uid, self._account.gid)
+        folder = _place(self._account) / f"{_prefix()}{secrets.token_hex(6)}"
+        # Before it exists: at no moment can it be left behind.
+        self._guard.remove_later(folder)
+        try:
+            folder.mkdir()
+            folder.chmod(0o711)
+            # Locked before it gets its name: a clean-up elsewhere never sees it unlocked.
+            self._lock = (folder / "new").open("w")
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            (folder / "new").rename(folder / "lock")
+            for name in ("data", "socket"):
+                (folder / name).mkdir(mode=0o700)
+                if self._account:
+                    os.chown(folder / name, self._account.uid, self._account.gid)
+        except OSError as error:
+            raise MeasureError(
+                f"no folder for the embedded PostgreSQL could be made in {folder.parent}: {error.strerror}; "
+                "free some space there, or set TMPDIR to another"
+            ) from None
         return folder
 
     def _initdb(self, binaries: Path) -> None:
