@@ -13,7 +13,8 @@ from guest.experiment import RESULT, builder, measure
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Where the record goes.")
 @click.option("--hidden", is_flag=True, help="The same pinning, but the guest is not told of its siblings.")
-def main(out: Path, hidden: bool) -> None:
+@click.option("--smt-off", is_flag=True, help="The guest switches SMT off before it measures.")
+def main(out: Path, hidden: bool, smt_off: bool) -> None:
     """Measure 1 to 4 sessions on 2 cores x 2 threads of emulated SMT (siblings share one CPU)."""
     reason = why_not()
     if reason:
@@ -23,8 +24,8 @@ def main(out: Path, hidden: bool) -> None:
     made.build()
     click.echo("measuring: some minutes", err=True)
     began_s = time.monotonic()
-    hint = ", the guest is not told" if hidden else ""
-    result = measure(made, Shape(told=not hidden), f"emulated SMT: siblings share one CPU{hint}")
+    hint = ", the guest is not told" if hidden else ", switched off" if smt_off else ""
+    result = measure(made, Shape(told=not hidden), f"emulated SMT: siblings share one CPU{hint}", smt_off)
     click.echo(result.output)
     if RESULT not in result.files:
         click.echo(result.console[-2000:], err=True)

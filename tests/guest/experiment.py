@@ -14,7 +14,8 @@ RESULT = "run.json.gz"
 
 _SCRIPT = """
 export PYTHONPATH=/tmp/in/kit:{packages} PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg DBCPU_STORE=/tmp/runs.db
-lscpu -e=CPU,CORE,SOCKET 2>/dev/null
+{before}
+lscpu -e=CPU,CORE,SOCKET,ONLINE 2>/dev/null
 python3 -m dbcpu run --yes --sessions 1-4 --size tiny --executions {executions} --repeats {repeats} --seed 20170105 \\
   --label '{label}' --out /tmp/report --json /tmp/results/{result}
 """
@@ -27,7 +28,10 @@ def builder() -> Builder:
     return Builder(cache_folder(), [each for each in wanted if not each.startswith(WITHOUT)])
 
 
-def measure(made: Builder, shape: Shape, label: str) -> Result:
-    """One run; ``files[RESULT]`` is its record."""
-    script = _SCRIPT.format(packages=PACKAGES_DIR, executions=EXECUTIONS, repeats=REPEATS, label=label, result=RESULT)
+def measure(made: Builder, shape: Shape, label: str, smt_off: bool = False) -> Result:
+    """One run; ``files[RESULT]`` is its record. ``smt_off``: the guest takes its second threads offline first."""
+    before = "echo off > /sys/devices/system/cpu/smt/control" if smt_off else ""
+    script = _SCRIPT.format(
+        packages=PACKAGES_DIR, executions=EXECUTIONS, repeats=REPEATS, label=label, before=before, result=RESULT
+    )
     return made.run(script, {"kit": PROJECT / "kit"}, shape, LIMIT_S)

@@ -27,6 +27,8 @@ MOST_REMOTE = 0.55
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
 NAMED_PARTNERS = 3
+WORTH_NAMING = 0.25
+"""A foreign process is named if it used this share of what foreign processes used there."""
 RESOURCE_MANAGER = "resmgr:"
 """Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
@@ -243,4 +245,6 @@ def _processes(evidence: Evidence, foreign: Sequence[Foreign], foreign_s: float)
     if not near:
         return used
     top = max(near, key=lambda each: each.cpu_s)
+    if top.cpu_s < WORTH_NAMING * foreign_s:
+        return f"processes that are gone, or many small ones: {used}"
     return f"{plain(top.command)} (pid {top.pid}) and whatever else made up {used}"
