@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from dbcpu import __version__
-from lab import chance, document, hidden
+from lab import chance, document, hidden, labelled
 
 RESULTS = Path(__file__).parent / "results"
-LIVE, HIDDEN, CHANCE = RESULTS / "live.jsonl", RESULTS / "hidden.json", RESULTS / "chance.json"
+LIVE, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "hidden.json", RESULTS / "chance.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -28,7 +28,7 @@ def main() -> None:
 @click.option("--runs", type=click.IntRange(1), default=12, show_default=True, help="About 27 sessions and 1 min each.")
 @click.option("--seed", type=int, default=None, help="Fixes order, sizes and settings.  [default: the time]")
 def live(runs: int, seed: int | None) -> None:
-    """Labelled sessions on real server processes of this machine, appended to results/live.jsonl."""
+    """Labelled sessions on real server processes of this machine; each run is kept in results/live."""
     from lab.causes import available
     from lab.live import Lab
 
@@ -36,12 +36,11 @@ def live(runs: int, seed: int | None) -> None:
     for name, reason in missing.items():
         click.echo(f"not here: {name}: {reason}", err=True)
     seed = int(time.time()) if seed is None else seed
-    RESULTS.mkdir(exist_ok=True)
-    with Lab(seed) as lab, LIVE.open("a") as file:
+    with Lab(seed) as lab:
         for number in range(runs):
-            rows = list(lab.run(generators, number))
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-            file.flush()
+            made = lab.run(generators, number)
+            made.write(LIVE)
+            rows = list(labelled.rows(made))
             right = sum(row["said"] == row["label"] for row in rows)
             click.echo(f"run {number + 1} of {runs}: {right} of {len(rows)} right", err=True)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dbcpu.analysis.base import CAUSES
+from lab import labelled
 from lab.intervals import told
-from lab.live import DISTURBED
+from lab.labelled import DISTURBED
 
 PROJECT = Path(__file__).resolve().parents[2]
 RESULTS = PROJECT / "tests" / "lab" / "results"
@@ -35,9 +36,9 @@ with published yields.
 def page() -> str:
     """The whole page."""
     parts = [_HEAD.format(simulated_only=", ".join(f"`{cause}`" for cause in SIMULATED_ONLY))]
-    live = RESULTS / "live.jsonl"
-    if live.is_file():
-        parts.append(_live([json.loads(line) for line in live.read_text("utf-8").splitlines()]))
+    live = [row for run in labelled.read(RESULTS / "live") for row in labelled.rows(run)]
+    if live:
+        parts.append(_live(live))
     for name, part in (("hidden", _hidden), ("chance", _chance)):
         file = RESULTS / f"{name}.json"
         if file.is_file():
@@ -46,7 +47,7 @@ def page() -> str:
 
 
 def _live(rows: Sequence[Mapping[str, Any]]) -> str:
-    counted = [row for row in rows if row["valid"] and row["disturbed"] <= DISTURBED]
+    counted = [row for row in rows if labelled.counted(row)]
     told_of = Counter((row["label"], row["said"]) for row in counted)
     victims = [row for row in counted if row["label"] != "none"]
     quiet = [row for row in counted if row["label"] == "none"]
@@ -59,7 +60,7 @@ def _live(rows: Sequence[Mapping[str, Any]]) -> str:
 ## Live sessions
 
 Real server processes of an embedded PostgreSQL 18 on a virtual machine with 2 vCPUs that are separate cores,
-shared with other work. {len(rows)} labelled sessions in {len({(row["seed"], row["run"]) for row in rows})} runs,
+shared with other work. {len(rows)} labelled sessions in {len({row["run"] for row in rows})} runs,
 in random order and at random size, bystanders included. Of these {len(rows) - len(counted)} are not counted, by
 a rule made beforehand: processes that nobody invited, or the hypervisor, took more than {DISTURBED:.0%} of the
 machine's CPU time in their round, so that their labels are not the whole truth.

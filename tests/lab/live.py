@@ -1,12 +1,11 @@
 """Labelled sessions of real server processes: rounds with a generated cause, measured and explained as any run is.
 
 A run of the lab is a record with solo rounds and a round per generator, in random order, at a random size.
-Nothing of the generator is in the record. ``run`` yields a row per session above level 1 (and of generators with one
-victim alone): what was done to it, and what the analysis said.
+Nothing of the generator is in the record: what was done to whom stands apart, in the labels.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,8 +15,6 @@ from typing import Any
 
 from bench.rounds import CLOCK_TICKS, HZ, opened, sampling
 from dbcpu import __version__
-from dbcpu.analysis.base import Analysis, SessionView
-from dbcpu.analysis.explain import explain
 from dbcpu.driver import this_process
 from dbcpu.guard import Guard
 from dbcpu.hosts.local import LocalHost
@@ -30,13 +27,12 @@ from dbcpu.targets.base import Session, Target, Work
 from dbcpu.topology import read_host
 from dbcpu.workloads import base as workloads
 from lab.causes import Generator
+from lab.labelled import LabelledRun, Treatment
 
 SIZES = (64, 84)
 """Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
 SOLOS_EVERY = 4
 QUIET_WAIT_S = 3.0
-DISTURBED = 0.05
-"""Of all CPU time of a round: with more for processes nobody invited, or stolen, its labels are not the whole truth."""
 SESSIONS = 8
 NICE = -10
 
@@ -108,7 +104,7 @@ class Lab:
     def __exit__(self, *exception: Any) -> None:
         self._stack.close()
 
-    def run(self, generators: Sequence[type[Generator]], number: int) -> Iterator[dict[str, Any]]:
+    def run(self, generators: Sequence[type[Generator]], number: int) -> LabelledRun:
         """One record: all ``generators`` once, in random order, at one random size."""
         work = self._work(self.rng.randint(*SIZES))
         order = [generator(self.rng, self.guard, self.conninfo) for generator in generators]
@@ -120,7 +116,8 @@ class Lab:
             made.append((self._round(work, generator, len(made)), generator))
         made.append((self._round(work, None, len(made)), None))
         record = self._record(work, tuple(each for each, _ in made))
-        yield from rows(record, explain(record), {each.order: made_by for each, made_by in made}, self.seed, number)
+        treatments = tuple(_treatment(each.order, by) for each, by in made if by is not None)
+        return LabelledRun(f"{self.seed}-{number:02}", record, treatments)
 
     def _work(self, n: int) -> Work:
         workload = workloads.load("postgresql", "cartesian")
@@ -186,52 +183,6 @@ class Lab:
         return RunRecord(header, made)
 
 
-def rows(
-    record: RunRecord, analysis: Analysis, made_by: Mapping[int, Generator | None], seed: int, number: int
-) -> Iterator[dict[str, Any]]:
-    """A row per labelled session."""
-    for view in analysis.sessions:
-        generator = made_by[view.order]
-        if generator is None:
-            continue
-        each = next(one for one in record.rounds if one.order == view.order)
-        yield {
-            "at": record.header.started_at,
-            "seed": seed,
-            "run": number,
-            "n": record.header.plan.workload.n,
-            "order": view.order,
-            "generator": generator.name,
-            "setting": generator.setting,
-            "sessions": len(generator.labels),
-            "ordinal": view.ordinal,
-            "label": generator.labels[view.ordinal],
-            "said": view.cause,
-            "valid": view.valid,
-            "slowdown": _rounded(view.slowdown),
-            "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
-            "parts_s": [_rounded(part) for part in _parts(view)],
-            "disturbed": _rounded(_uninvited(each, generator) / _cpu_time_s(each)),
-            "evidence": view.evidence,
-        }
-
-
-def _parts(view: SessionView) -> tuple[float | None, ...]:
-    return view.inflation_s, view.queue_s, view.throttled_s, view.gap_s
-
-
-def _uninvited(each: Round, generator: Generator) -> float:
-    """CPU seconds that neither the sessions nor the generator used, and stolen ones; the kit's own are among them."""
-    invited = {helper.pid for helper in generator.helpers}
-    theirs_s = sum(process.cpu_s for process in each.foreign if process.pid in invited)
-    theirs_s += sum(session.cpu_s or 0.0 for session in each.sessions)
-    busy_s = sum(sum(row.busy_s) + sum(row.steal_s) for row in each.cpu_timeline)
-    return max(0.0, busy_s - theirs_s)
-
-
-def _cpu_time_s(each: Round) -> float:
-    return (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def _treatment(order: int, generator: Generator) -> Treatment:
+    helper_pids = tuple(helper.pid for helper in generator.helpers)
+    return Treatment(order, generator.name, generator.setting, generator.labels, helper_pids)

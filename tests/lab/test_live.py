@@ -8,7 +8,9 @@ import pytest
 
 from dbcpu.guard import start_ticks
 from lab.causes import CPU_GROUPS, IO_GROUPS, UNIFIED, ColdRead, Generator, Hog, Quota, available
-from lab.live import DISTURBED, Lab
+from lab.labelled import counted as left_alone
+from lab.labelled import rows as labelled_sessions
+from lab.live import Lab
 
 MOST = 0.75
 
@@ -19,9 +21,9 @@ def test_causes_made_on_real_processes_are_named() -> None:
         pytest.skip(str(Generator.why_not()))
     generators, _ = available()
     with Lab(seed=1) as lab:
-        rows = list(lab.run(generators, 0))
+        rows = list(labelled_sessions(lab.run(generators, 0)))
     assert {row["generator"] for row in rows} == {generator.name for generator in generators}
-    counted = [row for row in rows if row["valid"] and row["disturbed"] <= DISTURBED]
+    counted = [row for row in rows if left_alone(row)]
     treated = [row for row in counted if row["label"] != "none" and row["slowdown"] > 1 + row["tolerance"]]
     wrong = [row for row in treated if row["said"] not in (row["label"], "unexplained")]
     if len(treated) < len(rows) / 4:
@@ -35,7 +37,7 @@ def test_a_generator_leaves_nothing_behind() -> None:
         pytest.skip(str(Generator.why_not()))
     generators = [each for each in available()[0] if each in (Quota, Hog, ColdRead)]
     with Lab(seed=2) as lab:
-        rows = list(lab.run(generators, 0))
+        rows = list(labelled_sessions(lab.run(generators, 0)))
         helpers = [pid for pid in lab.helpers if start_ticks(pid) is not None]
     assert len(rows) == 2 * len(generators)
     assert helpers == []

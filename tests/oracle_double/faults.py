@@ -48,7 +48,7 @@ class Faults:
     odd_plan: bool = False
     """The sessions report another plan_hash_value than the rest."""
     at_execution: int = 1
-    """Executions of work are counted per session from 1; parsing and other statements do not count."""
+    """Executions are counted from 1 per session and text of work; parsing and other statements do not count."""
     sessions: tuple[int, ...] | None = None
 
     cpus: tuple[int, ...] = ()

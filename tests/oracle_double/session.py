@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -54,7 +54,8 @@ class Session:
         self.killed = False
         self.in_call = False
         self.in_transaction = False
-        self.executions = 0
+        self.executions: Counter[str] = Counter()
+        """Executions of work by sql_id."""
         self.statistics: defaultdict[str, float] = defaultdict(float)
         self.time_model_us: defaultdict[str, float] = defaultdict(float)
         self.waits: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0.0])
@@ -86,7 +87,7 @@ class Session:
     # --- what others see
 
     def publish(self, **changed: Any) -> None:
-        self.entry.update(changed, executions=self.executions)
+        self.entry.update(changed, executions=self.executions.total())
         self.server.table.write(self._number, self.entry)
 
     def leave(self) -> None:

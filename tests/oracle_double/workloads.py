@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from oracle_double.catalogue import Statement
 from oracle_double.errors import OracleError
-from oracle_double.session import CPU_QUANTUM, Session
+from oracle_double.session import CPU_QUANTUM, Session, sql_id
 from oracle_double.sessions import PRIVATE_TABLE
 
 CHUNK_ROWS = 400_000
@@ -32,9 +32,10 @@ def execute(statement: Statement, session: Session) -> str:
     """
     session.become_worker()
     session.note_parse(statement)
-    session.executions += 1
+    session.executions[sql_id(statement.sql)] += 1
+    nth = session.executions[sql_id(statement.sql)]
     faults = session.server.faults
-    due = session.affected() and session.executions == faults.at_execution
+    due = session.affected() and nth == faults.at_execution
     began_s, began_cpu_s, gets = time.monotonic(), time.thread_time(), session.statistics["session logical reads"]
     if due and (faults.kill or faults.error):
         _work(statement, session, 0.5)
@@ -52,7 +53,7 @@ def execute(statement: Statement, session: Session) -> str:
         time.monotonic() - began_s,
         round(session.statistics["session logical reads"] - gets),
     )
-    if faults.wrong_count and session.affected() and session.executions >= faults.at_execution:
+    if faults.wrong_count and session.affected() and nth >= faults.at_execution:
         answer += 1
     return str(answer) if isinstance(answer, int) else f"{answer:.2f}".removeprefix("0")
 

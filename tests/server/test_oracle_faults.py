@@ -28,7 +28,7 @@ from dbcpu.oracle.target import OracleTarget
 from dbcpu.record import RunRecord
 from dbcpu.runner import Choices, Watcher, diagnose
 from dbcpu.store.database import open_store
-from dbcpu.targets.base import Outcome
+from dbcpu.targets.base import Outcome, Work
 from dbcpu.workloads import base
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
@@ -36,6 +36,8 @@ from oracle_double.profiles import Instance
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TINY = base.load("oracle", "cartesian").work("tiny")
+# Sessions warm up with the smallest size for as long as it takes: a fault at the n-th execution needs another one.
+SHORT = base.load("oracle", "cartesian").work("short")
 CHOICES = Choices(size="tiny", repeats=1, seed=7)
 
 
@@ -46,9 +48,11 @@ def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
     return target
 
 
-def outcomes(double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 60.0) -> list[Outcome]:
+def outcomes(
+    double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 60.0, work: Work = TINY
+) -> list[Outcome]:
     with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
-        gate.gather(level, TINY)
+        gate.gather(level, work)
         gate.release(executions, None, timeout_s)
         # The double counts sessions in the order in which they were prepared, which is not that of their ordinals.
         return sorted(
@@ -253,19 +257,23 @@ def test_all_sessions_of_a_cluster_go_to_one_instance() -> None:
 
 
 def test_an_error_keeps_what_ran_before_it() -> None:
-    with OracleDouble(faults=Faults(error=1652, at_execution=5, sessions=(1,))) as double:
-        fine, failed = outcomes(double, 2, executions=400)
-    assert fine.error is None
+    with OracleDouble(faults=Faults(error=1652, at_execution=3, sessions=(1,))) as double:
+        fine, failed = outcomes(double, 2, executions=4, work=SHORT)
+    assert (fine.error, len(fine.executions)) == (None, 4)
     assert failed.error is not None
     assert failed.error.startswith("ORA-01652")
+    assert len(failed.executions) == 2
+    first, second = failed.executions
+    assert second.start_s == pytest.approx(first.start_s + first.elapsed_s)
+    assert second.elapsed_s == pytest.approx(second.server_elapsed_s, abs=0.01)
 
 
 def test_a_killed_server_process_is_told() -> None:
-    with OracleDouble(faults=Faults(kill=True, at_execution=30, sessions=(0,))) as double:
-        fine, killed = outcomes(double, 2, executions=60)
+    with OracleDouble(faults=Faults(kill=True, at_execution=2, sessions=(0,))) as double:
+        fine, killed = outcomes(double, 2, executions=3, work=SHORT)
     assert killed.error is not None
     assert "DPY-4011" in killed.error
-    assert (fine.error, len(fine.executions)) == (None, 60)
+    assert (fine.error, len(fine.executions)) == (None, 3)
 
 
 def test_a_wrong_count_is_told() -> None:

@@ -7,7 +7,7 @@ process whose client is dead notices only between calls, and so much is what rem
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dbcpu.errors import ServerError
@@ -99,9 +99,11 @@ class OracleSession:
         self._run = Block(self._connection, "run", {**binds, "ran": text, "failure": (str, 4000)})
 
     def warm(self) -> None:
-        for ran in self._call(self._warm_id, MOST_IN_BATCH, None, WARM_S):
-            if not ran.answer:
-                raise ServerError(f"session {self.ordinal} got no answer to its warm-up")
+        batch, failure = self._call(self._warm_id, MOST_IN_BATCH, None, WARM_S)
+        if failure:
+            raise ServerError(failure)
+        if not all(ran.answer for ran in batch):
+            raise ServerError(f"session {self.ordinal} got no answer to its warm-up")
         self._before = self._look()
 
     # --- between release and the last answer: nothing here prints, writes a file or waits for another
@@ -119,8 +121,10 @@ class OracleSession:
         try:
             while not self._cancelled.is_set():
                 most = MOST_IN_BATCH if executions is None else min(MOST_IN_BATCH, executions - len(self._executions))
-                batch = list(self._call(self._cursor_id, most, until_epoch_s, BATCH_S))
-                previous_s = self._take(batch, previous_s, time.monotonic(), behind_s)
+                batch, failure = self._call(self._cursor_id, most, until_epoch_s, BATCH_S)
+                previous_s = self._take(batch, previous_s, time.monotonic(), behind_s, failed=bool(failure))
+                if failure:
+                    raise ServerError(failure)
                 if not batch or (executions is not None and len(self._executions) >= executions):
                     break
                 if until_epoch_s is not None and batch[-1].start_s + batch[-1].elapsed_s >= until_epoch_s:
@@ -181,8 +185,12 @@ class OracleSession:
         finally:
             block.close()
 
-    def _call(self, cursor_id: int, most: int, until_s: float | None, batch_s: float) -> Iterator[Ran]:
-        """Execute on the server; the executions that ended. Raises ServerError after them if one failed."""
+    def _call(self, cursor_id: int, most: int, until_s: float | None, batch_s: float) -> tuple[list[Ran], str | None]:
+        """Execute on the server: the executions that ended, and the error of the one that failed after them.
+
+        Raises:
+            ServerError: the call itself was cancelled or its session ended, and what it ran is not known.
+        """
         assert self._run is not None
         assert self._work is not None
         block = self._run
@@ -197,17 +205,19 @@ class OracleSession:
             )
         finally:
             self._calling.clear()
-        for line in (block.value("ran") or "").splitlines():
-            start, elapsed, answer = line.split(" ", 2)
-            yield Ran(float(start), float(elapsed), answer)
-        if failure := block.value("failure"):
-            raise ServerError(str(failure))
+        lines = [line.split(" ", 2) for line in (block.value("ran") or "").splitlines()]
+        batch = [Ran(float(start), float(elapsed), answer) for start, elapsed, answer in lines]
+        failure = block.value("failure")
+        return batch, None if failure is None else str(failure)
 
-    def _take(self, batch: list[Ran], previous_s: float, arrived_s: float, behind_s: float) -> float:
-        """Executions with the driver's stamps: what came back together ended when the server says it did."""
+    def _take(self, batch: list[Ran], previous_s: float, arrived_s: float, behind_s: float, *, failed: bool) -> float:
+        """Executions with the driver's stamps: what came back together ended when the server says it did.
+
+        The last one of a call ended when the answer arrived, unless an execution that failed came after it.
+        """
         for position, ran in enumerate(batch):
             ended_s = ran.start_s + ran.elapsed_s - behind_s
-            last = position == len(batch) - 1
+            last = position == len(batch) - 1 and not failed
             ended_s = arrived_s if last else min(max(ended_s, previous_s), arrived_s)
             self._executions.append(Execution(previous_s, ended_s - previous_s, ran.start_s, ran.elapsed_s))
             previous_s = ended_s

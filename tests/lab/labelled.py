@@ -1,0 +1,113 @@
+"""Labelled runs: a record, and apart from it what was done to whom. What is said of them can be asked anew at any time.
+
+``rows`` yields a row per session above level 1 (and of generators with one victim alone): what was done to it, and
+what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a record like any other, and
+``NAME.labels.json``; nothing of the second is in the first.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dbcpu.analysis.base import SessionView
+from dbcpu.analysis.explain import explain
+from dbcpu.record import Round, RunRecord
+from dbcpu.store import record_file
+
+DISTURBED = 0.05
+"""Of all CPU time of a round: with more for processes nobody invited, or stolen, its labels are not the whole truth."""
+_LABELS = ".labels.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What was done in one round: its ``order`` in the record, and what each session truly loses to, by ordinal."""
+
+    order: int
+    generator: str
+    setting: str
+    labels: tuple[str, ...]
+    helper_pids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRun:
+    """A record and the treatments of its rounds; rounds without one are solo rounds of the run."""
+
+    name: str
+    record: RunRecord
+    treatments: tuple[Treatment, ...]
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        record_file.write_record(folder / f"{self.name}.json.gz", self.record)
+        told = {"treatments": [asdict(treatment) for treatment in self.treatments]}
+        (folder / f"{self.name}{_LABELS}").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+
+
+def read(folder: Path) -> Iterator[LabelledRun]:
+    """All labelled runs of a folder, by name."""
+    for file in sorted(folder.glob(f"*{_LABELS}")):
+        name = file.name.removesuffix(_LABELS)
+        told = json.loads(file.read_text("utf-8"))["treatments"]
+        treatments = tuple(
+            Treatment(**{**each, "labels": tuple(each["labels"]), "helper_pids": tuple(each["helper_pids"])})
+            for each in told
+        )
+        yield LabelledRun(name, record_file.read(folder / f"{name}.json.gz"), treatments)
+
+
+def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
+    """A row per labelled session."""
+    analysis = explain(run.record)
+    done = {treatment.order: treatment for treatment in run.treatments}
+    rounds = {each.order: each for each in run.record.rounds}
+    for view in analysis.sessions:
+        treatment = done.get(view.order)
+        if treatment is None:
+            continue
+        each = rounds[view.order]
+        yield {
+            "run": run.name,
+            "n": run.record.header.plan.workload.n,
+            "order": view.order,
+            "generator": treatment.generator,
+            "setting": treatment.setting,
+            "sessions": len(treatment.labels),
+            "ordinal": view.ordinal,
+            "label": treatment.labels[view.ordinal],
+            "said": view.cause,
+            "valid": view.valid,
+            "slowdown": _rounded(view.slowdown),
+            "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
+            "parts_s": [_rounded(part) for part in _parts(view)],
+            "disturbed": _rounded(_uninvited(each, treatment.helper_pids) / _cpu_time_s(each)),
+            "evidence": view.evidence,
+        }
+
+
+def counted(row: Mapping[str, Any]) -> bool:
+    """The rule made beforehand: only sessions whose round was left alone."""
+    return bool(row["valid"]) and row["disturbed"] <= DISTURBED
+
+
+def _parts(view: SessionView) -> tuple[float | None, ...]:
+    return view.inflation_s, view.queue_s, view.throttled_s, view.gap_s
+
+
+def _uninvited(each: Round, helper_pids: Sequence[int]) -> float:
+    """CPU seconds that neither the sessions nor the generator used, and stolen ones; the kit's own are among them."""
+    theirs_s = sum(process.cpu_s for process in each.foreign if process.pid in helper_pids)
+    theirs_s += sum(session.cpu_s or 0.0 for session in each.sessions)
+    busy_s = sum(sum(row.busy_s) + sum(row.steal_s) for row in each.cpu_timeline)
+    return max(0.0, busy_s - theirs_s)
+
+
+def _cpu_time_s(each: Round) -> float:
+    return (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
