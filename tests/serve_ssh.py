@@ -112,5 +112,3 @@ def installed() -> None:
     """Skips the test where there is no sshd."""
     if not os.access(PROGRAM, os.X_OK):
         pytest.skip(f"the package openssh-server is not installed: no {PROGRAM}")
-
-

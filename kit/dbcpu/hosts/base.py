@@ -95,6 +95,8 @@ class RemoteHost(Host, Protocol):
 
     def sweep(self, cpus: bool) -> Sweep: ...
 
+    def close(self) -> None: ...
+
 
 class Ahead:
     """A remote host some files of which were read ahead, in one go; the rest is asked for one by one.
