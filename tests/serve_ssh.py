@@ -20,8 +20,21 @@ TOOLS = {
     "bash and gawk": {"sh": ("bash",), "awk": ("gawk",)},
     "busybox": {"sh": ("busybox",), "awk": ("busybox",), "*": ("busybox",)},
 }
-"""What a database host may have: each is a PATH of its own, on the host ``tools-<number>``."""
-_OTHER_TOOLS = ("cat", "chrt", "getconf", "ls", "sed", "sleep", "taskset", "tr", "uname")
+"""What a database host may have, by name; the first that is installed is taken."""
+_OTHER_TOOLS = ("cat", "chrt", "echo", "getconf", "ls", "sed", "sleep", "taskset", "tr", "uname")
+
+
+def make_tools(folder: Path, tools: Mapping[str, Sequence[str]]) -> Path:
+    """A PATH with these programs by these names; ``*`` stands for all others. Skips where one is not here."""
+    folder.mkdir()
+    for tool in ("sh", "awk", *_OTHER_TOOLS):
+        wanted = tools.get(tool) or (*tools.get("*", ()), tool)
+        found = next((path for each in wanted if (path := shutil.which(each))), None)
+        if found is None and tool in tools:
+            pytest.skip(f"{wanted[0]} is not installed here")
+        if found is not None:
+            (folder / tool).symlink_to(found)
+    return folder
 
 
 class Sshd:
@@ -74,20 +87,14 @@ class Sshd:
             file.write(f'command="{command}" {key.with_name(key.name + ".pub").read_text()}')
         self.knows(name, IdentityFile=f'"{key}"')
 
-    def has_tools(self, name: str, tools: Mapping[str, Sequence[str]]) -> None:
-        """The host ``name`` has these programs by these names; ``*`` stands for all others."""
-        folder = self.folder / f"tools-{name}"
-        folder.mkdir()
-        for tool in ("sh", "awk", *_OTHER_TOOLS):
-            wanted = tools.get(tool) or (*tools.get("*", ()), tool)
-            found = next((path for each in wanted if (path := shutil.which(each))), None)
-            if found is None:
-                pytest.skip(f"{wanted[0]} is not installed here")
-            (folder / tool).symlink_to(found)
-        login = folder / "login"
+    def has_tools(self, name: str, tools: Mapping[str, Sequence[str]]) -> Path:
+        """The host ``name`` has these programs and no others; returns their folder."""
+        folder = make_tools(self.folder / f"tools of {name}".replace(" ", "-"), tools)
+        login = self.folder / f"login-of-{name}"
         login.write_text(f'#!/bin/sh\nexport PATH={folder}\nexec {folder}/sh -c "$SSH_ORIGINAL_COMMAND"\n')
         login.chmod(0o755)
         self.forces(name, str(login))
+        return folder
 
     def start(self) -> None:
         if os.geteuid() == 0:

@@ -128,7 +128,8 @@ class _Ssh:
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:
         from dbcpu.hosts.ssh import open_host
 
-        host = stack.enter_context(open_host(self.where))
+        host = open_host(self.where)
+        stack.callback(host.close)
         guard.end_later(host.pid)
         return host, f"over ssh from {self.where}, as asked for"
 

@@ -67,7 +67,7 @@ class _Round:
         self._polls: list[float] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._error: DbcpuError | None = None
+        self._error: Exception | None = None
 
     def begin(self) -> None:
         """Counters before, the clock, and the first poll."""
@@ -75,10 +75,10 @@ class _Round:
         self._before = self._snapshots()
         self._files_before = self._group_files()
         self._others_before = self._others()
-        self._host.watch(self._folders)
         for _ in range(PROBES):
             probe = self._host.sweep(cpus=False)
             self._clock.note(probe.sent_s, probe.received_s, probe.host_s, probe.grain_s)
+        self._host.watch(self._folders)
         self._cost_before_s = self._cost_s()
         self._poll()
         self._thread.start()
@@ -135,7 +135,7 @@ class _Round:
             while not self._stop.wait(max(0.0, due_s - time.monotonic())):
                 self._poll()
                 due_s = max(due_s + self._period_s, time.monotonic() + self._period_s / 4)
-        except DbcpuError as error:
+        except Exception as error:
             self._error = error
 
     def _poll(self) -> None:
