@@ -4,8 +4,9 @@
 #
 # Read with ". lines.sh" under "set -eu"; $here is the folder of the scripts. A script that reads it sets
 # workload, size, n, rows, answer and executions, and says how its sessions are made, with these functions:
-#   start_session I       prints the process number of session I after starting it in the background; it is to write
-#                         into out.I, and to wait for the line that comes through the FIFO go.I
+#   write_orders          writes the files that all sessions read
+#   start_session I       starts session I in the background as the last command, so that its number is $!; it is to
+#                         write into out.I, and to wait for the line that comes through the FIFO go.I
 #   is_ready I            whether it stands at the gate
 #   refusal I             why it will never do so, or nothing
 #   order_for I           the line that lets it go
@@ -311,6 +312,7 @@ show_round() {
 
 # All levels, repeat after repeat.
 measure() {
+    write_orders
     order=0 repeat=0
     while [ "$repeat" -lt "$repeats" ]; do
         for level in $levels; do

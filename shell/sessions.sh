@@ -29,7 +29,6 @@ write_orders() {
 }
 
 start_session() {
-    [ -f orders ] || write_orders
     # shellcheck disable=SC2086
     { cat orders "go.$1"; } | $shell "$here/session" >"out.$1" 2>"err.$1" &
     eval "pid_$1=\$!"
