@@ -43,7 +43,7 @@ class Choices:
     """What the user chose; None means the default. At most one of executions, seconds and for_s is set."""
 
     sessions: str = "auto"
-    workload: str = "cartesian"
+    workload: str | None = None
     size: str = "short"
     executions: int | None = None
     seconds: float | None = None
@@ -98,7 +98,7 @@ def run(
         guard = stack.enter_context(Guard())
         watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
         target: Target = stack.enter_context(member.open_target(request, guard))
-        workload = workloads.load(target.kind, choices.workload)
+        workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
         work = workload.work(choices.size)
         host = target.host()
         quiet = settle(host, SETTLE_S) if host else None
