@@ -88,7 +88,9 @@ class Conditions:
         for c in changes:
             server = servers[int(c.name)]
             if not server.verified or server.pid is None or server.start_ticks is None:
-                raise MeasureError(f"variant {spec.variant} acts on server processes, and one is not known: {server.how}")
+                raise MeasureError(
+                    f"variant {spec.variant} acts on server processes, and one is not known: {server.how}"
+                )
             made.append((of_process(c.kind, server.pid, server.tid, server.start_ticks), c.after))
         self._passing = self._journal.apply(made)
 
@@ -131,6 +133,7 @@ def _disturbed(host: Host | None, place: Place, changes: Sequence[Change]) -> It
     if files == [CONTROL]:
         yield from (f"file:{ONLINE.format(cpu)}" for cpu in sorted(gone) if text_of(host, ONLINE.format(cpu)))
 
+
 def _bound(host: Host, pid: int, gone: set[int]) -> Iterator[str]:
     for tid in host.list(f"/proc/{pid}/task") or (str(pid),):
         folder = f"/proc/{pid}/task/{tid}" if tid != str(pid) else f"/proc/{pid}"
@@ -150,7 +153,7 @@ def _only(cpus: str | None, gone: set[int]) -> bool:
 
 
 def _cpusets(host: Host) -> Iterator[str]:
-    """cpuset.cpus of every control group of version 1, a group behind those in it: none may have more than its parent."""
+    """cpuset.cpus of every group of version 1, a group behind those in it: none may have more than its parent."""
     for line in (text_of(host, "/proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         kind = right.split()

@@ -2,8 +2,9 @@
 
 It runs in its own process session, so that neither Ctrl-C nor a kill of the driver's group reaches it,
 and reads lines of JSON from a pipe. ``{"end": pid, "start_ticks": t, "signal": s}`` registers a process,
-``{"remove": folder}`` a folder, ``{"run": argv, "name": path}`` a command, ``{"forget": ...}`` takes one back. When
-the pipe closes, whatever is still registered is run, ended and removed. Run as a script: standard library only, nothing imported from dbcpu.
+``{"remove": folder}`` a folder, ``{"run": argv, "name": path}`` a command that undoes what a journal says,
+``{"forget": ...}`` takes one back. When the pipe closes, whatever is still registered is run, ended and removed.
+Run as a script: standard library only, nothing imported from dbcpu.
 """
 
 import contextlib

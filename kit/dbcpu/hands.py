@@ -12,7 +12,7 @@ Sources: sched_setaffinity(2), sched(7), proc(5)
 
 import os
 import re
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dbcpu.errors import HostError
 from dbcpu.hosts.base import Host
@@ -25,6 +25,7 @@ _START, _POLICY = 19, 38
 """Fields 22 and 41 of /proc/PID/stat, counted from 0 behind the command's closing bracket."""
 
 
+@runtime_checkable
 class Parameters(Protocol):
     """A database whose instance parameters can be read and set, in memory only."""
 
@@ -33,6 +34,11 @@ class Parameters(Protocol):
 
     def set_parameter(self, name: str, value: str) -> None:
         """Raises ServerError."""
+
+
+def parameters_of(target: object) -> Parameters | None:
+    """The target as a database whose instance parameters can be set; None for one that offers none."""
+    return target if isinstance(target, Parameters) else None
 
 
 class Hands:
@@ -101,7 +107,9 @@ class Hands:
     def _set_process(self, kind: str, name: str, text: str) -> None:
         thread = _thread(name)
         if self._host.name != "local":
-            command = ("taskset", "-pc", text, str(thread)) if kind == "affinity" else ("chrt", *_chrt(text), str(thread))
+            command = (
+                ("taskset", "-pc", text, str(thread)) if kind == "affinity" else ("chrt", *_chrt(text), str(thread))
+            )
             done = self._host.run(command, COMMAND_S)
             if done.code:
                 raise HostError(f"{command[0]} failed on {self._host.name}: {(done.stderr or done.stdout).strip()}")
@@ -151,4 +159,3 @@ def _refused(kind: str, text: str, thread: int, error: OSError) -> str:
             "start dbcpu as root, as that user, or with CAP_SYS_NICE"
         )
     return f"process {thread} cannot be given {what}: {error.strerror}; are these CPUs online, and in its cpuset?"
-

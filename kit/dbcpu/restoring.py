@@ -1,4 +1,4 @@
-"""Finds journals whose driver is gone, and puts back what they say: for the guard, the next command, ``dbcpu restore``."""
+"""Puts back what journals of dead drivers say: for the guard, the next command and ``dbcpu restore``."""
 
 import fcntl
 import json

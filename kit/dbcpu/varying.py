@@ -142,7 +142,7 @@ def cpus_under(each: Chosen, place: Place) -> tuple[int, ...]:
     changes = each.changes(place, max(1, len(there)))
     bound = [set(parse_cpu_list(c.after)) for c in changes if c.kind == "affinity"]
     if bound:
-        left &= set.union(*bound)
+        left &= {cpu for cpus in bound for cpu in cpus}
     for c in changes:
         if c.kind == "file" and c.name.startswith(_ONLINE):
             left.discard(int(c.name.removeprefix(_ONLINE).partition("/")[0]))
@@ -190,5 +190,3 @@ def findings(variants: Sequence[Chosen], place: Place) -> tuple[Finding, ...]:
 def touches_the_host(variants: Sequence[Chosen], place: Place) -> bool:
     """Whether something is changed that others than the measured sessions feel."""
     return any(c.kind in ("file", "parameter") for each in variants for c in each.changes(place, 1))
-
-
