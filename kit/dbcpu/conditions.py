@@ -169,4 +169,4 @@ def _groups(host: Host, folder: str) -> Iterator[str]:
         if "." not in name and name not in _NO_GROUPS:
             yield from _groups(host, f"{folder}/{name}")
     if "cpuset.cpus" in names and text_of(host, f"{folder}/cpuset.cpus"):
-        yield f"file:{folder}/cpuset.cpus"
+        yield f"{folder}/cpuset.cpus"

@@ -6,7 +6,7 @@
     policy:PID@START          other, batch or idle
     parameter:NAME            a parameter of the database's instance
 
-What is gone (a process that ended, or whose number another one has) reads as None, and writing it does nothing.
+What is gone (a file, or a process that ended, or whose number another one has) reads as None.
 Sources: sched_setaffinity(2), sched(7), proc(5)
 """
 
@@ -73,11 +73,13 @@ class Hands:
         elif self.read(what) is not None:
             self._set_process(kind, name, text)
 
-    def _read_file(self, path: str) -> str:
+    def _read_file(self, path: str) -> str | None:
         try:
             return self._host.read(path).strip()
+        except FileNotFoundError:
+            return None
         except OSError as error:
-            raise HostError(f"{path} cannot be read: {error.strerror or 'there is no such file'}") from None
+            raise HostError(f"{path} cannot be read: {error.strerror}") from None
 
     def _database(self, name: str) -> Parameters:
         if self._parameters is None:

@@ -91,6 +91,8 @@ class Journal:
         entries: list[Entry] = []
         for what, after in [*((each, "") for each in keep), *changes]:
             before = self._hands.read(what)
+            if before is None and after and what.startswith("file:"):
+                raise HostError(f"{what.partition(':')[2]} does not exist on this host, so it cannot be changed")
             if before is not None and before != after:
                 entries.append(Entry(self._count + len(entries), what, before, after))
         self._count += len(entries)
