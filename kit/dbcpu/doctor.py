@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from dbcpu import registry
+from dbcpu import registry, restoring
 from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
 from dbcpu.hosts.base import Host
@@ -15,7 +15,7 @@ from dbcpu.topology import usable_vcpus
 
 def examine(target: Target, host: Host | None, info: HostInfo | None, quiet: Quiet | None) -> tuple[Finding, ...]:
     """All findings of target and host, the gravest first. ``quiet``: how busy the host was before, if looked at."""
-    found = [*target.findings(), *sampling(host)]
+    found = [*target.findings(), *sampling(host), *restoring.findings()]
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)
