@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.targets.base import Request
+from dbcpu.toml_tables import only
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -155,12 +156,6 @@ def _checked(name: str, table: object, file: Path) -> Named:
     return Named(
         name, texts["url"], file, texts.get("password_env"), texts.get("password_file"), prompt="password" in texts
     )
-
-
-def only(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
-    """Raises UsageError when a table has a key that nobody reads: it may be misspelt."""
-    if unknown := sorted(set(table) - set(allowed)):
-        raise UsageError(f"{where}: unknown key {', '.join(map(repr, unknown))}; allowed: {', '.join(allowed)}")
 
 
 # --- secrets ------------------------------------------------------------------------------------

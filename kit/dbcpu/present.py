@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from dbcpu.analysis.explain import explain
+from dbcpu.explaining import explained
 from dbcpu.findings import reached
 from dbcpu.record import RunRecord
 from dbcpu.registry import load
@@ -17,7 +17,7 @@ def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on:
     """
     from dbcpu.store.record_file import write_record
 
-    analysis = explain(record)
+    analysis = explained(record)
     if json_file is not None:
         write_record(json_file, record)
     table = load("renderers", "table")

@@ -10,7 +10,7 @@ from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
 from dbcpu.analysis.facts import Facts
-from dbcpu.analysis.licences import default_rules, facts_of, licences, parse_rules
+from dbcpu.analysis.licences import facts_of, licences
 from dbcpu.analysis.managed import likely
 from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.reference import reference
@@ -22,15 +22,17 @@ from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.topology_check import topology_check
 from dbcpu.analysis.verdict import verdict
 from dbcpu.record import RunRecord
+from dbcpu.rulebook import shipped
+from dbcpu.rules import Licence
 
 SAME = 0.02
 """Levels whose figures differ by less than this are equally telling: the smaller is taken."""
 
 
-def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
+def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
     """Explain a run; works on any record, also one that failed or was interrupted.
 
-    ``licence_rules``: TOML text, by default the rules that come with dbcpu. Raises UsageError if it is wrong.
+    ``licence_rules``: those of the user's configuration; by default the ones that come with dbcpu.
     """
     sessions = timed(record)
     ref = reference(record, sessions)
@@ -52,7 +54,7 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     level_views = (*first, *(each for each in level_views if each.variant != variant))
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
-    rules = parse_rules(default_rules() if licence_rules is None else licence_rules)
+    rules = shipped() if licence_rules is None else licence_rules
     shared = shared_core(sessions, seen, views, ref)
     facts = Facts(
         record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
