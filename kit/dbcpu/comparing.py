@@ -90,25 +90,25 @@ def are_published(names: Sequence[str]) -> bool:
     return all(published)
 
 
-def write_sheet(sheet: Sheet, folder: Path) -> tuple[Path, ...]:
-    """Every form and every picture into ``folder``. Raises StoreError when a file cannot be written."""
+def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[Path, ...]:
+    """Every form as ``name``, and every picture, into ``folder``. Raises StoreError when a file cannot be written."""
     files: dict[str, bytes] = {}
     for form in FORMS:
         member = registry.load("comparisons", form)
-        files[f"comparison{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
+        files[f"{name}{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
     chart = registry.load("comparisons", "chart")
     for form in chart.FORMS:
-        files |= {f"{name}.{form}": picture for name, picture in chart.pictures(sheet, form).items()}
+        files |= {f"{drawn}.{form}": picture for drawn, picture in chart.pictures(sheet, form).items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            replace_file(folder / name, content)
+        for file, content in files.items():
+            replace_file(folder / file, content)
     except OSError as error:
         raise StoreError(
-            f"the comparison could not be written to {error.filename or folder}: {error.strerror}; "
+            f"the {name} could not be written to {error.filename or folder}: {error.strerror}; "
             "give another folder with --out"
         ) from None
-    return tuple(folder / name for name in files)
+    return tuple(folder / file for file in files)
 
 
 def _candidate(name: str, store: str | None) -> Candidate:
