@@ -223,7 +223,7 @@ class Store(AbstractContextManager["Store"]):
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
 
     def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:
-        """Old runs of the target and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
+        """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
         run_id = self.resolve(like)
         runs = self.list()
         example = next(each for each in runs if each.run_id == run_id)
