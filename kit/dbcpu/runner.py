@@ -28,6 +28,7 @@ from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
 from dbcpu.restoring import restore
+from dbcpu.settings import settings
 from dbcpu.settle import settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
@@ -99,6 +100,7 @@ def run(
         MeasureError: nothing, or not all, could be measured; finished rounds are stored.
         Interrupted: the user stopped it; finished rounds are stored.
     """
+    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
     for line in restore().lines:

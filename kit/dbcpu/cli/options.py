@@ -109,6 +109,11 @@ def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
 
 
+def licence_option(help_text: str) -> Callable[[Function], Function]:
+    """``licences``: names of licence rules, see docs/configuration.md."""
+    return click.option("--licence", "licences", metavar="RULE", multiple=True, help=help_text)
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "problem"]),
