@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.targets.base import Request
+from dbcpu.toml_tables import only
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -163,12 +164,6 @@ def _checked(name: str, table: object, file: Path) -> Named:
         "password" in texts,
         texts.get("host"),
     )
-
-
-def only(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
-    """Raises UsageError when a table has a key that nobody reads: it may be misspelt."""
-    if unknown := sorted(set(table) - set(allowed)):
-        raise UsageError(f"{where}: unknown key {', '.join(map(repr, unknown))}; allowed: {', '.join(allowed)}")
 
 
 # --- secrets ------------------------------------------------------------------------------------

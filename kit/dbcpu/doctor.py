@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from dbcpu import registry
+from dbcpu import registry, restoring
 from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
 from dbcpu.hosts.base import Host, RemoteHost
@@ -20,7 +20,7 @@ def examine(
 
     ``quiet``: how busy the host was before, if looked at. ``why``: why it is this host that is looked at, or none.
     """
-    found = [*target.findings(), *sampling(host, why)]
+    found = [*target.findings(), *sampling(host, why), *restoring.findings()]
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)

@@ -19,17 +19,23 @@ from dbcpu.driver import this_process
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.guard import Guard
+from dbcpu.hands import parameters_of
 from dbcpu.hosting import Choice, Wish, choose, kit_pids_on, wish
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import SETTLE_S, Setting, calibrate, measure, own_pids
+from dbcpu.measure import SETTLE_S, AsItIs, Conditions, Setting, calibrate, measure, own_pids
 from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
+from dbcpu.restoring import restore
+from dbcpu.settings import settings
 from dbcpu.settle import settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
 from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
+from dbcpu.variants.base import Place
+from dbcpu.varied import Varied, tools_here
+from dbcpu.varying import Chosen
 from dbcpu.workloads import base as workloads
 
 DEFAULT_SECONDS = 1.5
@@ -44,7 +50,7 @@ class Choices:
     """What the user chose; None means the default. At most one of executions, seconds and for_s is set."""
 
     sessions: str = "auto"
-    workload: str = "cartesian"
+    workload: str | None = None
     size: str = "short"
     executions: int | None = None
     seconds: float | None = None
@@ -56,6 +62,10 @@ class Choices:
     label: str = ""
     seed: int | None = None
     aa: bool = False
+    variants: tuple[Chosen, ...] = ()
+    """More than one, the first of which the others are held against; () for none."""
+    per_cpu: int | None = None
+    """Sessions per CPU of each variant, instead of the levels of ``sessions``."""
     host: str | None = None
 
 
@@ -90,9 +100,13 @@ def run(
         MeasureError: nothing, or not all, could be measured; finished rounds are stored.
         Interrupted: the user stopped it; finished rounds are stored.
     """
+    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
+    for line in restore().lines:
+        watcher.stage(line)
     most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
+    most = max(most, (choices.per_cpu or 0) * usable_vcpus(local)[0])
     make_room_for_files(most)
     wished = _wish(choices, request)
     request = replace(request, options={**request.options, "sessions": str(most)})
@@ -101,7 +115,8 @@ def run(
         guard = stack.enter_context(Guard())
         watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
         target: Target = stack.enter_context(member.open_target(request, guard))
-        workload = workloads.load(target.kind, choices.workload)
+        restore(request.name, parameters_of(target))
+        workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
         work = workload.work(choices.size)
         chosen_host = choose(target, wished, work, CLOCK_TICKS, stack, guard)
         host, ticks = chosen_host.host, _ticks_of(chosen_host.host)
@@ -123,23 +138,36 @@ def run(
         solo_s = alone.elapsed_s * work.rows / trial.rows
         info = _host_of(host, alone.server)
         vcpus, source = _vcpus(choices, info, target)
-        variants = plan.AA if choices.aa else ("baseline",)
+        variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
         levels = plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
         make_room_for_files(max(levels))
         specs = plan.rounds(levels, choices.repeats, seed, variants)
-        chosen = planner if choices.sessions == "auto" and not choices.aa else None
+        varied = None
+        if choices.variants:
+            place = Place(info, target.describe(), request.kind == "embedded", request.url, tools_here())
+            varied = Varied.plan(choices.variants, place, levels, choices.per_cpu)
+            varied.refuse(host, alone.server, fixed=choices.for_s is None)
+            specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names
+        chosen = planner if choices.sessions == "auto" and not choices.aa and not varied else None
         executions = None if choices.for_s else choices.executions
         if executions is None and choices.for_s is None:
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
         findings = examine(target, host, info, quiet, chosen_host.why)
         preview = preview_of(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
         preview = replace(preview, at_most=chosen is not None)
+        if varied:
+            preview = varied.told(
+                preview, specs, choices.for_s or solo_s * (executions or 1), choices.for_s is not None
+            )
         check_room(preview, info, target)
         watcher.agree(preview)
         name = choices.sampler or best_sampler(host)
         sampler = stack.enter_context(registry.load("samplers", name).open_sampler(host, choices.hz))
         if sampler.pid is not None:
             guard.end_later(sampler.pid)
+        conditions: Conditions = AsItIs()
+        if varied:
+            conditions = stack.enter_context(varied.conditions(host, request, target, guard, member.open_target))
         header = Header(
             run_id=_run_id(),
             label=choices.label,
@@ -164,7 +192,7 @@ def run(
             host=info,
             database=preview.database,
             driver=this_process(),
-            notes=tuple(f"{finding.code}: {finding.seen}" for finding in findings),
+            notes=(*(f"{each.code}: {each.seen}" for each in preview.findings), *preview.changes),
         )
         setting = Setting(
             target=target,
@@ -178,6 +206,7 @@ def run(
             clock_ticks=ticks,
             kit_pids=kit_pids_on(host, own_pids(guard.pid, sampler.pid)),
             not_sampled=_not_sampled(name, choices.sampler, chosen_host),
+            conditions=conditions,
         )
         next_round = chosen(header) if chosen else _fixed(specs)
         return _keep(store, header, measure(setting, next_round, watcher.begun), watcher)
@@ -199,7 +228,7 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         target: Target = stack.enter_context(member.open_target(request, guard))
-        work = workloads.load(target.kind, choices.workload).work(choices.size)
+        work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
         chosen = choose(target, _wish(choices, request), work, CLOCK_TICKS, stack, guard)
         info = _host_of(chosen.host, Server(None))
         return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)

@@ -109,6 +109,11 @@ def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
 
 
+def licence_option(help_text: str) -> Callable[[Function], Function]:
+    """``licences``: names of licence rules, see docs/configuration.md."""
+    return click.option("--licence", "licences", metavar="RULE", multiple=True, help=help_text)
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "problem"]),
@@ -126,8 +131,8 @@ host_option = click.option(
 _MEASURING = (
     click.option("--sessions", metavar="N", default="auto", show_default=True,
                  help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four."),
-    click.option("--workload", metavar="NAME", default="cartesian", show_default=True,
-                 help="The SQL to run, a file of sql/<database>/."),
+    click.option("--workload", metavar="NAME",
+                 help="What to run, a file of sql/<database>/.  [default: cartesian; shell: increment]"),
     click.option("--size", metavar="NAME", default="short", show_default=True,
                  help="Its fixed size: tiny, short, medium, long or seed."),
     click.option("--executions", type=click.IntRange(1, 1_000_000), metavar="N",
