@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.errors import HostError, MeasureError
+from dbcpu.errors import HostError, MeasureError, UsageError
 from dbcpu.gate import Gate
 from dbcpu.hosts.base import RemoteHost
 from dbcpu.hosts.local import LocalHost
@@ -21,6 +21,7 @@ from dbcpu.runner import Choices
 from dbcpu.samplers import sql
 from dbcpu.samplers.base import Watched
 from dbcpu.topology import read_host
+from dbcpu.varying import chosen
 from dbcpu.workloads import base as workloads
 from measuring import measured
 from serve_postgresql import DebianServer
@@ -218,3 +219,9 @@ def test_run_by_proctab_has_no_host_and_still_says_where_sessions_ran(user: str,
     assert "watched: through the database by pg_proctab" in said
     assert record.header.host is None
     assert all(session.residency for each in record.rounds for session in each.sessions)
+
+
+def test_host_that_can_only_be_read_is_not_varied(debian_server: DebianServer, tmp_path: Path) -> None:
+    choices = replace(SMALL, host="sql", variants=chosen("baseline,one_per_core", False))
+    with pytest.raises(UsageError, match=r"variant one_per_core changes the host, which can only be read through"):
+        measured(debian_server.url, tmp_path, choices)

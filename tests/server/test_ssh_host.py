@@ -22,6 +22,7 @@ from dbcpu.runner import Choices, diagnose
 from dbcpu.samplers import procfs, ssh
 from dbcpu.samplers.base import Sampled, Watched
 from dbcpu.topology import read_host
+from dbcpu.varying import chosen
 from driving import Drive, children, until
 from measuring import measured
 from serve_postgresql import USER, DebianServer
@@ -350,3 +351,31 @@ def test_doctor_says_which_way_and_why(debian_server: DebianServer, sshd: Sshd) 
     found = {finding.code: finding.seen for finding in diagnose(request)}
     assert found["sampled"].endswith("sampled by procfs: its server processes run on this machine")
     assert "driver-here" in found
+
+
+@pytest.mark.postgres
+def test_server_processes_are_placed_over_ssh_and_put_back(
+    debian_server: DebianServer, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One CPU for all sessions under one variant, whichever they like under the other."""
+    monkeypatch.setenv("DBCPU_JOURNAL", str(tmp_path / "journal"))
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        pytest.skip("this machine has one CPU")
+    first = min(cpus)
+    choices = replace(SMALL, sessions="2", host="ssh:dbhost", variants=chosen(f"baseline,cpus:{first}", False))
+    record, _ = measured(debian_server.url, tmp_path, choices)
+    for each in record.rounds:
+        expected = {first} if each.variant == f"cpus:{first}" else cpus
+        assert {frozenset(session.allowed_cpus) for session in each.sessions} == {frozenset(expected)}
+    assert {each.variant for each in record.rounds} == {"baseline", f"cpus:{first}"}
+    assert not list((tmp_path / "journal").glob("*.journal")), "everything is undone"
+
+
+def test_oracle_sessions_are_found_and_watched_over_ssh(oracle_dsn: str, sshd: Sshd, tmp_path: Path) -> None:
+    """Here they are those of the test double, on this machine; with a real DSN they have to be on this machine too."""
+    record, said = measured(oracle_dsn, tmp_path, replace(SMALL, host="ssh:dbhost"))
+    assert "watched: over ssh from dbhost, as asked for" in said
+    for each in record.rounds:
+        assert each.gate.verified == each.level
+        assert all(session.residency for session in each.sessions)
