@@ -38,7 +38,7 @@ mkdir -p /tmp/journals
 taskset -c 1 sleep 100000 &
 bound=$!
 for by in restore guard; do for step in {steps}; do
-  if [ $by = guard ]; then python3 /tmp/in/varying_host.py / $step 1 guard; else python3 /tmp/in/varying_host.py / $step 1; fi
+  python3 /tmp/in/varying_host.py / $step 1 $by
   killed=$(smt)
   if [ $by = restore ]; then python3 -m dbcpu restore; fi
   tries=0
