@@ -137,7 +137,7 @@ def _undo(found: Leftover, file: IO[str], hands: Hands, dry_run: bool, restored:
             complete = False
             continue
         restored.remarks += [left.remark] if left.remark else []
-        restored.undone += [(each.what, each.before)] if each.after and not left.remark else []
+        restored.undone += [(each.what, each.before)] if left.written else []
         file.write("\n" + json.dumps({"undone": each.number}) + "\n")  # the line before may have been cut short
         file.flush()
         os.fsync(file.fileno())
