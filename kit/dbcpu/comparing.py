@@ -6,17 +6,20 @@ from pathlib import Path
 
 from dbcpu import registry
 from dbcpu.analysis.by_cpus import by_cpus
+from dbcpu.analysis.capacity import EVEN
 from dbcpu.analysis.compare import Candidate, compare_measured
 from dbcpu.analysis.decide import floor_from
-from dbcpu.analysis.measured import Measured, measured
+from dbcpu.analysis.measured import measured
 from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.published import Published, parse
-from dbcpu.analysis.sizing import RATIO, Sizing, size
+from dbcpu.analysis.sizing import size
 from dbcpu.analysis.variants import compare_variants
 from dbcpu.comparisons.base import Sheet
-from dbcpu.errors import StoreError, UsageError
+from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.record import RunRecord
 from dbcpu.reporting import replace_file
+from dbcpu.rulebook import choose
+from dbcpu.rules import SizingRules
 from dbcpu.settings import settings
 from dbcpu.sheets import by_cpus as of_by_cpus
 from dbcpu.sheets import published as of_published
@@ -36,12 +39,15 @@ def comparison_sheet(
     names: Sequence[str],
     store: str | None = None,
     busy: int | None = None,
-    ratio: float = RATIO,
+    ratio: float = EVEN,
     aa: str | None = None,
+    licences: Sequence[str] = (),
+    rank_by: str | None = None,
 ) -> Sheet:
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
 
-    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance.
+    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance. ``licences`` are the rules to
+    count by, ``RULE`` or ``NAME=RULE`` for one of the runs; ``rank_by`` is one of ``sizing.RANKS``.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
@@ -53,9 +59,13 @@ def comparison_sheet(
     floor = None if aa is None else floor_from(load_run(aa, store))
     runs = [measured(each.name, each.record, each.variant) for each in candidates]
     sheet = of_runs.sheet(compare_measured(runs, floor))
-    sizing = _sizing(runs, busy, ratio)
-    if sizing is None:
-        return sheet
+    rules = _rules(licences, [each.name for each in runs])
+    try:
+        sizing = size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio, rank_by)
+    except UsageError:
+        if busy is not None or licences or rank_by:
+            raise
+        return sheet  # nobody asked: a comparison without a ranking is still one
     return replace(
         sheet,
         verdict=(*sheet.verdict, *([sizing.sentence] if sizing.sentence else [])),
@@ -93,25 +103,25 @@ def are_published(names: Sequence[str]) -> bool:
     return all(published)
 
 
-def write_sheet(sheet: Sheet, folder: Path) -> tuple[Path, ...]:
-    """Every form and every picture into ``folder``. Raises StoreError when a file cannot be written."""
+def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[Path, ...]:
+    """Every form as ``name``, and every picture, into ``folder``. Raises StoreError when a file cannot be written."""
     files: dict[str, bytes] = {}
     for form in FORMS:
         member = registry.load("comparisons", form)
-        files[f"comparison{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
+        files[f"{name}{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
     chart = registry.load("comparisons", "chart")
     for form in chart.FORMS:
-        files |= {f"{name}.{form}": picture for name, picture in chart.pictures(sheet, form).items()}
+        files |= {f"{drawn}.{form}": picture for drawn, picture in chart.pictures(sheet, form).items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            replace_file(folder / name, content)
+        for file, content in files.items():
+            replace_file(folder / file, content)
     except OSError as error:
         raise StoreError(
-            f"the comparison could not be written to {error.filename or folder}: {error.strerror}; "
+            f"the {name} could not be written to {error.filename or folder}: {error.strerror}; "
             "give another folder with --out"
         ) from None
-    return tuple(folder / name for name in files)
+    return tuple(folder / file for file in files)
 
 
 def _candidate(name: str, store: str | None) -> Candidate:
@@ -168,11 +178,10 @@ def _published(path: Path) -> Published:
         raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
 
 
-def _sizing(runs: Sequence[Measured], busy: int | None, ratio: float) -> Sizing | None:
+def _rules(wanted: Sequence[str], names: Sequence[str]) -> SizingRules:
     rules = settings().sizing
-    try:
-        return size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio)
-    except UsageError:
-        if busy is not None:
-            raise
-        return None  # nobody asked: a comparison without a ranking is still one
+    for wish in wanted:
+        host, equals, _ = wish.rpartition("=")
+        if equals and host not in names:
+            raise UnknownName("run of this comparison", host, names)
+    return replace(rules, licences=choose(rules.licences, wanted))

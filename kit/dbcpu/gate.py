@@ -19,8 +19,8 @@ from typing import Self
 
 from dbcpu.crew import Crew
 from dbcpu.errors import DbcpuError, GateError
-from dbcpu.hosts.base import Host
-from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look, refuse
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look_at_all, refuse
 from dbcpu.record import Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
 
@@ -118,8 +118,9 @@ class Gate:
         """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
         first = self._look()
         boot_s = boot_time_s(self._host) if self._host else None
+        where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
         refusals = [
-            refuse(member.claim, process, boot_s, self._ticks)
+            refuse(member.claim, process, boot_s, self._ticks, where)
             for member, process in zip(self.members, first, strict=True)
         ]
         time.sleep(IDLE_LOOK_S)
@@ -146,13 +147,8 @@ class Gate:
                 member.server = Server(key[0], key[1], None, verified=False, how=why)
 
     def _look(self) -> list[Process | None]:
-        host = self._host
-        if host is None:
-            return [None for _ in self.members]
-        return [
-            look(host, member.claim.pid, member.claim.tid, self._ticks) if member.claim.pid is not None else None
-            for member in self.members
-        ]
+        claims = [member.claim for member in self.members]
+        return [None for _ in claims] if self._host is None else look_at_all(self._host, claims, self._ticks)
 
     def _each(self, action: Callable[[Member], None]) -> None:
         crew = Crew(action, self._batch)

@@ -195,7 +195,7 @@ def _assemble(
         released_monotonic_s=released.monotonic_s,
         gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
         sessions=sessions,
-        clocks=(clock, setting.target.clock()) if not all(errors) else (clock,),
+        clocks=(clock, *([] if all(errors) else [setting.target.clock()]), *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
         foreign=sampled.foreign,

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from dbcpu.analysis.explain import explain
 from dbcpu.comparing import variants_sheet, write_sheet
+from dbcpu.explaining import explained
 from dbcpu.findings import reached
 from dbcpu.record import RunRecord
 from dbcpu.registry import load
@@ -18,7 +18,7 @@ def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on:
     """
     from dbcpu.store.record_file import write_record
 
-    analysis = explain(record)
+    analysis = explained(record)
     if json_file is not None:
         write_record(json_file, record)
     table = load("renderers", "table")
@@ -41,7 +41,7 @@ def present_variants(record: RunRecord, out: Path | None, json_file: str | None,
     """The same for a run of several variants: the comparison is printed, and written beside the report."""
     from dbcpu.store.record_file import write_record
 
-    analysis, sheet = explain(record), variants_sheet(record)
+    analysis, sheet = explained(record), variants_sheet(record)
     if json_file is not None:
         write_record(json_file, record)
     if json_file != "-":
