@@ -32,8 +32,7 @@ def command(preset: str, listing: bool, json_file: str | None, no_save: bool, st
         return
     record = simulator.simulate_now(preset, **given)
     if not no_save:
-        with database.open_store(store) as opened:
-            opened.save(record)
+        database.keep(record, store)
     if json_file:
         record_file.write_record(json_file, record)
     if json_file != "-":
