@@ -223,5 +223,5 @@ def test_run_by_proctab_has_no_host_and_still_says_where_sessions_ran(user: str,
 
 def test_host_that_can_only_be_read_is_not_varied(debian_server: DebianServer, tmp_path: Path) -> None:
     choices = replace(SMALL, host="sql", variants=chosen("baseline,cpus:0", False))
-    with pytest.raises(UsageError, match="through the database its host can only be read; reach it with --host ssh:NAME"):
+    with pytest.raises(UsageError, match="can only be read; reach it with --host ssh:NAME"):
         measured(debian_server.url, tmp_path, choices)
