@@ -103,6 +103,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("regimes", _regimes(analysis)),
         ("capacity", _capacity(analysis)),
         ("licences", _licences(analysis) if database == "oracle" else ""),
+        *(("variant", sentence) for sentence in (analysis.comparison.verdict if analysis.comparison else ())),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
 
@@ -166,9 +167,10 @@ def _licences(analysis: Analysis) -> str:
     return f"{', '.join(counts)}: not legal advice, see the rules' sources" if counts else ""
 
 
-def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
-    """The sessions of the most telling round, the slowest first; those that failed last."""
-    chosen = [each for each in analysis.sessions if each.order == analysis.telling_order]
+def telling_sessions(analysis: Analysis, order: int | None = None) -> tuple[SessionView, ...]:
+    """The sessions of a round, by default the most telling one, the slowest first; those that failed last."""
+    wanted = analysis.telling_order if order is None else order
+    chosen = [each for each in analysis.sessions if each.order == wanted]
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
 
 

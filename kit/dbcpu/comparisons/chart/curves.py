@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dbcpu.comparisons.base import Curves
-from dbcpu.comparisons.chart.frame import LINE_MARKS, colour, cut, titled
+from dbcpu.renderers.chart.titles import LINE_MARKS, colour, cut, titled
 
 LABELLED = 10
 """More curves than this are drawn thin and grey: a legend of twenty lines helps nobody."""

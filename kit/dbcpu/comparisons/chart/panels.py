@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.base import CAUSES
 from dbcpu.comparisons.base import Panel
-from dbcpu.comparisons.chart.frame import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.renderers.chart.style import MARKS
+from dbcpu.renderers.chart.titles import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.wording import CAUSE_WORDS, plural
 
 PANEL_WIDTH = 4.1
