@@ -36,13 +36,14 @@ def comparison_sheet(
 ) -> Sheet:
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
 
+    A run of several variants stands for all of them. ``NAME=`` before a run is what it is called.
     ``aa`` names an A/A run: nothing is claimed below what it showed to be chance.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
-    candidates = _named([_candidate(name, store) for name in names])
+    candidates = _named([each for name in names for each in _candidates(name, store)])
     floor = None if aa is None else floor_from(load_run(aa, store))
     runs = [measured(each.name, each.record, each.variant) for each in candidates]
     sheet = of_runs.sheet(compare_measured(runs, floor))
@@ -101,24 +102,36 @@ def write_sheet(sheet: Sheet, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in files)
 
 
-def _candidate(name: str, store: str | None) -> Candidate:
-    run, colon, variant = name.rpartition(":")
-    if not colon or Path(name).exists():
-        return Candidate(name, load_run(name, store))
+def _candidates(text: str, store: str | None) -> list[Candidate]:
+    """``[NAME=]RUN[:VARIANT]``; the name is '' unless it was given."""
+    name, equals, run = text.partition("=")
+    if not equals or Path(text).exists():
+        name, run = "", text
+    run, variant = _run_and_variant(run)
     record = load_run(run, store)
-    one_variant(record, variant)
-    return Candidate(name, record, variant)
+    if variant is not None:
+        one_variant(record, variant)
+        return [Candidate(name, record, variant)]
+    variants = tuple(dict.fromkeys(each.variant for each in record.rounds))
+    if len(variants) < 2:
+        return [Candidate(name, record)]
+    return [Candidate(f"{name} {each}" if name else "", record, each) for each in variants]
+
+
+def _run_and_variant(text: str) -> tuple[str, str | None]:
+    run, colon, variant = text.rpartition(":")
+    return (text, None) if not colon or Path(text).exists() else (run, variant)
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By variant, label, host or target, whichever first is short and tells them all apart; else by letters."""
-    for told in (_variant, _label, _host, _target):
+    """Those without a name: by variant, label, host or target, whichever first is short and tells all apart."""
+    for told in (_variant, _label, _label_and_variant, _host, _target):
         names = [told(each) for each in candidates]
         if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
             break
     else:
         names = [f"run {chr(ord('A') + at)}" if at < 26 else f"run {at + 1}" for at in range(len(candidates))]
-    return [replace(each, name=name) for each, name in zip(candidates, names, strict=True)]
+    return [replace(each, name=plain(each.name) or name) for each, name in zip(candidates, names, strict=True)]
 
 
 def _variant(each: Candidate) -> str:
@@ -127,6 +140,10 @@ def _variant(each: Candidate) -> str:
 
 def _label(each: Candidate) -> str:
     return plain(each.record.header.label)
+
+
+def _label_and_variant(each: Candidate) -> str:
+    return plain(f"{each.record.header.label} {each.variant or ''}")
 
 
 def _host(each: Candidate) -> str:

@@ -23,7 +23,7 @@ def command(
     runs: tuple[str, ...], form: str, out: Path | None, busy: int | None, ratio: float, baseline: str | None,
     aa: str | None, store: str | None,
 ) -> None:  # fmt: skip
-    """Compare RUNs with the first one: a run, RUN:VARIANT, or .csv files of published measurements.
+    """Compare RUNs with the first one: [NAME=]RUN[:VARIANT], or .csv files of published measurements.
 
     \b
     Examples: dbcpu compare old-box.json.gz last --size-for 12

@@ -24,9 +24,9 @@ FORMS = ("svg", "png")
 PNG_DPI = 144
 MISSING_LETTER = r"Glyph .* missing from"
 DRAWINGS = {
-    "host": host.draw,
     "slowdown": slowdown.draw,
     "throughput": throughput.draw,
+    "host": host.draw,
     "sessions": sessions.draw,
     "cpu_map": cpu_map.draw,
     "lanes": lanes.draw,
