@@ -66,7 +66,7 @@ def _panel(axes: Axes, panel: Panel, dense: int) -> None:
         axes.scatter(
             [x for x, _ in places[cause]],
             [y for _, y in places[cause]],
-            s=14 if dense <= 1500 else 6,
+            s=14 if dense <= 1500 else 8,
             c=colour,
             marker=mark,
             edgecolors=None if mark == "x" else "white",
@@ -92,7 +92,8 @@ def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel]) -> None:
     values = [elapsed_s for each in panels for _, elapsed_s, _ in each.points]
     levels = [level for each in panels for level, _, _ in each.points]
     if values:
-        axes.set_ylim(0, max(values) * 1.08)
+        # Above the highest mark there is room for the names of the vertical lines.
+        axes.set_ylim(0, max(values) * 1.18)
     if levels and max(levels) > LOG_FROM_SESSIONS:
         for each in flat:
             each.set_xscale("log", base=2)
