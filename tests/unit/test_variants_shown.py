@@ -106,7 +106,9 @@ def test_bars_are_normalised_to_the_first_variant() -> None:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the words are looked at, drawing would be most of the time."""
-    monkeypatch.setattr(chart, "pictures_with_data", lambda *_, **__: {})
+    blank = b'<svg width="72pt" height="36pt" viewBox="0 0 72 36"></svg>'
+    names = (*chart.OF_SEVERAL_VARIANTS, *chart.DRAWINGS)
+    monkeypatch.setattr(chart, "pictures_with_data", lambda *_, **__: dict.fromkeys(names, blank))
 
 
 @pytest.mark.usefixtures("no_pictures")

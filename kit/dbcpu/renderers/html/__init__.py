@@ -72,10 +72,10 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["code"] = _with_code
+    made.filters["code"] = with_code
     return made
 
 
-def _with_code(text: str) -> Markup:
+def with_code(text: str) -> Markup:
     """Words between backticks as ``code``; everything is escaped first."""
     return Markup(_BACKTICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
