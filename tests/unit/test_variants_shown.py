@@ -17,12 +17,15 @@ from build_example import two_settings
 from dbcpu import comparing
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.per_round import one_variant
 from dbcpu.analysis.telling import telling_rounds
+from dbcpu.analysis.variant_words import variant_sentences
 from dbcpu.record import RunRecord
 from dbcpu.renderers import chart, csv, html, markdown, table
 from dbcpu.renderers import json as json_form
 from dbcpu.renderers.chart.style import STYLE, narrow
 from dbcpu.store.record_file import write_record
+from dbcpu.wording import count, number, percent
 from page_reader import read_page
 
 NAMES = ["baseline", "smt_off"]
@@ -96,11 +99,21 @@ def test_bars_are_normalised_to_the_first_variant() -> None:
     assert [each.get_text() for each in axes.get_xticklabels()] == NAMES
     heights = {round(float(bar.get_height()), 2) for bar in axes.patches if bar.get_x() < 0.5}  # type: ignore[attr-defined]
     assert heights == {1.0}
-    _, analysis = explained()
-    assert analysis.comparison is not None
-    lost = analysis.comparison.sides[1].figure("throughput").ratio
-    assert lost == pytest.approx(0.75, abs=0.02)
-    assert f"{lost:.2f}" in {text.get_text() for text in axes.texts}
+    found = explained()[1].variants
+    assert found is not None
+    even = found.variants[1].row(9), found.first.row(9)
+    assert even[0] is not None and even[1] is not None
+    ratio = (even[0].max_over_min or 0) / (even[1].max_over_min or 1)
+    assert ratio < 0.95
+    assert f"{ratio:.2f}" in {text.get_text() for text in axes.texts}
+
+
+def test_each_panel_has_the_limits_of_its_variant() -> None:
+    on, off = drawn("slowdown").axes
+    said = [{text.get_text().strip() for text in axes.texts} for axes in (on, off)]
+    assert "8 cores" in said[0]
+    assert "8 vCPUs" in said[1]
+    assert "8 cores" not in said[1]
 
 
 @pytest.fixture
@@ -113,9 +126,9 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_a_run_of_one_variant_says_nothing_of_variants() -> None:
-    run = replace(two_settings(), rounds=tuple(r for r in two_settings().rounds if r.variant == "baseline"))
+    run = one_variant(two_settings(), "baseline")
     analysis = explain(run)
-    assert analysis.comparison is None
+    assert analysis.variants is None
     assert chart.OF_SEVERAL_VARIANTS["variants"](run, analysis) is None
     assert 'id="variants"' not in html.render(run, analysis)
 
@@ -124,7 +137,7 @@ def test_a_second_variant_without_a_valid_round_is_no_comparison() -> None:
     run = two_settings()
     broken = tuple(r if r.variant == "baseline" else replace(r, error="17 of 32 connected") for r in run.rounds)
     analysis = explain(replace(run, rounds=broken))
-    assert analysis.comparison is None
+    assert analysis.variants is None
     assert analysis.verdict == explained()[1].verdict
 
 
@@ -133,18 +146,18 @@ def test_all_forms_show_all_variants_and_agree() -> None:
     run, analysis = explained()
     page = read_page(html.render(run, analysis))
     document = json.loads(json_form.render(run, analysis))
-    assert analysis.comparison is not None
-    (sentence,) = analysis.comparison.verdict
-    assert document["comparison"]["verdict"] == [sentence]
+    assert analysis.variants is not None
+    (sentence,) = variant_sentences(analysis.variants)
     assert sentence in page.text
     assert sentence in " ".join(table.render(run, analysis).split())
     assert "smt\\_off against baseline" in markdown.render(run, analysis)
-    ratio = document["comparison"]["sides"][1]["figures"][2]
-    assert (ratio["metric"], round(ratio["ratio"], 2)) == ("throughput", 0.75)
-    figures = page.tables["Figures of each variant, with ratio and 95 % interval"]
-    assert figures[0] == ["metric", *NAMES]
-    together = next(row for row in figures if row[0].startswith("Mrows/s together"))
-    assert together[2].startswith(f"{ratio['value']:.1f} ({ratio['ratio']:.2f}x, ")
+    (found,) = (row for row in document["variants"]["variants"][1]["rows"] if row["level"] == 9)
+    rows = page.tables["The same sessions under each variant"]
+    (shown,) = (row for row in rows if row[:2] == ["9", "smt_off"])
+    assert shown[2:7] == [
+        number(found["median_s"], 3), percent(found["cv"]), number(found["max_over_min"]), count(found["slow"]),
+        number(found["throughput"], 1),
+    ]  # fmt: skip
     for caption in (
         "Slowdown against one session alone",
         "Mrows/s of all sessions together",
@@ -163,7 +176,9 @@ def test_compare_takes_a_run_of_several_variants_as_all_of_them(tmp_path: Path) 
     file = tmp_path / "both.json.gz"
     write_record(str(file), with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread"))
     sheet = comparing.comparison_sheet([str(file)])
-    assert [each.title for each in sheet.panels] == ["baseline (4 vCPUs, 2 cores)", "spread (4 vCPUs, 2 cores)"]
+    assert [each.title.split(" (")[0] for each in sheet.panels] == ["baseline", "spread"]
+    several = comparing.comparison_sheet([f"all={file}", f"new={file}:spread"])
+    assert [each.title.split(" (")[0] for each in several.panels] == ["all baseline", "all spread", "new"]
     named = comparing.comparison_sheet([f"old={file}:baseline", f"new={file}:spread"])
     assert [each.title.split(" (")[0] for each in named.panels] == ["old", "new"]
-    assert "new against old: throughput at N=4 is" in named.verdict[0]
+    assert "new against old: throughput at N=2 is 20 % lower" in named.verdict[0]

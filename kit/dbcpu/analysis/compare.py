@@ -36,19 +36,6 @@ def compare(candidates: Sequence[Candidate], floor: Floor | None = None) -> Comp
     return compare_measured([measured(each.name, each.record, each.variant) for each in candidates], floor)
 
 
-def compare_variants(record: RunRecord) -> Comparison | None:
-    """The variants of one run against its first; None unless that and another have a valid round."""
-    names = tuple(dict.fromkeys((*record.header.plan.variants, *(each.variant for each in record.rounds))))
-    runs = []
-    for name in names:
-        try:
-            runs.append(measured(name, record, name))
-        except UsageError:  # nothing of this variant is valid
-            if name == names[0]:
-                return None
-    return compare_measured(runs) if len(runs) > 1 else None
-
-
 def compare_measured(runs: Sequence[Measured], floor: Floor | None = None) -> Comparison:
     """The same for runs that were explained already. Raises UsageError as ``compare``."""
     if len(runs) < 2:

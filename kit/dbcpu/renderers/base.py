@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
+from dbcpu.analysis.variant_words import variant_sentences
 from dbcpu.record import HostInfo, RunRecord
 from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, seconds, short_ranges
 
@@ -97,13 +98,12 @@ def _host(host: HostInfo | None, analysis: Analysis) -> str:
 
 def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """What the levels come to, as (name, text) lines; only those that can be told."""
-    database = record.header.database.kind
     lines = [
         ("scaling", _scaling(analysis)),
         ("regimes", _regimes(analysis)),
         ("capacity", _capacity(analysis)),
-        ("licences", _licences(analysis) if database == "oracle" else ""),
-        *(("variant", sentence) for sentence in (analysis.comparison.verdict if analysis.comparison else ())),
+        ("licences", _licences(analysis)),
+        *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
 
@@ -163,8 +163,9 @@ def _capacity(analysis: Analysis) -> str:
 
 def _licences(analysis: Analysis) -> str:
     found = analysis.capacity.licences if analysis.capacity else ()
-    counts = [f"{number(each.count, 0)} {each.unit} ({each.rule}, {each.date})" for each in found]
-    return f"{', '.join(counts)}: not legal advice, see the rules' sources" if counts else ""
+    counts = [f"{plural(each.count, each.unit)} by {each.rule} ({each.how}, {each.date})" for each in found]
+    sources = listed(list(dict.fromkeys(each.source for each in found)))
+    return f"{'; '.join(counts)}. Not legal advice; after {sources}" if counts else ""
 
 
 def telling_sessions(analysis: Analysis, order: int | None = None) -> tuple[SessionView, ...]:

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.base import Analysis
-from dbcpu.analysis.comparison import Side
 from dbcpu.record import RunRecord
 
 SUFFIX = ".json"
@@ -29,15 +28,8 @@ def render(record: RunRecord, analysis: Analysis) -> str:
         "status": header.status,
         **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
     }
-    if analysis.comparison is not None:
-        document["comparison"] = {**asdict(analysis.comparison), "sides": [_side(s) for s in analysis.comparison.sides]}
     document["findings"] = [{**asdict(each), "level": each.level.label} for each in analysis.findings]
     return json.dumps(_rounded(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _side(side: Side) -> dict[str, Any]:
-    """Its sessions are among those of the run."""
-    return {name: value for name, value in asdict(side).items() if name != "points"}
 
 
 def _rounded(value: Any) -> Any:

@@ -47,7 +47,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             at, median = place[each.level], each.slowdown_median or 1.0
             axes.plot((at - 0.43, at + 0.43), (median, median), color="black", lw=1.6, zorder=2.5)
         axes.grid(axis="y", zorder=0)
-        _boundaries(axes, levels, analysis)
+        _boundaries(axes, levels, limits(analysis, shown[0].variant))
     ideals = [each.ideal_slowdown or 1.0 for shown in panels for each in shown]
     _slowdown_axis(frame.panels[0], [*(view.slowdown or 1.0 for view in views), *ideals, 1.0, 2.0])
     per_panel = (fitted(width) / frame.beside) - (0.6 if several else 0.0)
@@ -122,9 +122,9 @@ def _slowdown_axis(axes: Axes, slowdowns: Sequence[float]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
 
 
-def _boundaries(axes: Axes, levels: Sequence[int], analysis: Analysis) -> None:
+def _boundaries(axes: Axes, levels: Sequence[int], bounds: Sequence[tuple[int, str]]) -> None:
     """Mark between which levels the cores, and then the vCPUs, run out."""
-    for line, (amount, noun) in enumerate(limits(analysis)):
+    for line, (amount, noun) in enumerate(bounds):
         inside = sum(level <= amount for level in levels)
         if 0 < inside < len(levels):
             axes.axvline(inside - 0.5, color="#aab3bb", lw=0.9, ls=":", zorder=1)

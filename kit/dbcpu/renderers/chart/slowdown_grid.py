@@ -68,7 +68,7 @@ def _panel(axes: Axes, grid: Density, analysis: Analysis) -> None:
         extent=(-0.5, columns - 0.5, float(bounds[0]), float(bounds[-1])),
     )  # fmt: skip
     _lines(axes, grid)
-    for line, (amount, noun) in enumerate(limits(analysis)):
+    for line, (amount, noun) in enumerate(limits(analysis, grid.levels[0][0].variant)):
         inside = sum(part[0].level <= amount for part in grid.levels)
         if 0 < inside < columns:
             axes.axvline(inside - 0.5, color="#7a858f", lw=0.9, ls=":")

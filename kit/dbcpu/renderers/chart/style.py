@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
+
+Floats = npt.NDArray[np.floating[Any]]
 
 MARKS: Mapping[str, tuple[str, str]] = {
     "none": ("#8a949e", "o"),
@@ -96,6 +100,17 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
 
 
+def cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Floats) -> None:
+    """Fill a grid of cells: ``colours`` (rows, columns, 3) from 0 to 1, between columns + 1 and rows + 1 edges.
+
+    Downwards: the first row is on top.
+    """
+    # Not imshow: its resampling takes 50 MB, however small the image.
+    axes.pcolormesh(x_edges, y_edges, colours, rasterized=True)
+    axes.set_xlim(float(x_edges[0]), float(x_edges[-1]))
+    axes.set_ylim(float(y_edges[-1]), float(y_edges[0]))
+
+
 def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
     """A small note at the top, left of a vertical line; the next ``line`` lower, so that two never touch."""
     axes.text(
@@ -110,8 +125,10 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
     )
 
 
-def limits(analysis: Analysis) -> list[tuple[int, str]]:
-    """Where cores, and then vCPUs, run out; once only if there are as many of both."""
-    both = [(analysis.cores, "core"), (analysis.vcpus, "vCPU")]
-    known = [(amount, noun) for amount, noun in both if amount]
+def limits(analysis: Analysis, variant: str = "") -> list[tuple[int, str]]:
+    """Where cores, and then vCPUs, run out (under a variant); once only if there are as many of both."""
+    found = analysis.variants.variants if analysis.variants else ()
+    left = next((each for each in found if each.name == variant), None)
+    cores, vcpus = (left.cores, left.vcpus) if left else (analysis.cores, analysis.vcpus)
+    known = [(amount, noun) for amount, noun in ((cores, "core"), (vcpus, "vCPU")) if amount]
     return known[1:] if len(known) == 2 and known[0][0] == known[1][0] else known

@@ -73,7 +73,7 @@ def _fit(axes: Axes, analysis: Analysis) -> None:
 
 
 def _limits(axes: Axes, shown: Sequence[LevelView], analysis: Analysis) -> None:
-    for line, (amount, noun) in enumerate(limits(analysis)):
+    for line, (amount, noun) in enumerate(limits(analysis, shown[0].variant)):
         if shown[0].level < amount <= shown[-1].level:
             axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
             top_label(axes, amount, f"{plural(amount, noun)} ", line)

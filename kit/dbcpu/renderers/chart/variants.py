@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
-from dbcpu.analysis.compare_words import normalised
+from dbcpu.analysis.variant_words import variant_ratios
 from dbcpu.record import RunRecord
 from dbcpu.renderers.chart import ratio_bars
 from dbcpu.renderers.chart.frame import measured
@@ -11,9 +11,9 @@ from dbcpu.renderers.chart.frame import measured
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None for a run of one variant."""
-    compared = analysis.comparison
-    series = normalised(compared) if compared else ()
-    if not compared or not series:
+    found = analysis.variants
+    series = variant_ratios(found) if found else ()
+    if not found or not series:
         return None
-    names = [each.name for each in compared.sides]
-    return ratio_bars.draw(f"Against {names[0]} = 1", measured(record, analysis), names, series)
+    title = f"N = {found.telling}, {found.first.name} = 1"
+    return ratio_bars.draw(title, measured(record, analysis), [each.name for each in found.variants], series)

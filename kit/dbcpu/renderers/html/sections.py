@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.telling import telling_rounds
 from dbcpu.analysis.timeline import Timeline, timeline
+from dbcpu.analysis.variant_words import variant_sentences
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import limits_of
 from dbcpu.renderers.html import tables
@@ -14,8 +15,9 @@ from dbcpu.wording import listed, plain, plural, seconds
 
 READINGS = {
     "variants": (
-        "The same work under another setting of the host; everything is over the first variant, which is 1. "
-        "The thin lines are 95 % intervals. Lower max/min is more even; lower throughput is what that costs."
+        "The same sessions under another setting of the host, at the level at which the first variant is most "
+        "uneven; everything is over the first, which is 1. Lower max/min is more even; throughput, here all work "
+        "until the last session ended, is what that costs or gains."
     ),
     "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
     "slowdown": (
@@ -129,11 +131,12 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
 
 def _variants(analysis: Analysis) -> tuple[Section, ...]:
     """None of a run of one variant."""
-    compared = analysis.comparison
-    if compared is None:
+    found = analysis.variants
+    if found is None:
         return ()
-    lead = plain(" ".join(compared.verdict))
-    return (Section("variants", "What the variants change", lead, tables.variants_table(compared), lead),)
+    lead = plain(" ".join(variant_sentences(found)))
+    missing = "No level was measured under all variants."
+    return (Section("variants", "What the variants change", lead, tables.variants_table(found), missing),)
 
 
 def _wasted(watched: Sequence[tuple[str, Timeline]]) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.base import Analysis, LevelView
-from dbcpu.analysis.compare_words import METRIC_WORDS, ratio_words, value_words
-from dbcpu.analysis.comparison import Comparison
+from dbcpu.analysis.compare_words import told
+from dbcpu.analysis.comparison import Variants
 from dbcpu.analysis.telling import telling_rounds
 from dbcpu.analysis.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.timeline import (
@@ -23,7 +23,7 @@ from dbcpu.analysis.timeline import (
 )
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import causes, level_columns, losers, telling_sessions
-from dbcpu.wording import CAUSE_WORDS, number, percent, plain, ranges, seconds, times
+from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, ranges, seconds, times
 
 VARIANT = "variant"
 WORDS = frozenset({"lost to", VARIANT, "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
@@ -112,16 +112,18 @@ def throughput_table(levels: Sequence[LevelView]) -> Table:
     return _of_variants("Mrows/s of all sessions together", titles, rows)
 
 
-def variants_table(compared: Comparison) -> Table:
-    """Every metric of every variant, with its ratio to the first and the interval of that."""
-    rows = []
-    for metric, words in METRIC_WORDS.items():
-        found = [side.figure(metric) for side in compared.sides]
-        if any(each.value is not None for each in found):
-            told = [value_words(each) + (ratio_words(each) if at else "") for at, each in enumerate(found)]
-            rows.append((words, *told))
-    names = [plain(each.name) for each in compared.sides]
-    return Table("Figures of each variant, with ratio and 95 % interval", ("metric", *names), tuple(rows))
+def variants_table(found: Variants) -> Table:
+    """Every level under every variant; what is decided is below."""
+    rows = [
+        (str(row.level), plain(each.name), number(row.median_s, 3), percent(row.cv), number(row.max_over_min),
+         count(row.slow), number(row.throughput, 1), number(row.ratio), CAUSE_WORDS.get(row.cause, row.cause))
+        for level in sorted({row.level for each in found.variants for row in each.rows})
+        for each in found.variants
+        if (row := each.row(level)) is not None
+    ]  # fmt: skip
+    titles = ("N", VARIANT, "seconds", "CV", "max/min", "slow", "Mrows/s", f"over {found.first.name}", "lost to")
+    decided = "; ".join(f"{each.name}: {told(one)}" for each in found.variants[1:] for one in each.decisions)
+    return Table("The same sessions under each variant", titles, tuple(rows), note=plain(decided))
 
 
 def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
@@ -157,10 +159,10 @@ def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
 def lanes_table(record: RunRecord, analysis: Analysis) -> Table:
     """Where each session was and how it shared, in shares of its own run."""
     rows, note = [], ""
-    for told in telling_rounds(analysis):
-        line = timeline(record, told.order)
+    for each in telling_rounds(analysis):
+        line = timeline(record, each.order)
         if line is not None:
-            rows += [(told.variant, *row) for row in _lanes(record, analysis, line, told.order)]
+            rows += [(each.variant, *row) for row in _lanes(record, analysis, line, each.order)]
             note = note or _moments(line)
     states = tuple(STATE_WORDS[state] for state in _STATES)
     titles = (VARIANT, "session", "slowdown", "CPUs", "moves seen", "moves counted", *states)
