@@ -55,7 +55,9 @@ def _panel(axes: Axes, shown: Sequence[LevelView], dots: Sequence[tuple[int, flo
     if many:
         axes.fill_between(counts, medians, longest, color="#0072b2", alpha=0.15, lw=0, label="half of the sessions")
     elif dots:
-        axes.scatter(*zip(*dots, strict=True), s=9, color="#8a949e", alpha=0.7, lw=0, label="a session")
+        axes.scatter(
+            [x for x, _ in dots], [y for _, y in dots], s=9, color="#8a949e", alpha=0.7, lw=0, label="a session"
+        )
     axes.plot(counts, medians, color="#0072b2", marker="o", ms=3.5, label="median")
     axes.plot(counts, longest, color="#d55e00", marker="s", ms=3.5, lw=1, label="longest")
     axes.grid()

@@ -87,7 +87,8 @@ def _words(axes: Axes, views: Sequence[SessionView]) -> None:
 def _longest_s(rounds: Sequence[tuple[Telling, Sequence[TimeParts]]], labelled: bool) -> float:
     """Where the axis ends: beyond the longest bar, with room for the words beside it."""
     parts = [each for _, stacked in rounds for each in stacked]
-    longest_s = max(max(sum(getattr(each, name) for name in PART_WORDS), each.view.elapsed_s or 0.0) for each in parts)
+    ends_s = [sum(float(getattr(each, name)) for name in PART_WORDS) for each in parts]
+    longest_s = max(*ends_s, *(each.view.elapsed_s or 0.0 for each in parts))
     if not labelled:
         return longest_s * 1.03
     letters = max(len(CAUSE_WORDS[each.view.cause]) for each in parts)

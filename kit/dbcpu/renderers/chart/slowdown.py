@@ -76,7 +76,8 @@ def _marks(axes: Axes, points: Mapping[int, Sequence[SessionView]], place: Mappi
         if places:
             colour, mark = MARKS[cause]
             axes.scatter(
-                *zip(*places, strict=True),
+                [x for x, _ in places],
+                [y for _, y in places],
                 s=size,
                 c=colour,
                 marker=mark,
