@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dbcpu.analysis.comparison import Variants
 from dbcpu.findings import Finding
 
 CAUSES = (
@@ -287,7 +288,8 @@ class Analysis:
     """Everything the renderers show.
 
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
-    that shows best what happened: the median round of the most uneven level.
+    that shows best what happened: the median round of the most uneven level. ``variants``: each against
+    the first, if there are several.
     """
 
     run_id: str
@@ -304,3 +306,4 @@ class Analysis:
     cores: int | None = None
     telling_order: int | None = None
     shared_core: SharedCore | None = None
+    variants: Variants | None = None

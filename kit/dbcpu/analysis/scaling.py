@@ -47,6 +47,8 @@ def scaling(
     if reference is None or not rates:
         return Scaling((), None, None)
     measured = _measured(rates, reference.mrows_per_s)
+    if not measured.levels:
+        return Scaling((), None, None)
     fitted = curve(measured, vcpus, cores)
     resampled = _again(fitted, measured) if fitted else []
     ends = _ends(fitted, vcpus, cores)
