@@ -39,11 +39,7 @@ MEDIAN = 1.2533
 def spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> float:
     """Relative robust standard deviation; ``alone`` are the solo sessions, ``cores`` what sessions need not share."""
     own = np.array([each.span.per_execution_s for each in alone if each.span])
-    rounds: dict[int, list[float]] = {}
-    for each in sessions:
-        if each.span and not each.why and 1 < each.round.level <= (cores or 0):
-            rounds.setdefault(each.round.order, []).append(each.span.per_execution_s)
-    apart = [_apart(own), *(_apart(group) for times in rounds.values() for group in _groups(np.sort(times)))]
+    apart = [_apart(own), *(_apart(group) for group in _sharing_nothing(sessions, cores))]
     every = np.concatenate(apart)
     solo = float(NORMAL_CONSISTENT * np.median(np.abs(own / np.median(own) - 1)))
     if len(apart) < 2 or every.size < LEAST_PAIRS:
@@ -51,6 +47,24 @@ def spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None)
     # Of few pairs the estimate may well be too small.
     pooled = float(QUARTER_CONSISTENT * np.quantile(every, 0.25) * (1 + every.size**-0.5))
     return max(solo, min(pooled, _most(own)))
+
+
+def within_rounds(sessions: Iterable[Timed], cores: int | None) -> tuple[float, int]:
+    """Squares of the logarithms of sessions that share nothing about the mean of their round, and degrees of freedom.
+
+    Whatever changes from round to round is not in it.
+    """
+    groups = [np.log(group) for group in _sharing_nothing(sessions, cores)]
+    return sum(float(((logs - logs.mean()) ** 2).sum()) for logs in groups), sum(logs.size - 1 for logs in groups)
+
+
+def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
+    """Times of the sessions of each round with at most one session per core, sorted."""
+    rounds: dict[int, list[float]] = {}
+    for each in sessions:
+        if each.span and not each.why and 1 < each.round.level <= (cores or 0):
+            rounds.setdefault(each.round.order, []).append(each.span.per_execution_s)
+    return [group for times in rounds.values() for group in _groups(np.sort(times))]
 
 
 def _apart(times: Floats) -> Floats:
