@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from dbcpu.analysis.base import SessionView
@@ -86,6 +87,14 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "disturbed": _rounded(_uninvited(each, treatment.helper_pids) / _cpu_time_s(each)),
             "evidence": view.evidence,
         }
+
+
+def solo_cpu(run: LabelledRun) -> Iterator[float]:
+    """CPU time of one session alone over its median in this run, by solo round."""
+    treated = {treatment.order for treatment in run.treatments}
+    alone = [each.sessions[0].cpu_s for each in run.record.rounds if each.level == 1 and each.order not in treated]
+    known = [cpu_s for cpu_s in alone if cpu_s]
+    yield from (cpu_s / median(known) for cpu_s in known)
 
 
 def counted(row: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from dbcpu.analysis.managed import likely
 from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
-from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.scaling import scaling, with_seen_yield
 from dbcpu.analysis.shared_core import shared_core
 from dbcpu.analysis.spans import Timed, timed
 from dbcpu.analysis.stickiness import with_stickiness
@@ -42,7 +42,9 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     variant = level_views[0].variant if level_views else ""
     threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
     first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
+    shared = shared_core(sessions, seen, views, ref)
     curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
+    curve = with_seen_yield(curve, shared, threads)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
@@ -53,7 +55,6 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
     rules = parse_rules(default_rules() if licence_rules is None else licence_rules)
-    shared = shared_core(sessions, seen, views, ref)
     facts = Facts(
         record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
     )
