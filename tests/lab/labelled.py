@@ -6,7 +6,7 @@ what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a recor
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -100,6 +100,11 @@ def solo_cpu(run: LabelledRun) -> Iterator[float]:
 def counted(row: Mapping[str, Any]) -> bool:
     """The rule made beforehand: only sessions whose round was left alone."""
     return bool(row["valid"]) and row["disturbed"] <= DISTURBED
+
+
+def treated(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sessions of rounds left alone to which something was done that they lost by."""
+    return [row for row in rows if counted(row) and row["label"] != "none" and row["slowdown"] > 1 + row["tolerance"]]
 
 
 def _parts(view: SessionView) -> tuple[float | None, ...]:

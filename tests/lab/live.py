@@ -104,9 +104,9 @@ class Lab:
     def __exit__(self, *exception: Any) -> None:
         self._stack.close()
 
-    def run(self, generators: Sequence[type[Generator]], number: int) -> LabelledRun:
-        """One record: all ``generators`` once, in random order, at one random size."""
-        work = self._work(self.rng.randint(*SIZES))
+    def run(self, generators: Sequence[type[Generator]], number: int, n: int | None = None) -> LabelledRun:
+        """One record: all ``generators`` once, in random order, at one size, random if ``n`` is not given."""
+        work = self._work(self.rng.randint(*SIZES) if n is None else n)
         order = [generator(self.rng, self.guard, self.conninfo) for generator in generators]
         self.rng.shuffle(order)
         made: list[tuple[Round, Generator | None]] = []

@@ -33,10 +33,10 @@ class Reference:
     ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
     is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
-    ``db_cpu_s`` is the CPU time that the database counts, where it does. ``spread_freedom``: degrees of freedom with which the
-    spread is known. ``centre_s``: Hodges-Lehmann centre of their times, of which more sessions' slowdown is told than of the median. ``counted_tolerance`` is max(10 %, 3 x spread)
-    of what is counted apart from CPU time (queues, throttling, the gap): that it is lost is known however
-    much CPU times differ.
+    ``db_cpu_s`` is the CPU time that the database counts, where it does. ``spread_freedom``: degrees of freedom with
+    which the spread is known. ``centre_s``: Hodges-Lehmann centre of their times, against which levels are held.
+    ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
+    gap): that this is lost is known however much CPU times differ.
     """
 
     sessions: int
@@ -105,7 +105,7 @@ class LevelView:
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
     ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``uneven`` and ``slowed``:
-    ``max_over_min``, and the centre of the rounds' medians, are beyond what chance and the tolerance allow at this level.
+    ``max_over_min`` and ``slowdown_median`` are beyond what chance and the tolerance allow at this level.
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.

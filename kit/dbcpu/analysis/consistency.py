@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.base import LevelView, Reference, SessionView
-from dbcpu.analysis.noise import Noise, centre, gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.noise import Noise, gap_gate, slowed_gate, uneven_gate
 from dbcpu.analysis.reference import LEAST_TOLERANCE
 from dbcpu.analysis.regimes import regime, regime_seconds
 from dbcpu.analysis.spans import Timed
@@ -129,7 +129,7 @@ def _level(
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
         uneven=ratio is not None and ratio > max(least, uneven_gate(noise, level, len(used))),
-        slowed=slowed is not None and _shift(figures, reference) > max(1.0 + LEAST_TOLERANCE, slowed),
+        slowed=slowed is not None and _shift(elapsed, reference) > max(1.0 + LEAST_TOLERANCE, slowed),
         alone_s=_median(each.alone_s for each in spent),
         misplaced_s=_median(each.misplaced_s for each in spent),
         sharing_s=_median(each.sharing_s for each in spent),
@@ -199,10 +199,9 @@ def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionVie
     return [view.slowdown for view in seen if view.slowdown is not None and view.cause != "none"]
 
 
-def _shift(figures: Sequence[Mapping[str, float | None]], reference: Reference | None) -> float:
-    """Centre of the rounds' medians over that of the solo sessions."""
-    medians = [value for figure in figures if (value := figure["median_s"]) is not None]
-    return centre(medians) / reference.centre_s if reference and reference.centre_s and medians else 1.0
+def _shift(median_s: float | None, reference: Reference | None) -> float:
+    """Median of the rounds' medians over the centre of the solo sessions."""
+    return median_s / reference.centre_s if reference and reference.centre_s and median_s is not None else 1.0
 
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:

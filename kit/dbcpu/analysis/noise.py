@@ -130,10 +130,11 @@ def uneven_gate(noise: Noise, sessions: int, rounds: int) -> float:
 
 
 def slowed_gate(noise: Noise, sessions: int, rounds: int, alone: int) -> float:
-    """The same for the centre of the rounds' medians over that of ``alone`` solo sessions."""
+    """The same for the median of the rounds' medians over the centre of ``alone`` solo sessions."""
     from scipy.special import ndtri
 
-    of_rounds = CENTRE * (MEDIAN if sessions > 2 else 1.0) / np.sqrt(max(1, sessions * rounds))
+    medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
+    of_rounds = medians / np.sqrt(max(1, sessions * rounds))
     error = np.hypot(of_rounds, CENTRE / np.sqrt(max(1, alone)))
     return float(np.exp(noise.spread * error * ndtri(1 - SLOWED_ALARM) * wider(noise, SLOWED_ALARM)))
 

@@ -18,6 +18,8 @@ SEED = 20170105
 MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
 UNKNOWN_NOISE = 0.02
+TELLING = 0.5
+"""A yield that was seen is told if its interval is no wider than that."""
 MEDIAN_OF_MANY = 1.2533
 """Standard error of a median over that of a mean: sqrt(pi / 2), for three rounds or more."""
 
@@ -85,9 +87,9 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
     """
     full = threads[0] if len(set(threads)) == 1 else 0
     speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
-    if speed is None:
+    low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
+    if speed is None or high - low > TELLING:
         return scaling
-    low, high = (full * each - 1 for each in (speed.low, speed.high))
     return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
