@@ -117,9 +117,9 @@ def _emulated(rows: Sequence[emulated.Row]) -> str:
 
 Three runs of an emulated guest with 2 cores x 2 threads whose siblings share one CPU of the machine (`tests/guest`; the
 records are in tests/runs). Labels follow from the pinning: a session beside which another ran on its pair of CPUs for
-{emulated.SHARED:.0%} of its time has shared a core, up to {emulated.ALONE:.0%} it has not, and between them it has no label.
-Sessions move as the guest's scheduler wants. Siblings share all of a CPU here, so that this proves who shared and who lost
-by it, not what hardware threads cost.
+{emulated.SHARED:.0%} of its time has shared a core, up to {emulated.ALONE:.0%} it has not, and between them it has
+no label. Sessions move as the guest's scheduler wants. Siblings share all of a CPU here, so that this proves who shared
+and who lost by it, not what hardware threads cost.
 
 - as labelled: {told(right, len(labelled_rows))}
 
@@ -193,10 +193,11 @@ def _chance(data: Mapping[str, Any]) -> str:
 ## Chance
 
 Simulated hosts on which nobody loses anything, with a noise of 1 to 8 % (relative standard deviation of one
-execution, normal), 2 to 16 cores, 5 repeats; seed {data["seed"]}. Two runs of each host make an A/A pair. False is every sentence but
-"every session gets the same CPU", and every finding that something was found (drift of the solo rounds included).
+execution, normal), 2 to 16 cores, 5 repeats; seed {data["seed"]}. Two runs of each host make an A/A pair. False is
+every sentence but "every session gets the same CPU", and every finding that something was found (drift of the solo
+rounds included).
 
-| host | pairs with a false verdict or finding in either run | quiet sessions named slow | `dbcpu compare` tells them apart |
+| host | pairs with a false verdict or finding | quiet sessions named slow | `dbcpu compare` tells them apart |
 |---|---|---|---|
 {_lines(alarms)}
 
@@ -207,7 +208,8 @@ execution, normal), 2 to 16 cores, 5 repeats; seed {data["seed"]}. Two runs of e
 A comparison makes two decisions at 5 % each, and says so with each p; it is no part of the verdict of a run.
 
 A true loss of 1.2x: is the level found uneven or slow (or the speed on a shared core below 1), and how many of
-the sessions that lost are named? Over all rows the level is found in {told(found["levels_found"], found["runs"])}. Single sessions cannot be told from noise once three times the noise is as
+the sessions that lost are named? Over all rows the level is found in
+{told(found["levels_found"], found["runs"])}. Single sessions cannot be told from noise once three times the noise is as
 large as the loss: then the level still can.
 
 | who loses | noise | level found | sessions named |

@@ -1,7 +1,7 @@
 """The guest's records as labelled sessions: what each truly shared follows from how its CPUs were pinned.
 
-In the guest of ``tests/guest`` CPUs 2i and 2i + 1 run on CPU i of the machine. A session beside which another one ran on
-the other CPU of that pair for half of its time has truly shared a core; one that met nobody there has not. What
+In the guest of ``tests/guest`` CPUs 2i and 2i + 1 run on CPU i of the machine. A session beside which another one ran
+on the other CPU of that pair for half of its time has truly shared a core; one that met nobody there has not. What
 the guest's kernel tells of siblings plays no part in the label, so the record with the topology hidden has one, too.
 """
 

@@ -52,7 +52,9 @@ def test_in_the_emulated_guest_who_shared_a_core_is_named(file: str) -> None:
 
 def test_the_kept_bars_are_met() -> None:
     chance, hidden = (json.loads(file.read_text("utf-8")) for file in (CHANCE, HIDDEN))
-    pairs = {name: sum(row[name] for row in chance["pairs"]) for name in ("pairs", "false_pairs", "sessions", "named_slow")}
+    pairs = {
+        name: sum(row[name] for row in chance["pairs"]) for name in ("pairs", "false_pairs", "sessions", "named_slow")
+    }
     assert pairs["pairs"] >= 1000
     assert pairs["false_pairs"] <= 0.01 * pairs["pairs"]
     assert pairs["named_slow"] <= 0.01 * pairs["sessions"]

@@ -1,6 +1,7 @@
 """The short form of the live lab, half a minute: causes made on real server processes of this machine, and named.
 
-It skips itself on a machine that is busy. The long form is tests/lab/test_live_long.py; ``shell/lab live`` keeps records.
+It skips itself on a machine that is busy. The long form is tests/lab/test_live_long.py; ``shell/lab live`` keeps
+records.
 """
 
 import pytest

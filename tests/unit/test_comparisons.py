@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from build_comparison import aa_run, noisy_run, with_variants
+from build_comparison import aa_run, noisy_run
 from dbcpu import comparing, registry
 from dbcpu.analysis.compare import Candidate, compare
 from dbcpu.analysis.published import parse

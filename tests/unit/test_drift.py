@@ -40,7 +40,7 @@ def test_the_parts_of_a_run_are_compared(factors: tuple[float, ...], expected: t
 
 
 def noisy(seed: int, noise: float, solo_rounds: int = 3, last: float = 1.0) -> RunRecord:
-    """Solo rounds with five rounds of two sessions between them; from the last solo round on it takes ``last`` times."""
+    """Solo rounds with five rounds of two sessions after the first; the last takes ``last`` times as long."""
     luck = np.random.default_rng(seed)
     levels = [1] * solo_rounds
     levels[1:1] = [2] * 5
