@@ -12,10 +12,12 @@ from typing import Any
 import click
 
 from dbcpu import __version__
+from dbcpu.store import record_file
 from lab import chance, document, hidden, labelled
+from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
-LIVE, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "hidden.json", RESULTS / "chance.json"
+LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -43,6 +45,23 @@ def live(runs: int, seed: int | None) -> None:
             rows = list(labelled.rows(made))
             right = sum(row["said"] == row["label"] for row in rows)
             click.echo(f"run {number + 1} of {runs}: {right} of {len(rows)} right", err=True)
+
+
+@main.command("pairs")
+@click.option("--pairs", type=click.IntRange(1), default=12, show_default=True, help="About a minute each.")
+@click.option("--seed", type=int, default=None, help="Fixes sizes and order.  [default: the time]")
+def pairs_command(pairs: int, seed: int | None) -> None:
+    """Real A/A pairs on this machine, which has to be left alone: results/pairs."""
+    from lab.live import Lab
+
+    seed = int(time.time()) if seed is None else seed
+    PAIRS.mkdir(parents=True, exist_ok=True)
+    with Lab(seed) as lab:
+        for number in range(pairs):
+            record = lab.pair()
+            record_file.write_record(PAIRS / f"{seed}-{number:02}.json.gz", record)
+            found = real_pairs.judge(record)
+            click.echo(f"pair {number + 1} of {pairs}: left alone: {found.alone}, claims {found.claims}", err=True)
 
 
 @main.command()

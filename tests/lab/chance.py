@@ -29,7 +29,7 @@ EVEN = "Every session gets the same CPU"
 class Alarms:
     """One run of a host on which nobody loses anything: what was claimed all the same.
 
-    ``verdict``: its sentence or a finding is false; ``findings`` are those.
+    ``verdict``: its sentence or a finding is false; ``findings`` are those, 'verdict' for the sentence.
     """
 
     cv: float
@@ -114,11 +114,16 @@ def told_apart(first: RunRecord, second: RunRecord) -> bool:
 
 def _alarms(kind: str, host: SimulatedHost, record: RunRecord) -> Alarms:
     analysis = explain(record)
-    true = TRUE_OF_FREE_THREADS if kind == FREE_THREADS else frozenset[str]()
-    codes = tuple(each.code for each in analysis.findings if each.code in ALARMS and each.code not in true)
-    false = bool(codes) or not analysis.verdict.startswith(EVEN)
+    claims = false_claims(analysis, kind)
     slow = sum(_is_slow(view) for view in analysis.sessions)
-    return Alarms(host.noise, false, codes, len(analysis.sessions), slow)
+    return Alarms(host.noise, bool(claims), claims, len(analysis.sessions), slow)
+
+
+def false_claims(analysis: Analysis, kind: str) -> tuple[str, ...]:
+    """Of a run in which nobody lost anything: 'verdict' if its sentence is false, and the codes of false findings."""
+    true = TRUE_OF_FREE_THREADS if kind == FREE_THREADS else frozenset[str]()
+    sentence = () if analysis.verdict.startswith(EVEN) else ("verdict",)
+    return (*sentence, *(each.code for each in analysis.findings if each.code in ALARMS and each.code not in true))
 
 
 def _is_slow(view: SessionView) -> bool:

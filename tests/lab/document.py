@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbcpu.analysis.base import CAUSES
-from lab import emulated, labelled
+from lab import emulated, labelled, pairs
 from lab.intervals import told
 from lab.labelled import DISTURBED
 
@@ -22,6 +22,7 @@ How often is the cause that dbcpu names for a session the true one? This page is
 tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and the number of cases.
 
     shell/lab live          labelled sessions on real server processes of this machine; a minute per run
+    shell/lab pairs         real A/A pairs on this machine; a minute per pair
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
     shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
@@ -40,6 +41,9 @@ def page() -> str:
     live = [row for run in labelled.read(RESULTS / "live") for row in labelled.rows(run)]
     if live:
         parts.append(_live(live))
+    real = list(pairs.read(RESULTS / "pairs"))
+    if real:
+        parts.append(_pairs(real))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
     for name, part in (("hidden", _hidden), ("chance", _chance)):
         file = RESULTS / f"{name}.json"
@@ -86,6 +90,23 @@ it needed 10 % more CPU time than in the median round of its run, of at most {ma
 | what was done | sessions | as labelled |
 |---|---|---|
 {_lines(f"| {name} | {len(each)} | {_as_labelled(each)} |" for name, each in by_generator.items())}
+"""
+
+
+def _pairs(real: Sequence[pairs.RealPair]) -> str:
+    alone = [pair for pair in real if pair.alone]
+    claims = Counter(claim for pair in alone for claim in pair.claims)
+    sessions = sum(pair.sessions for pair in alone)
+    return f"""
+## Real A/A pairs
+
+The same machine measured twice in turns, one and two sessions, five repeats each, nothing done to anybody:
+{len(real)} pairs, of which {len(alone)} were left alone in all of their rounds, by the rule above.
+
+- pairs with a false verdict or finding in either half: {told(sum(bool(pair.claims) for pair in alone), len(alone))}
+- sessions named slow: {told(sum(pair.named_slow for pair in alone), sessions)}
+- pairs that `dbcpu compare` tells apart: {told(sum(pair.told_apart for pair in alone), len(alone))}
+- false claims: {", ".join(f"`{code}` {count}" for code, count in claims.most_common()) or "none"}
 """
 
 
@@ -179,6 +200,7 @@ def _chance(data: Mapping[str, Any]) -> str:
     ]
     every = {name: sum(row[name] for row in data["pairs"]) for name in _COUNTED}
     claimed = sum((Counter(row["findings"]) for row in data["pairs"]), Counter[str]())
+    claimed.pop("verdict", None)
     found = {name: sum(row[name] for row in data["detections"]) for name in ("levels_found", "runs")}
     covered = [
         f"| {_FIGURES[row['what']]} | {told(row['inside'], row['intervals'])} | {row['median_error']:.4f} |"

@@ -84,7 +84,7 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "slowdown": _rounded(view.slowdown),
             "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
             "parts_s": [_rounded(part) for part in _parts(view)],
-            "disturbed": _rounded(_uninvited(each, treatment.helper_pids) / _cpu_time_s(each)),
+            "disturbed": _rounded(disturbed(each, treatment.helper_pids)),
             "evidence": view.evidence,
         }
 
@@ -111,16 +111,13 @@ def _parts(view: SessionView) -> tuple[float | None, ...]:
     return view.inflation_s, view.queue_s, view.throttled_s, view.gap_s
 
 
-def _uninvited(each: Round, helper_pids: Sequence[int]) -> float:
-    """CPU seconds that neither the sessions nor the generator used, and stolen ones; the kit's own are among them."""
+def disturbed(each: Round, helper_pids: Sequence[int]) -> float:
+    """Share of CPU time that neither sessions nor generator used, or that was stolen; the kit's own is among it."""
     theirs_s = sum(process.cpu_s for process in each.foreign if process.pid in helper_pids)
     theirs_s += sum(session.cpu_s or 0.0 for session in each.sessions)
     busy_s = sum(sum(row.busy_s) + sum(row.steal_s) for row in each.cpu_timeline)
-    return max(0.0, busy_s - theirs_s)
-
-
-def _cpu_time_s(each: Round) -> float:
-    return (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
+    whole_s = (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
+    return max(0.0, busy_s - theirs_s) / whole_s
 
 
 def _rounded(value: float | None) -> float | None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from build_record import SOLO_S, host, record, round_of, session, solos
+from build_record import SOLO_S, host, record, round_of, session
 from dbcpu.analysis.explain import explain
 
 
@@ -15,7 +15,7 @@ def codes(level: int, slow: float, cv: float, threads: int = 1) -> set[str]:
     def takes() -> float:
         return float(SOLO_S * (1 + cv * luck.standard_normal()))
 
-    rounds = [*solos(5), *(round_of([session(0, takes()), session(1, takes())]) for _ in range(10))]
+    rounds = [round_of([session(i, takes()) for i in range(sessions)]) for sessions in [1] * 5 + [2] * 10]
     for _ in range(5):
         factors = [share] * (level - 1) + [share * slow]
         rounds.append(round_of([session(i, takes() * factor, cpu=i % cpus) for i, factor in enumerate(factors)]))
