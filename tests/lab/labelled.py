@@ -7,13 +7,14 @@ what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a recor
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from dbcpu.analysis.base import SessionView
 from dbcpu.analysis.explain import explain
+from dbcpu.plan import AA
 from dbcpu.record import Round, RunRecord
 from dbcpu.store import record_file
 
@@ -62,7 +63,7 @@ def read(folder: Path) -> Iterator[LabelledRun]:
 
 def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
     """A row per labelled session."""
-    analysis = explain(run.record)
+    analysis = explain(_one_host(run.record))
     done = {treatment.order: treatment for treatment in run.treatments}
     rounds = {each.order: each for each in run.record.rounds}
     for view in analysis.sessions:
@@ -87,6 +88,14 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "disturbed": _rounded(disturbed(each, treatment.helper_pids)),
             "evidence": view.evidence,
         }
+
+
+def _one_host(record: RunRecord) -> RunRecord:
+    """Solo rounds and treated ones as two halves of one thing: what is done to a process is no variant of its host."""
+    names = dict(zip(record.header.plan.variants, AA, strict=True))
+    plan = replace(record.header.plan, variants=AA)
+    rounds = tuple(replace(each, variant=names[each.variant]) for each in record.rounds)
+    return RunRecord(replace(record.header, plan=plan), rounds)
 
 
 def solo_cpu(run: LabelledRun) -> Iterator[float]:
