@@ -20,7 +20,8 @@ from typing import Self
 from dbcpu.crew import Crew
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.hosts.base import Host
-from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look, refuse
+from dbcpu.identity import LEAST_WORK_S, judge, on_host, refuse
+from dbcpu.processes import Process, boot_time_s, look
 from dbcpu.record import Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
 
@@ -114,6 +115,10 @@ class Gate:
 
     def _verify(self) -> None:
         """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
+        if self._host is not None:
+            claims = on_host([member.claim for member in self.members], self._host, self._ticks)
+            for member, claim in zip(self.members, claims, strict=True):
+                member.claim = claim
         first = self._look()
         boot_s = boot_time_s(self._host) if self._host else None
         refusals = [
