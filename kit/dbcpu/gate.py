@@ -230,7 +230,7 @@ class Gate:
         """What each session brought back, in the order of ``members``."""
         brought = [member.session.outcome() for member in self.members]
         return [
-            replace(outcome, error=self._late.get(member.session.ordinal, outcome.error))
+            replace(outcome, error=_late(why, outcome)) if (why := self._late.get(member.session.ordinal)) else outcome
             for member, outcome in zip(self.members, brought, strict=True)
         ]
 
@@ -303,6 +303,11 @@ def _realtime(wanted: bool) -> bool:
     except (OSError, AttributeError):
         return False
     return True
+
+
+def _late(why: str, outcome: Outcome) -> str:
+    """What was late, and how far it got."""
+    return f"{why} after {len(outcome.executions)} executions" if outcome.executions else why
 
 
 def _remedy(reason: str) -> str:

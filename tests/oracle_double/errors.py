@@ -16,6 +16,7 @@ _TEXTS = {
     1403: "no data found",
     1555: "snapshot too old",
     1652: "unable to extend temp segment by 128 in tablespace TEMP",
+    2065: "illegal option for ALTER SYSTEM",
     2248: "invalid option for ALTER SESSION",
     3113: "end-of-file on communication channel",
     3115: "unsupported network datatype or representation",

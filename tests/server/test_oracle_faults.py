@@ -296,6 +296,49 @@ def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round() -> None:
     assert outcome.error == "no answer within 0.2 s; cancelled"
 
 
+def test_what_ran_before_a_cancel_is_kept() -> None:
+    """TINY executions take milliseconds, and a call holds hundreds of them: all but the one under way are known."""
+    with (
+        OracleDouble() as double,
+        open_target(double) as target,
+        Gate(target, None, TICKS) as gate,
+    ):
+        gate.gather(2, TINY)
+        gate.release(10_000, None, 1.0)
+        for outcome in gate.outcomes():
+            assert outcome.executions
+            assert outcome.answer_ok
+            assert outcome.error == f"no answer within 1 s; cancelled after {len(outcome.executions)} executions"
+            for execution in outcome.executions:
+                assert execution.elapsed_s == pytest.approx(execution.server_elapsed_s, abs=0.05)
+
+
+def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> None:
+    with (
+        OracleDouble("19c", faults=Faults(ignores_break=True)) as double,
+        open_target(double) as target,
+        Gate(target, None, TICKS) as gate,
+    ):
+        gate.gather(1, base.load("oracle", "cartesian").work("seed"))
+        gate.release(1, None, 0.2)
+        wait_for(lambda: [entry["status"] for entry in double.sessions() if entry["index"] == 0] == ["INACTIVE"])
+        (outcome,) = gate.outcomes()
+    assert outcome.error == "no answer within 0.2 s; cancelled"
+
+
+@pytest.mark.parametrize("rds", [False, True])
+def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(rds: bool) -> None:
+    """12.1 knows no ALTER SYSTEM CANCEL SQL."""
+    with (
+        OracleDouble("12c", faults=Faults(ignores_break=True), instance=Instance(rds=rds)) as double,
+        open_target(double) as target,
+    ):
+        with Gate(target, None, TICKS) as gate:
+            gate.gather(1, base.load("oracle", "cartesian").work("seed"))
+            gate.release(1, None, 0.2)
+        wait_for(lambda: len(double.sessions()) == 1)
+
+
 def test_io_waits_and_plans_are_in_the_counters() -> None:
     faults = Faults(extra_io=50, resource_manager_wait_s=0.05, odd_plan=True, sessions=(1,))
     with OracleDouble(faults=faults) as double:
