@@ -52,6 +52,8 @@ class Faults:
     sessions: tuple[int, ...] | None = None
 
     cpus: tuple[int, ...] = ()
+    ahead: bool = False
+    """Sessions that work are served before the machine's other work, where that is permitted: for a busy machine."""
     server: str = "DEDICATED"
     """v$session.server of every session: DEDICATED, SHARED, POOLED."""
     shared_spid: bool = False

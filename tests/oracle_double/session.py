@@ -18,7 +18,7 @@ from oracle_double.catalogue import Catalogue, Statement
 from oracle_double.errors import Break, ClientGone, OracleError
 from oracle_double.faults import Faults
 from oracle_double.packets import Channel
-from oracle_double.process import pin
+from oracle_double.process import go_ahead, pin
 from oracle_double.profiles import Instance, Profile
 from oracle_double.sessions import Entry, Journal, SessionTable
 
@@ -170,6 +170,8 @@ class Session:
         with self.server.table.locked():
             taken = {entry["index"] for entry in self.server.table.entries()}
             index = next(number for number in range(len(taken) + 1) if number not in taken)
+            if self.server.faults.ahead:
+                go_ahead()
             cpus = self.server.faults.cpus
             if index < len(cpus):
                 pin(cpus[index])

@@ -8,14 +8,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from dbcpu import registry, runner
-from dbcpu.analysis.explain import explain
+from dbcpu import registry
 from dbcpu.config import resolve
 from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
 from dbcpu.findings import Finding, Level
@@ -25,9 +23,7 @@ from dbcpu.oracle import privileges
 from dbcpu.oracle.address import Address
 from dbcpu.oracle.driver import THREAD, Dialer
 from dbcpu.oracle.target import OracleTarget
-from dbcpu.record import RunRecord
-from dbcpu.runner import Choices, Watcher, diagnose
-from dbcpu.store.database import open_store
+from dbcpu.runner import diagnose
 from dbcpu.targets.base import Outcome, Work
 from dbcpu.workloads import base
 from oracle_double.double import OracleDouble
@@ -38,7 +34,6 @@ TICKS = os.sysconf("SC_CLK_TCK")
 TINY = base.load("oracle", "cartesian").work("tiny")
 # Sessions warm up with the smallest size for as long as it takes: a fault at the n-th execution needs another one.
 SHORT = base.load("oracle", "cartesian").work("short")
-CHOICES = Choices(size="tiny", repeats=1, seed=7)
 
 
 def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
@@ -62,12 +57,6 @@ def outcomes(
 
 def doctor(double: OracleDouble) -> dict[str, Finding]:
     return {finding.code: finding for finding in diagnose(resolve(double.url, lambda _: None))}
-
-
-def measured(double: OracleDouble, store: Path, choices: Choices) -> RunRecord:
-    with open_store(str(store)) as opened:
-        run_id = runner.run(resolve(double.url, lambda _: None), choices, opened, Watcher(), forced=True)
-        return opened.load(run_id)
 
 
 # --- connecting
@@ -283,10 +272,11 @@ def test_a_wrong_count_is_told() -> None:
     assert wrong.error == "the answer was 160001, not 160000: the work was not done"
 
 
-def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round() -> None:
+def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbcpu.gate.CANCEL_S", 1.5)
     work = base.load("oracle", "cartesian").work("seed")
     with (
-        OracleDouble(faults=Faults(ignores_break=True)) as double,
+        OracleDouble(faults=Faults(ignores_break=True, ungranted=("alter system",))) as double,
         open_target(double) as target,
         Gate(target, None, TICKS) as gate,
     ):
@@ -327,8 +317,11 @@ def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> 
 
 
 @pytest.mark.parametrize("rds", [False, True])
-def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(rds: bool) -> None:
+def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(
+    rds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """12.1 knows no ALTER SYSTEM CANCEL SQL."""
+    monkeypatch.setattr("dbcpu.gate.CANCEL_S", 1.5)
     with (
         OracleDouble("12c", faults=Faults(ignores_break=True), instance=Instance(rds=rds)) as double,
         open_target(double) as target,
@@ -349,27 +342,7 @@ def test_io_waits_and_plans_are_in_the_counters() -> None:
     assert all((wait.count, wait.waited_s >= 0.1) == (2, True) for wait in held)
 
 
-# --- whole runs
-
-
-def test_pinned_0_0_1_the_two_on_one_cpu_are_slow_by_run_queue(tmp_path: Path) -> None:
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("this machine has one CPU")
-    with OracleDouble(faults=Faults(cpus=(0, 0, 1))) as double:
-        record = measured(double, tmp_path / "runs.db", replace(CHOICES, sessions="1,3", executions=40))
-    last = record.rounds[-1] if record.rounds[-1].level == 3 else next(r for r in record.rounds if r.level == 3)
-    assert [session.server.verified for session in last.sessions] == [True] * 3
-    on = [{stay.cpu for stay in session.residency} for session in last.sessions]
-    assert sorted(map(tuple, on)) == [(0,), (0,), (1,)]
-    waited = sorted((session.run_delay_s or 0.0) / (session.cpu_s or 1.0) for session in last.sessions)
-    # Whatever else the machine does, two that share a CPU wait about as long as they run.
-    assert waited[1] > 0.5
-    assert record.header.plan.workload.plan_shape is not None
-    analysis = explain(record)
-    causes = {view.cause for view in analysis.sessions if view.order == last.order}
-    # Solo sessions that spread by more than a third name nothing: a loss of twice is then within the tolerance.
-    assert analysis.reference is not None
-    assert causes & {"run_queue", "competitor"} or analysis.reference.spread > 0.3
+# --- what a killed run leaves
 
 
 DRIVER = """

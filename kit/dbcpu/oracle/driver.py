@@ -28,6 +28,9 @@ THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
 """Not granted, or not known to this version: one thing is then not known, and nothing fails."""
 
+_LOST = (oracledb.Error, OSError, AttributeError)
+"""What thin mode raises when another thread finds the connection dead meanwhile: its transport is None then."""
+
 Connection = oracledb.Connection
 Row = tuple[Any, ...]
 
@@ -166,6 +169,8 @@ class Block:
             self._cursor.execute(self._sql, self._binds)
         except oracledb.Error as error:
             raise ServerError(one_line(str(error))) from None
+        except _LOST:
+            raise ServerError("the connection to the server was lost during the call") from None
 
     def value(self, key: str) -> Any:
         return self._binds[key].getvalue()
@@ -177,7 +182,7 @@ class Block:
 
 def cancel(connection: Connection) -> None:
     """Ask the server to stop what the connection is executing; called from another thread."""
-    with contextlib.suppress(oracledb.Error, OSError):
+    with contextlib.suppress(*_LOST):
         connection.cancel()
 
 
@@ -190,7 +195,7 @@ def close(connection: Connection, timeout_s: float = LOG_OFF_S) -> None:
     """Log off; a server that does not answer is left to itself."""
 
     def log_off() -> None:
-        with contextlib.suppress(oracledb.Error, OSError):
+        with contextlib.suppress(*_LOST):
             connection.close()
 
     _within(timeout_s, log_off, lambda _: None)
@@ -212,7 +217,7 @@ def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any
                 box.put((result, error))
                 return
         if error is None:
-            with contextlib.suppress(oracledb.Error, OSError):
+            with contextlib.suppress(*_LOST):
                 too_late(result)
 
     threading.Thread(target=run, name=THREAD, daemon=True).start()
