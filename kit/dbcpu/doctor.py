@@ -15,7 +15,12 @@ from dbcpu.topology import usable_vcpus
 
 def examine(target: Target, host: Host | None, info: HostInfo | None, quiet: Quiet | None) -> tuple[Finding, ...]:
     """All findings of target and host, the gravest first. ``quiet``: how busy the host was before, if looked at."""
-    found = [*target.findings(), *sampling(host)]
+    told = target.findings()
+    found = list(told)
+    if any(each.code == "not-identified" for each in told):
+        found.append(noted("not-sampled", "server processes are not sampled: the database does not name them"))
+    else:
+        found += sampling(host)
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)

@@ -162,7 +162,8 @@ class OracleTarget:
         for name, binds in _ASKED_LATER.items():
             self._views.rows(self._connection(), name, binds)
         self._facts = replace(self._facts, denied=dict(self._views.denied))
-        return (*checkup.findings(self._facts), *leftovers.findings(self._leftovers))
+        told = checkup.report(self._facts, self.vcpus())
+        return (*told, *checkup.findings(self._facts), *leftovers.findings(self._leftovers))
 
     def _connection(self) -> Connection:
         if self._control is None:
