@@ -109,7 +109,7 @@ class Dialer:
         except oracledb.Error as error:
             raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
         except OSError as error:
-            raise ConnectError(f"{self._address.where}: {error.strerror or error}") from None
+            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
 
 
 class Views:
