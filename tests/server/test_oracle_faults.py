@@ -317,9 +317,7 @@ def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> 
 
 
 @pytest.mark.parametrize("rds", [False, True])
-def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(
-    rds: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(rds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """12.1 knows no ALTER SYSTEM CANCEL SQL."""
     monkeypatch.setattr("dbcpu.gate.CANCEL_S", 1.5)
     with (

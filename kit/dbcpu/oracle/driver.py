@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import oracledb
@@ -61,6 +62,8 @@ class Dialer:
         secrets: dict[str, Any] = {"password": password} if password is not None else {}
         if address.wallet_password_env:
             secrets["wallet_password"] = _from_environment(address.wallet_password_env)
+        elif not address.thick:
+            _refuse_protected(address.options.get("wallet_location"))
         try:
             self._params = oracledb.ConnectParams(**dict(address.options), **secrets)
             if address.user:
@@ -234,6 +237,15 @@ def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any
     if error is not None:
         raise error
     return result
+
+
+def _refuse_protected(wallet: object) -> None:
+    """Without its password the TLS library would ask for it on the terminal, once for each session."""
+    with contextlib.suppress(OSError):
+        if wallet and b"ENCRYPTED" in Path(str(wallet), "ewallet.pem").read_bytes():
+            raise UsageError(
+                f"{wallet}/ewallet.pem is protected by a password; give it by wallet_password_env=VARIABLE in the URL"
+            )
 
 
 def _from_environment(name: str) -> str:
