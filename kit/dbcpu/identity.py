@@ -41,7 +41,7 @@ def on_host(claims: Sequence[ServerClaim], host: Host, clock_ticks: int) -> tupl
 def _outer(
     claim: ServerClaim, host: Host, boot_s: float | None, clock_ticks: int, inner: Mapping[int, tuple[int, ...]]
 ) -> ServerClaim:
-    """The one process that has the claimed number in a namespace of its own and is not refused, or the claim as it is."""
+    """The one process with that number in a namespace of its own that is not refused; else the claim as it is."""
     found = []
     for pid in inner.get(claim.pid or 0, ()):
         tid = inner_tid(host, pid, claim.tid) if claim.tid else None

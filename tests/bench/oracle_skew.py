@@ -22,14 +22,14 @@ from dbcpu.workloads import base as workloads
 
 # The double is a part of the tests, and the benches are run on their own.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from oracle_double.double import OracleDouble  # noqa: E402
+from oracle_double.double import OracleDouble
 
 TITLE = "Release skew of Oracle sessions"
 HOW = (
-    "Sessions of python-oracledb, thin mode, on the test double of an Oracle server (one process per session, real CPU) "
-    "are released into one execution of cartesian tiny. Skew is the spread (last minus first) of the client's stamps just "
-    "before the send: in dbcpu's gate; in as many threads that wait at a `threading.Barrier`; and in as many asyncio "
-    "tasks that wait for one event. Client and server processes share the machine, so a server that has begun can "
+    "Sessions of python-oracledb, thin mode, on the test double of an Oracle server (one process each, real CPU) "
+    "are released into one execution of cartesian tiny. Skew is the spread (last minus first) of the client's stamps "
+    "just before the send: in dbcpu's gate; in as many threads that wait at a `threading.Barrier`; and in as many "
+    "asyncio tasks that wait for one event. Client and server processes share the machine, so a server that has begun can "
     "displace a client that has not; the gate's threads send under real-time priority where that is permitted."
 )
 LEVELS = (16, 64, 256)

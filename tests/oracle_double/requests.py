@@ -219,8 +219,8 @@ def _refuse_many(executions: int) -> None:
 def _read_bind(reader: Reader, version: int) -> Bind:
     kind, flags = reader.u8(), reader.u8()
     reader.skip("11")
-    size, most = reader.ub(), reader.ub()
-    reader.ub()
+    size = reader.ub()
+    reader.skip("nn")
     if reader.ub():
         reader.data()
     reader.skip("nn1n" + ("n" if version >= 8 else ""))

@@ -1,6 +1,7 @@
 """TLS in front of the double, and wallets for it: certificates are made anew each time and worth nothing elsewhere.
 
-What is in front is a proxy, and the server process behind it talks plain TNS: the client cannot tell. A wallet is a folder with ``ewallet.pem``, the only form that thin mode reads.
+What is in front is a proxy, and the server process behind it talks plain TNS: the client cannot tell. A wallet
+is a folder with ``ewallet.pem``, the only form that thin mode reads.
 """
 
 import contextlib
@@ -116,9 +117,13 @@ class TlsFront:
 
     def _serve(self, accepted: socket.socket) -> None:
         # Whoever fails the handshake is gone: that is what is tested.
-        with contextlib.suppress(OSError), accepted, self._context.wrap_socket(accepted, server_side=True) as outside:
-            with socket.create_connection(self._behind) as inside:
-                _pump(outside, inside)
+        with (
+            contextlib.suppress(OSError),
+            accepted,
+            self._context.wrap_socket(accepted, server_side=True) as outside,
+            socket.create_connection(self._behind) as inside,
+        ):
+            _pump(outside, inside)
 
 
 def _pump(outside: ssl.SSLSocket, inside: socket.socket) -> None:

@@ -39,8 +39,8 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
     told = replace(QUIET, container="ORCLPDB1", may_end=True, osstat={"NUM_CPUS": 16.0, "NUM_CPU_CORES": 8.0})
     database, kill = report(told, (16, "v$osstat NUM_CPUS"))
     assert database.seen == (
-        "Oracle Database 19c Enterprise Edition 19.3.0.0.0, instance ORCL, service orclpdb1, container ORCLPDB1, on db1; "
-        "dedicated servers"
+        "Oracle Database 19c Enterprise Edition 19.3.0.0.0, instance ORCL, service orclpdb1, container ORCLPDB1, "
+        "on db1; dedicated servers"
     )
     assert database.meaning == "it may use 16 CPUs by v$osstat NUM_CPUS (8 cores)"
     assert "ends them" in kill.meaning

@@ -47,7 +47,7 @@ class Ran:
 
 
 class Elsewhere(Protocol):
-    """Another session that can end this one's statement, or this one. Neither raises; what is not granted is not done."""
+    """Another session that can end this one or its statement. Nothing raises; what is not granted is not done."""
 
     def cancel(self, sid: int, serial: int) -> None: ...
 

@@ -150,7 +150,7 @@ class OracleTarget:
         return max(0, min(free)) if free else None
 
     def host(self) -> Host | None:
-        """This machine when the server says it runs on it, or in a container of it; each process is verified besides."""
+        """This machine when the server runs on it or in a container of it; each process is verified besides."""
         return LocalHost() if self._contained or same_host(self._facts.server_host, self._here) else None
 
     def vcpus(self) -> tuple[int, str] | None:
