@@ -29,8 +29,8 @@ HOW = (
     "Sessions of python-oracledb, thin mode, on the test double of an Oracle server (one process each, real CPU) "
     "are released into one execution of cartesian tiny. Skew is the spread (last minus first) of the client's stamps "
     "just before the send: in dbcpu's gate; in as many threads that wait at a `threading.Barrier`; and in as many "
-    "asyncio tasks that wait for one event. Client and server processes share the machine, so a server that has begun can "
-    "displace a client that has not; the gate's threads send under real-time priority where that is permitted."
+    "asyncio tasks that wait for one event. Client and server processes share the machine, so a server that has "
+    "begun can displace a client that has not; the gate's threads send under real-time priority where permitted."
 )
 LEVELS = (16, 64, 256)
 _TIMEOUT_S = 120.0

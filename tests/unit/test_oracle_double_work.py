@@ -19,6 +19,7 @@ from dbcpu.workloads import base as workloads
 from fix_oracle_double import Connect
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
+from oracle_double.profiles import Instance
 
 NAMES = workloads.names("oracle")
 
@@ -264,3 +265,65 @@ def test_a_private_table_is_defined_once_and_holds_each_sessions_own_rows(
     second.execute(catalogue.text("drop_logical_io"))
     with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
         first.execute(sql("logical_io"))
+
+
+def test_what_a_cancelled_call_had_run_is_told_afterwards_and_once(oracle_connect: Connect) -> None:
+    with OracleDouble() as double:
+        connection = oracle_connect(double)
+        cursor = connection.cursor()
+        number = parsed(cursor, sql("cartesian"))
+
+        def cancel_when_some_have_run() -> None:
+            await_that(lambda: any(entry["executions"] and entry["status"] == "ACTIVE" for entry in double.sessions()))
+            connection.cancel()
+
+        helper = threading.Thread(target=cancel_when_some_have_run)
+        helper.start()
+        # The number of executions is seen when the call has ended: so one call for the count, one to be cancelled.
+        run(cursor, number, 1)
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01013"):
+            run(cursor, number, 100_000)
+        helper.join()
+        ran = cursor.var(str, 32767)
+        cursor.execute(catalogue.text("ran_before"), ran=ran)
+        lines = [line.split() for line in ran.getvalue().splitlines()] if ran.getvalue() else []
+        assert all(line[2] == "160000" for line in lines)
+        cursor.execute(catalogue.text("ran_before"), ran=ran)
+        assert ran.getvalue() is None
+
+
+@pytest.mark.parametrize(
+    ("profile", "rds", "told"), [("19c", False, "ORA-01013"), ("19c", True, "ORA-01013"), ("12c", False, "ORA-02065")]
+)
+def test_a_statement_can_be_cancelled_from_another_session(
+    profile: str, rds: bool, told: str, oracle_connect: Connect
+) -> None:
+    with OracleDouble(profile, instance=Instance(rds=rds)) as double:
+        other, busy = (oracle_connect(double) for _ in range(2))
+        failures: list[oracledb.Error] = []
+
+        def work() -> None:
+            try:
+                busy.cursor().execute(sql("cartesian", "seed"))
+            except oracledb.Error as error:
+                failures.append(error)
+
+        def cancel() -> None:
+            key = {"sid": busy.session_id, "serial": busy.serial_num}
+            if rds:
+                other.cursor().execute(catalogue.text("cancel_statement_rds"), **key)
+            else:
+                other.cursor().execute(catalogue.filled("cancel_statement", **key))
+
+        helper = threading.Thread(target=work)
+        helper.start()
+        await_that(lambda: any(entry["index"] == 0 and entry["status"] == "ACTIVE" for entry in double.sessions()))
+        if told == "ORA-02065":
+            with pytest.raises(oracledb.DatabaseError, match=told):
+                cancel()
+            busy.cancel()
+        else:
+            cancel()
+        helper.join()
+        assert "ORA-01013" in str(failures[0])
+        busy.ping()

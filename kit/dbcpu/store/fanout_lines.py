@@ -1,7 +1,8 @@
 """Reads what ``shell/sqlplus-fanout`` wrote into a normal record; the head of that script describes the lines.
 
-Only server stamps are known of executions, and polls of placement once a second: no CPU time, no run delay. A round's
-times count from the earliest server stamp in it.
+Only server stamps are known of executions, and polls of placement once a second: no CPU time or run delay of the
+host's, but the database's own CPU and DB time where they could be read. A round's times count from the earliest
+server stamp in it.
 """
 
 import hashlib
@@ -34,7 +35,11 @@ from dbcpu.topology.cpu_list import parse_cpu_list
 
 FIRST_LINE = "dbcpu-fanout 1"
 _NAME = FIRST_LINE.split()[0].encode()
-_NOTE = "made by sqlplus-fanout: times are the server's, placement is polled once a second, CPU time is not counted"
+_NOTE = (
+    "made by sqlplus-fanout: times are the server's, placement is polled once a second, CPU time is as the database "
+    "counted it"
+)
+_COUNTED = ("db_cpu_s", "db_time_s")
 _TEXT_ONLY = ("sql", "label")
 
 
@@ -78,6 +83,7 @@ class _Session:
 
     connect_s: float = 0.0
     spid: int | None = None
+    db: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     executions: list[tuple[float, float, str]] = field(default_factory=list)
     seen: list[tuple[float, int, str]] = field(default_factory=list)
@@ -133,6 +139,7 @@ class _Run:
                 session = self._session(values)
                 session.connect_s = float(values["connect_s"])
                 session.spid = int(values["spid"]) if "spid" in values else None
+                session.db = {name: float(values[name]) for name in _COUNTED if name in values}
             case "execution":
                 start_s, end_s = float(values["start"]), float(values["end"])
                 self._session(values).executions.append((start_s, end_s, values["answer"]))
@@ -251,6 +258,7 @@ def _recorded(ordinal: int, session: _Session, released_s: float, expected: str)
         ),
         answer_ok=wrong is None if session.executions else None,
         error=error,
+        db=session.db,
         residency=tuple(_stretches([(at - released_s, cpu, state) for at, cpu, state in session.seen])),
     )
 
