@@ -286,23 +286,6 @@ def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round(monkeypatc
     assert outcome.error == "no answer within 0.2 s; cancelled"
 
 
-def test_what_ran_before_a_cancel_is_kept() -> None:
-    """TINY executions take milliseconds, and a call holds hundreds of them: all but the one under way are known."""
-    with (
-        OracleDouble() as double,
-        open_target(double) as target,
-        Gate(target, None, TICKS) as gate,
-    ):
-        gate.gather(2, TINY)
-        gate.release(10_000, None, 1.0)
-        for outcome in gate.outcomes():
-            assert outcome.executions
-            assert outcome.answer_ok
-            assert outcome.error == f"no answer within 1 s; cancelled after {len(outcome.executions)} executions"
-            for execution in outcome.executions:
-                assert execution.elapsed_s == pytest.approx(execution.server_elapsed_s, abs=0.05)
-
-
 def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> None:
     with (
         OracleDouble("19c", faults=Faults(ignores_break=True)) as double,
