@@ -130,6 +130,7 @@ def test_how_many_cpus_the_instance_may_use(
 
 def test_only_capped_editions_are_capped() -> None:
     assert edition_cap("Oracle Database 19c Enterprise Edition") is None
+    assert edition_cap("Oracle Database 11g Release 11.2.0.4.0 - 64bit Production (Standard Edition One)") is None
     assert edition_cap("") is None
 
 
