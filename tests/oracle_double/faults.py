@@ -49,6 +49,8 @@ class Faults:
     """The sessions report another plan_hash_value than the rest."""
     at_execution: int = 1
     """Executions are counted from 1 per session and text of work; parsing and other statements do not count."""
+    least_n: int = 0
+    """Texts with a smaller n do not count: those of the warm-up, of which there are as many as a moment holds."""
     sessions: tuple[int, ...] | None = None
 
     cpus: tuple[int, ...] = ()

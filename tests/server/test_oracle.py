@@ -65,7 +65,8 @@ def test_executions_follow_each_other_by_the_servers_clock(target: OracleTarget)
         assert earlier.server_start_s is not None
         assert earlier.server_elapsed_s is not None
         assert later.server_start_s is not None
-        assert earlier.server_start_s + earlier.server_elapsed_s <= later.server_start_s
+        # Seconds since 1970 have a resolution of a quarter of a microsecond.
+        assert earlier.server_start_s + earlier.server_elapsed_s <= later.server_start_s + 1e-6
         assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
     first_s = (executions[0].server_start_s or 0.0) - clock.offset_s
     assert before_s - 1 < first_s < time.time() + 1

@@ -32,7 +32,8 @@ from oracle_double.profiles import Instance
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TINY = base.load("oracle", "cartesian").work("tiny")
-# Sessions warm up with the smallest size for as long as it takes: a fault at the n-th execution needs another one.
+# Sessions warm up with the smallest size for as long as it takes: a fault at the n-th execution needs another one,
+# and has to leave the smallest alone.
 SHORT = base.load("oracle", "cartesian").work("short")
 
 
@@ -44,7 +45,7 @@ def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
 
 
 def outcomes(
-    double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 60.0, work: Work = TINY
+    double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 600.0, work: Work = TINY
 ) -> list[Outcome]:
     with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
         gate.gather(level, work)
@@ -62,18 +63,20 @@ def doctor(double: OracleDouble) -> dict[str, Finding]:
 # --- connecting
 
 
-def test_slow_connects_are_timed_each_for_itself() -> None:
-    delay_s = 0.2
+def test_slow_connects_do_not_wait_for_each_other() -> None:
+    delay_s = 1.0
     with (
         OracleDouble(faults=Faults(connect_delay_s=delay_s, from_connection=1)) as double,
         open_target(double) as target,
         Gate(target, None, TICKS) as gate,
     ):
-        gate.gather(8, TINY)
-        connect_s = sorted(member.connect_s for member in gate.members)
-    # Connects that wait for each other would take once, twice, ... eight times the delay.
-    assert connect_s[0] >= delay_s
-    assert connect_s[4] < 4 * connect_s[0]
+        gathering = threading.Thread(target=gate.gather, args=(8, TINY))
+        gathering.start()
+        # With thin mode undecided the driver opens one connection after the other: then there never are nine at once
+        # of which only the first has logged on.
+        wait_for(lambda: len(double.pids()) == 9 and len(double.sessions()) == 1)
+        gathering.join()
+        assert all(member.connect_s >= delay_s for member in gate.members)
 
 
 # The driver leaves its socket to the garbage collector when a connection is closed before the logon.
@@ -246,7 +249,7 @@ def test_all_sessions_of_a_cluster_go_to_one_instance() -> None:
 
 
 def test_an_error_keeps_what_ran_before_it() -> None:
-    with OracleDouble(faults=Faults(error=1652, at_execution=3, sessions=(1,))) as double:
+    with OracleDouble(faults=Faults(error=1652, at_execution=3, least_n=SHORT.n, sessions=(1,))) as double:
         fine, failed = outcomes(double, 2, executions=4, work=SHORT)
     assert (fine.error, len(fine.executions)) == (None, 4)
     assert failed.error is not None
@@ -254,11 +257,12 @@ def test_an_error_keeps_what_ran_before_it() -> None:
     assert len(failed.executions) == 2
     first, second = failed.executions
     assert second.start_s == pytest.approx(first.start_s + first.elapsed_s)
-    assert second.elapsed_s == pytest.approx(second.server_elapsed_s, abs=0.01)
+    # Not to the end of the call, which is half an execution later.
+    assert second.elapsed_s == pytest.approx(second.server_elapsed_s, abs=0.1)
 
 
 def test_a_killed_server_process_is_told() -> None:
-    with OracleDouble(faults=Faults(kill=True, at_execution=2, sessions=(0,))) as double:
+    with OracleDouble(faults=Faults(kill=True, at_execution=2, least_n=SHORT.n, sessions=(0,))) as double:
         fine, killed = outcomes(double, 2, executions=3, work=SHORT)
     assert killed.error is not None
     assert "DPY-4011" in killed.error
@@ -266,7 +270,7 @@ def test_a_killed_server_process_is_told() -> None:
 
 
 def test_a_wrong_count_is_told() -> None:
-    with OracleDouble(faults=Faults(wrong_count=True, at_execution=1, sessions=(0,))) as double:
+    with OracleDouble(faults=Faults(wrong_count=True, sessions=(0,))) as double:
         fine, wrong = outcomes(double, 2)
     assert (wrong.answer_ok, fine.answer_ok) == (False, True)
     assert wrong.error == "the answer was 160001, not 160000: the work was not done"

@@ -73,10 +73,10 @@ def fanout(tmp_path: Path) -> Fanout:
 def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble) -> None:
     if not shutil.which(shell.split()[0]):
         pytest.skip(f"this machine has no {shell.split()[0]}")
-    code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "tiny", "-e", "2", "-l", "a b", shell=shell)
+    code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "short", "-e", "2", "-l", "a b", shell=shell)
     assert code == 0, err
     record = fanout_lines.parse(out, "stdout")
-    work = base.load("oracle", "cartesian").work("tiny")
+    work = base.load("oracle", "cartesian").work("short")
     assert (record.header.status, record.header.label) == ("complete", "a b")
     assert record.header.plan.workload.sql == work.sql
     assert [each.level for each in record.rounds] == [1, 3]
@@ -86,7 +86,7 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
             assert session.connect_s > 0
             assert session.server.verified
             assert 0 < session.db["db_cpu_s"] <= session.db["db_time_s"] * 1.05
-    # The shortest may end before the first look.
+    # The first look comes within a tenth of a second, an execution takes three.
     assert any(session.residency for each in record.rounds for session in each.sessions)
     assert len({session.server.pid for session in record.rounds[1].sessions}) == 3
 

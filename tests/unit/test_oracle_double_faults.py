@@ -132,6 +132,15 @@ def test_a_failed_execution_inside_a_run_keeps_those_before_it(oracle_connect: C
         assert failure.getvalue().startswith("ORA-04036")
 
 
+def test_executions_of_a_smaller_size_do_not_count(oracle_connect: Connect) -> None:
+    with OracleDouble(faults=Faults(error=1652, at_execution=1, least_n=WORK.n + 1)) as double:
+        connection = oracle_connect(double)
+        assert [answer(connection) for _ in range(3)] == [160000] * 3
+    with OracleDouble(faults=Faults(error=1652, at_execution=1, least_n=WORK.n)) as double:
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01652"):
+            answer(oracle_connect(double))
+
+
 def test_an_error_can_hit_one_session_only(oracle_connect: Connect) -> None:
     with OracleDouble(faults=Faults(wrong_count=True, sessions=(1,))) as double:
         assert [answer(oracle_connect(double)) for _ in range(3)] == [160000, 160001, 160000]

@@ -24,7 +24,7 @@ from oracle_double.profiles import Instance
 NAMES = workloads.names("oracle")
 
 
-def await_that(condition: Callable[[], object], limit_s: float = 20.0) -> None:
+def await_that(condition: Callable[[], object], limit_s: float = 60.0) -> None:
     """Until ``condition`` is true; what is awaited comes by itself."""
     deadline = time.monotonic() + limit_s
     while not condition():
@@ -107,8 +107,8 @@ def test_work_takes_its_cpu_in_the_process_that_the_views_name(cursor: oracledb.
     before, model = cpu_s(int(spid)), dict(executed(cursor, "time_model"))
     cursor.execute(sql("cartesian"))
     spent, told = cpu_s(int(spid)) - before, dict(executed(cursor, "time_model"))
-    assert spent > 0.002
-    assert 0.002 < (told["DB CPU"] - model["DB CPU"]) / 1e6 <= (told["DB time"] - model["DB time"]) / 1e6
+    assert spent > 0.0005
+    assert 0.0005 < (told["DB CPU"] - model["DB CPU"]) / 1e6 <= (told["DB time"] - model["DB time"]) / 1e6
 
 
 def test_executions_are_stamped_with_the_servers_clock_and_end_at_their_limits(cursor: oracledb.Cursor) -> None:
@@ -172,9 +172,11 @@ def test_cancel_ends_the_statement_and_leaves_the_session_usable(profile: str, o
         with pytest.raises(oracledb.DatabaseError, match="ORA-01013"):
             cursor.execute(sql("cartesian", "seed"))
         helper.join()
-        connection.call_timeout = 50
+        number = parsed(cursor, sql("cartesian", "seed"))
+        # The server has as long again to notice the break, which it looks for every 20 ms of CPU.
+        connection.call_timeout = 1500
         with pytest.raises(oracledb.DatabaseError, match="DPY-4024"):
-            run(cursor, parsed(cursor, sql("cartesian", "seed")), 1)
+            run(cursor, number, 1)
         connection.call_timeout = 0
         cursor.execute(sql("cartesian"))
         assert cursor.fetchall() == [(160000,)]
