@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Ahead, Host, RemoteHost
 
 START_TOLERANCE_S = 5.0
 """/proc/stat's btime has whole seconds, and the database stamps its start a moment after the fork."""
@@ -61,6 +61,9 @@ def inner_pids(host: Host) -> dict[int, tuple[int, ...]]:
     Several containers may use the same number. Kernels before 4.1 do not tell, nor does what may not be read.
     """
     found: defaultdict[int, list[int]] = defaultdict(list)
+    if isinstance(host, RemoteHost):
+        files = host.read_matching(["/proc/[0-9]*/status"])
+        host = Ahead(host, files, ["/proc"])
     for name in host.list("/proc"):
         if name.isdecimal() and (inner := _inner(host, f"/proc/{name}/status")) is not None:
             found[inner].append(int(name))

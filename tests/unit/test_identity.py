@@ -136,7 +136,7 @@ def oracle(proc: FakeProc, pid: int, *nspid: int, tid: int | None = None, start_
 def test_a_containers_number_leads_to_this_hosts_process(proc: FakeProc) -> None:
     oracle(proc, 4242, 71)
     oracle(proc, 4243, 72)
-    (found,) = identity.on_host([CONTAINED], proc.host, TICKS)
+    (found,) = identity.on_host([CONTAINED], proc.host, TICKS, "here")
     assert (found.pid, found.tid, found.inner_pid) == (4242, None, 71)
     genuine, later = Process("oracle_71", 5000, 1.0), Process("oracle_71", 5000, 1.004)
     server = identity.judge(found, (genuine, genuine), later, "")
@@ -147,25 +147,25 @@ def test_a_containers_number_leads_to_this_hosts_process(proc: FakeProc) -> None
 def test_the_innermost_number_counts_in_nested_namespaces(proc: FakeProc) -> None:
     oracle(proc, 4242, 900, 71)
     oracle(proc, 4243, 71, 12)
-    assert identity.on_host([CONTAINED], proc.host, TICKS)[0].pid == 4242
+    assert identity.on_host([CONTAINED], proc.host, TICKS, "here")[0].pid == 4242
 
 
 def test_an_innocent_process_with_the_number_here_is_passed_over(proc: FakeProc) -> None:
     proc.process(71, command="kworker/0:1", line="")
     oracle(proc, 4242, 71)
-    assert identity.on_host([CONTAINED], proc.host, TICKS)[0].pid == 4242
+    assert identity.on_host([CONTAINED], proc.host, TICKS, "here")[0].pid == 4242
 
 
 def test_of_two_containers_that_with_the_start_time_is_taken(proc: FakeProc) -> None:
     oracle(proc, 4242, 71, start_ticks=900)
     oracle(proc, 5252, 71)
-    assert identity.on_host([CONTAINED], proc.host, TICKS)[0].pid == 5252
+    assert identity.on_host([CONTAINED], proc.host, TICKS, "here")[0].pid == 5252
 
 
 def test_two_that_fit_alike_are_both_left_alone(proc: FakeProc) -> None:
     oracle(proc, 4242, 71)
     oracle(proc, 5252, 71)
-    (found,) = identity.on_host([CONTAINED], proc.host, TICKS)
+    (found,) = identity.on_host([CONTAINED], proc.host, TICKS, "here")
     assert found == CONTAINED
     assert "there is no process 71 here" in identity.refuse(found, None, BOOT_S, TICKS)
 
@@ -175,9 +175,9 @@ def test_a_thread_of_a_container_is_found_by_its_own_number(proc: FakeProc) -> N
     oracle(proc, 4242, 71, tid=4242)
     oracle(proc, 4242, 75, tid=4250)
     claim = ServerClaim(pid=71, tid=75, started_at_s=BOOT_S + 50.0, command="oracle")
-    (found,) = identity.on_host([claim], proc.host, TICKS)
+    (found,) = identity.on_host([claim], proc.host, TICKS, "here")
     assert (found.pid, found.tid) == (4242, 4250)
-    (none,) = identity.on_host([ServerClaim(71, 99, command="oracle")], proc.host, TICKS)
+    (none,) = identity.on_host([ServerClaim(71, 99, command="oracle")], proc.host, TICKS, "here")
     assert none.inner_pid is None
 
 
@@ -185,4 +185,4 @@ def test_a_thread_of_a_container_is_found_by_its_own_number(proc: FakeProc) -> N
 def test_what_needs_no_translation_stays_as_it_is(proc: FakeProc, claim: ServerClaim) -> None:
     proc.process(42)
     oracle(proc, 4242, 71)
-    assert identity.on_host([claim], proc.host, TICKS) == (claim,)
+    assert identity.on_host([claim], proc.host, TICKS, "here") == (claim,)

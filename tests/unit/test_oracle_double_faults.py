@@ -137,8 +137,9 @@ def test_executions_of_a_smaller_size_do_not_count(oracle_connect: Connect) -> N
         connection = oracle_connect(double)
         assert [answer(connection) for _ in range(3)] == [160000] * 3
     with OracleDouble(faults=Faults(error=1652, at_execution=1, least_n=WORK.n)) as double:
+        connection = oracle_connect(double)
         with pytest.raises(oracledb.DatabaseError, match="ORA-01652"):
-            answer(oracle_connect(double))
+            answer(connection)
 
 
 def test_an_error_can_hit_one_session_only(oracle_connect: Connect) -> None:

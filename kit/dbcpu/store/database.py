@@ -120,11 +120,15 @@ class Store(AbstractContextManager["Store"]):
 
     # --- runs that were measured
 
-    def list(self, limit: int | None = None, target: str | None = None) -> tuple[RunSummary, ...]:
-        """Runs, newest first, at most ``limit`` of them, of one ``target`` if given. Reads no header and no round."""
+    def list(
+        self, limit: int | None = None, target: str | None = None, hostname: str | None = None
+    ) -> tuple[RunSummary, ...]:
+        """Runs, newest first, at most ``limit`` of them, of one target and host if given. Reads no header, no round."""
         query = select(*rows.SUMMARY_COLUMNS).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(limit)
         if target is not None:
             query = query.where(run.c.target == target)
+        if hostname is not None:
+            query = query.where(run.c.hostname == hostname)
         with told(self._location), self._reading.connect() as connection:
             return tuple(rows.summary(row) for row in connection.execute(query))
 
@@ -219,7 +223,7 @@ class Store(AbstractContextManager["Store"]):
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
 
     def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:
-        """Old runs of the target and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
+        """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
         run_id = self.resolve(like)
         runs = self.list()
         example = next(each for each in runs if each.run_id == run_id)
