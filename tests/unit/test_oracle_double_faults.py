@@ -293,3 +293,14 @@ def test_the_instance_says_what_it_is_told_to_say(oracle_connect: Connect) -> No
         assert rows(one, "rds") == [(1,)]
         assert rows(one, "cloud_service") == [("OLTP",)]
         assert rows(one, "busy_sessions") == [(1,)]
+
+
+def test_sessions_that_work_can_go_ahead_of_others(oracle_connect: Connect) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's tests do not run as root: nothing may go ahead of others")
+    with OracleDouble(faults=Faults(ahead=True)) as double:
+        control, worker = oracle_connect(double), oracle_connect(double)
+        answer(worker)
+        pids = {entry["sid"]: entry["pid"] for entry in double.sessions()}
+        nice = [os.getpriority(os.PRIO_PROCESS, pids[each.session_id]) for each in (control, worker)]
+        assert nice == [os.getpriority(os.PRIO_PROCESS, 0), -20]
