@@ -177,7 +177,9 @@ def test_samples_from_the_host_of_the_database() -> None:
     assert run.header.host.hostname == "db2"
     assert not run.header.host.topology.smt_active
     first = run.rounds[0].sessions[0]
-    assert [(one.cpu, one.from_s, one.to_s, one.cpu_s) for one in first.residency] == [(1, 0.25, 0.75, pytest.approx(0.5))]
+    assert [(one.cpu, one.from_s, one.to_s, one.cpu_s) for one in first.residency] == [
+        (1, 0.25, 0.75, pytest.approx(0.5))
+    ]
     assert run.header.run_id != record().header.run_id
 
 

@@ -80,7 +80,8 @@ def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
             session.seen = sorted(fitting, key=lambda look: look.at_s) or session.seen
     if not matched:
         raise RecordFormatError(
-            f"{name} saw no process of this run while it ran; was sample-psr on the database's host, and do the clocks agree?"
+            f"{name} saw no process of this run while it ran; "
+            "was sample-psr on the database's host, and do the clocks agree?"
         )
     lines.cpus = samples.cpus or lines.cpus
     lines.run = {**lines.run, "host": samples.samples.get("host", lines.run["host"])}
