@@ -40,7 +40,8 @@ is_ready() {
 
 refusal() {
     sed -n 's/^failed //p' "out.$1" 2>/dev/null | sed 1q
-    sed 1q "err.$1" 2>/dev/null
+    # Its files may not be there yet.
+    sed 1q "err.$1" 2>/dev/null || :
 }
 
 order_for() {

@@ -157,9 +157,9 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
         return SimpleNamespace(render=lambda record, analysis: f"{record.header.run_id} {analysis}\n")
 
     real = registry.load
-    explaining = ModuleType("dbcpu.analysis.explain")
-    explaining.explain = lambda record: f"explains {len(record.rounds)} rounds"  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "dbcpu.analysis.explain", explaining)
+    explaining = ModuleType("dbcpu.explaining")
+    explaining.explained = lambda record, licences: f"explains {len(record.rounds)} rounds"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "dbcpu.explaining", explaining)
     monkeypatch.setattr(registry, "load", load)
     assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
     assert asked == [renderer]

@@ -109,6 +109,11 @@ def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
 
 
+def licence_option(help_text: str) -> Callable[[Function], Function]:
+    """``licences``: names of licence rules, see docs/configuration.md."""
+    return click.option("--licence", "licences", metavar="RULE", multiple=True, help=help_text)
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "problem"]),
@@ -116,6 +121,12 @@ fail_on_option = click.option(
     show_default=True,
     help="Exit with 1 when a finding is at or above this level.",
 )
+
+host_option = click.option(
+    "--host", metavar="WAY",
+    help="Where server processes are watched: local, ssh:NAME, sql (by the database itself) or none.  "
+    "[default: the target's in dbcpu.toml, else auto]",
+)  # fmt: skip
 
 _MEASURING = (
     click.option("--sessions", metavar="N", default="auto", show_default=True,
@@ -132,6 +143,7 @@ _MEASURING = (
                  help="Fixed time: new executions begin until this long after the release."),
     click.option("--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
                  help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts."),
+    host_option,
     click.option("--sampler", type=Member("samplers"), metavar="NAME",
                  help="What watches the server processes.  [default: the best that works here]"),
     click.option("--hz", type=Hertz(0.1, 1000), default=20.0, show_default=True,
@@ -156,7 +168,7 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats sampler hz vcpus aa label seed store out
+    ``sessions workload size executions seconds for_s repeats host sampler hz vcpus aa label seed store out
     json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import run_argument, store_option
+from dbcpu.cli.options import licence_option, run_argument, store_option
 
 FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
 
@@ -15,8 +15,9 @@ FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
               help="Where the files go.  [default: reports/<run>]")  # fmt: skip
 @click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True,
               help="Only this; may be given several times.  [default: all]")  # fmt: skip
+@licence_option("Count licences by this rule, not by all that fit. May be given several times.")
 @store_option
-def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | None) -> None:
+def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tuple[str, ...], store: str | None) -> None:
     """Write the report of RUN: a page to look at, charts, a text for a ticket, the sessions and the analysis.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -29,7 +30,7 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | N
     from dbcpu.store.database import load_run
 
     record = load_run(run, store)
-    from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain
+    from dbcpu.explaining import explained  # loads NumPy: only once there is something to explain
 
-    for path in write_report(record, explain(record), out or report_folder(record), formats or FORMATS):
+    for path in write_report(record, explained(record, licences), out or report_folder(record), formats or FORMATS):
         click.echo(path)
