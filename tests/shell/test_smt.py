@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.restoring import restore
 from fix_shell_kit import Kit
 
 CPUS = "sys/devices/system/cpu"
@@ -80,6 +81,19 @@ def test_it_is_written_down_as_the_kit_does(one_kit: Kit, tmp_path: Path) -> Non
     with note.open("a") as file:
         file.write(json.dumps({"undone": 1}) + "\n")
     assert smt(one_kit, tree, "restore")[1].splitlines() == [f"put back: /{CPUS}/cpu3/online is 1 again"]
+
+
+def test_dbcpu_restore_puts_it_back_and_other_commands_do_not(
+    one_kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = Tree(tmp_path / "root", "on")
+    smt(one_kit, tree, "off")
+    monkeypatch.setenv("DBCPU_JOURNAL", str(tree.root / "journal"))
+    assert restore().lines == ()
+    assert tree.read("smt/control") == "off"
+    assert restore(held=True).lines == (f"put back: /{CPUS}/smt/control is on again",)
+    assert tree.read("smt/control") == "on"
+    assert list((tree.root / "journal").iterdir()) == []
 
 
 def test_nothing_is_changed_on_trial(kit: Kit, tmp_path: Path) -> None:
