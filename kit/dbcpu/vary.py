@@ -56,11 +56,11 @@ def planned(target: str, variants: str, per_cpu: int | None, given: Mapping[str,
 def put_back(target: str | None, *, dry_run: bool) -> Restored:
     """What journals of dead drivers say; parameters of ``target`` too. Raises ConnectError, UnknownName."""
     if target is None:
-        return restore(dry_run=dry_run)
+        return restore(dry_run=dry_run, held=True)
     request = resolve(target)
     member = registry.load("targets", request.kind)
     with Guard() as guard, member.open_target(request, guard) as opened:
-        return restore(request.name, parameters_of(opened), dry_run=dry_run)
+        return restore(request.name, parameters_of(opened), dry_run=dry_run, held=True)
 
 
 def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Choices:

@@ -121,14 +121,9 @@ def _remarks(info: HostInfo) -> list[str]:
 
 
 _SHOWN_FACTS = (
-    "boot_options",
-    "efficiency_cpus",
-    "isolated_cpus",
-    "lxcfs",
-    "nohz_full_cpus",
-    "sched_ext_scheduler",
+    "boot_options", "efficiency_cpus", "isolated_cpus", "lxcfs", "nohz_full_cpus", "sched_ext_scheduler",
     "kernel_nodes",
-)
+)  # fmt: skip
 
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:
