@@ -16,7 +16,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.postgresql.target import LibpqTarget
 from dbcpu.runner import Choices
 from dbcpu.workloads import base as workloads
-from driving import Drive
+from driving import Drive, children
 from serve_postgresql import DebianServer, installed_binaries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
