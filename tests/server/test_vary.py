@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.guard import Guard
+from dbcpu.postgresql.server import EmbeddedServer
 from dbcpu.record import Round, RunRecord
 from dbcpu.restoring import leftovers
 from driving import Drive, until
@@ -116,3 +118,9 @@ def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: P
     until(lambda: not drive.embedded(), "the server is gone")
     code, out, _ = drive("restore").finish()
     assert (code, out) == (0, "nothing was left changed\n")
+
+
+def test_a_server_can_be_started_by_another_command() -> None:
+    with Guard() as guard, EmbeddedServer(2, guard, "env DBCPU_LAUNCHED=yes") as server:
+        assert b"DBCPU_LAUNCHED=yes" in Path(f"/proc/{server.pid}/environ").read_bytes()
+        assert Path(f"/proc/{server.pid}/comm").read_text().strip() == "postgres"
