@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from build_record import SOLO_S, host, record, round_of, session
+from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 
 
@@ -32,8 +33,11 @@ def noisy_run(
             each = [pace * np.exp(luck.normal(0, noise / 4)) for _ in range(level)]
             if level > cores:
                 each = [time_s * (uneven if ordinal % 2 else 1.0) for ordinal, time_s in enumerate(each)]
+            everywhere = tuple(range(cores * threads))
             made = [
-                session(i, float(time_s), cpu=i % (cores * threads), connect_s=connect_s)
+                replace(
+                    session(i, float(time_s), cpu=i % len(everywhere), connect_s=connect_s), allowed_cpus=everywhere
+                )
                 for i, time_s in enumerate(each)
             ]
             rounds.append(round_of(made, repeat=repeat))
@@ -47,6 +51,13 @@ def noisy_run(
     )
     plan = replace(whole.header.plan, target=target)
     return RunRecord(replace(whole.header, started_at=started_at, plan=plan), whole.rounds)
+
+
+def aa_run(first: RunRecord, second: RunRecord) -> RunRecord:
+    """What ``dbcpu run --aa`` makes, of two runs of the same thing."""
+    whole = with_variants(first, second, AA[1])
+    rounds = tuple(replace(each, variant=AA[0]) if each.variant != AA[1] else each for each in whole.rounds)
+    return RunRecord(replace(whole.header, plan=replace(whole.header.plan, variants=AA)), rounds)
 
 
 def with_variants(first: RunRecord, second: RunRecord, name: str) -> RunRecord:

@@ -6,21 +6,27 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from dbcpu.analysis.explain import explain
 from dbcpu.gate import Gate
 from dbcpu.hosts.local import LocalHost
 from dbcpu.postgresql.target import LibpqTarget
+from dbcpu.renderers import table
+from dbcpu.runner import Choices
 from dbcpu.workloads import base as workloads
-from driving import Drive, children
+from driving import children
+from measuring import measured
 from serve_postgresql import DebianServer, installed_binaries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+SMALL = Choices(sessions="2", size="tiny", executions=20, repeats=1, seed=1)
 TINY = workloads.load("postgresql", "cartesian").work("tiny")
 TRIES = 20
 
@@ -54,12 +60,23 @@ def test_own_server_is_verified_over_tcp_and_socket(debian_server: DebianServer,
     assert len(pids) == 3
 
 
-def test_run_on_a_server_with_its_own_pids_says_that_it_is_not_sampled(drive: Drive, container: DebianServer) -> None:
-    code, out, err = drive(
-        "run", container.url, "--sessions", "2", "--size", "tiny", "--executions", "20", "--repeats", "1", "--yes"
-    ).finish()
-    assert code == 0, err
-    record = drive.last()
+def test_server_with_its_own_pids_is_watched_through_itself_where_it_may_be(
+    container: DebianServer, tmp_path: Path
+) -> None:
+    record, said = measured(container.url, tmp_path, SMALL)
+    (watched,) = [each for each in said if each.startswith("watched: through the database")]
+    assert "here" in watched, "and why not by this machine's own files"
+    assert all(each.gate.verified == each.level for each in record.rounds)
+    assert all(session.residency for each in record.rounds for session in each.sessions)
+
+
+def test_server_with_its_own_pids_is_not_sampled_by_somebody_who_may_not_read_there(
+    container: DebianServer, tmp_path: Path
+) -> None:
+    container.ask("create role plain login password 's3cret-of-the-tests'")
+    url = f"postgresql://plain:s3cret-of-the-tests@127.0.0.1:{container.port}/postgres"
+    record, said = measured(url, tmp_path, replace(SMALL, vcpus=2))
+    assert any(each.startswith("not watched: ") and "grant pg_read_server_files to plain" in each for each in said)
     assert record.header.status == "complete"
     for each in record.rounds:
         assert "another pid namespace" in (each.not_sampled or "") or "there is no process" in (each.not_sampled or "")
@@ -67,7 +84,7 @@ def test_run_on_a_server_with_its_own_pids_says_that_it_is_not_sampled(drive: Dr
         for session in each.sessions:
             assert (session.error, session.answer_ok) == (None, True), "it is measured all the same"
             assert (session.residency, session.cpu_s, session.migrations) == ((), None, None)
-    assert "not sampled" in out
+    assert "not sampled" in table.render(record, explain(record))
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])

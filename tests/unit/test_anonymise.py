@@ -98,7 +98,9 @@ def test_what_names_nobody_stays() -> None:
         header=dataclasses.replace(
             run.header,
             plan=dataclasses.replace(run.header.plan, target="embedded"),
-            database=dataclasses.replace(run.header.database, parameters={"jit": "off", "work_mem": "4MB", "empty": ""}),
+            database=dataclasses.replace(
+                run.header.database, parameters={"jit": "off", "work_mem": "4MB", "empty": ""}
+            ),
         ),
         rounds=(dataclasses.replace(run.rounds[0], foreign=(Foreign(3, "kworker/0:1", 1.0), Foreign(4, "java", 1.0))),),
     )
