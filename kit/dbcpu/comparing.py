@@ -5,22 +5,27 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbcpu import registry
+from dbcpu.analysis.by_cpus import by_cpus
 from dbcpu.analysis.capacity import EVEN
 from dbcpu.analysis.compare import Candidate, compare_measured
 from dbcpu.analysis.decide import floor_from
 from dbcpu.analysis.measured import measured
-from dbcpu.analysis.per_round import one_variant
+from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.published import Published, parse
 from dbcpu.analysis.sizing import size
+from dbcpu.analysis.variants import compare_variants
 from dbcpu.comparisons.base import Sheet
 from dbcpu.errors import StoreError, UnknownName, UsageError
+from dbcpu.record import RunRecord
 from dbcpu.reporting import replace_file
 from dbcpu.rulebook import choose
 from dbcpu.rules import SizingRules
 from dbcpu.settings import settings
+from dbcpu.sheets import by_cpus as of_by_cpus
 from dbcpu.sheets import published as of_published
 from dbcpu.sheets import runs as of_runs
 from dbcpu.sheets import sizing as of_sizing
+from dbcpu.sheets import variants as of_variants
 from dbcpu.store.database import load_run
 from dbcpu.wording import plain
 
@@ -49,6 +54,8 @@ def comparison_sheet(
         StoreError: a run cannot be read.
     """
     candidates = _named([_candidate(name, store) for name in names])
+    if len(candidates) == 1 and busy is None and real_variants(candidates[0].record):
+        return variants_sheet(candidates[0].record)
     floor = None if aa is None else floor_from(load_run(aa, store))
     runs = [measured(each.name, each.record, each.variant) for each in candidates]
     sheet = of_runs.sheet(compare_measured(runs, floor))
@@ -65,6 +72,12 @@ def comparison_sheet(
         sections=(*sheet.sections, *of_sizing.sections(sizing)),
         data={**sheet.data, **of_sizing.data(sizing)},
     )
+
+
+def variants_sheet(record: RunRecord) -> Sheet:
+    """The variants of one run against its first, or throughput by CPUs. Raises UsageError where there are none."""
+    scaling = by_cpus(record)
+    return of_by_cpus.sheet(scaling) if scaling else of_variants.sheet(compare_variants(record))
 
 
 def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
@@ -112,12 +125,20 @@ def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[P
 
 
 def _candidate(name: str, store: str | None) -> Candidate:
-    run, colon, variant = name.rpartition(":")
-    if not colon or Path(name).exists():
+    run, variant = _run_and_variant(name)
+    if not variant or Path(name).exists():
         return Candidate(name, load_run(name, store))
     record = load_run(run, store)
     one_variant(record, variant)
     return Candidate(name, record, variant)
+
+
+def _run_and_variant(name: str) -> tuple[str, str]:
+    """A variant may have a colon of its own: ``last:cpus:0-3``."""
+    parts = name.split(":")
+    if len(parts) > 2 and parts[-2] in registry.names("variants"):
+        return ":".join(parts[:-2]), ":".join(parts[-2:])
+    return ":".join(parts[:-1]), parts[-1] if len(parts) > 1 else ""
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -6,7 +6,8 @@ fixed plan and one that looks at the results so far are the same to it.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from dbcpu.errors import ServerError
 from dbcpu.gate import Gate, Member, Released
@@ -22,6 +23,47 @@ SETTLE_S = 2.0
 LEAST_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
 """A round may take so many times what it should before its sessions are cancelled."""
+
+
+class Conditions(Protocol):
+    """What a round is measured under; asked in this order."""
+
+    def begin(self, spec: RoundSpec) -> None:
+        """Before the sessions connect: the host as this round wants it. Raises HostError."""
+
+    def target(self, spec: RoundSpec) -> Target | None:
+        """Another database than the usual one, or None."""
+
+    def cpus(self, spec: RoundSpec) -> int | None:
+        """How many CPUs the sessions have; None: all."""
+
+    def at_most(self, spec: RoundSpec) -> int | None:
+        """How many sessions may be at work at once; None: all."""
+
+    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
+        """At the gate: the server processes, in the order of the sessions. Raises HostError, MeasureError."""
+
+    def end(self, spec: RoundSpec) -> None:
+        """After the sessions have gone. Raises HostError."""
+
+
+class AsItIs:
+    """Everything as it is."""
+
+    def begin(self, spec: RoundSpec) -> None: ...
+
+    def target(self, spec: RoundSpec) -> Target | None:
+        return None
+
+    def cpus(self, spec: RoundSpec) -> int | None:
+        return None
+
+    def at_most(self, spec: RoundSpec) -> int | None:
+        return None
+
+    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None: ...
+
+    def end(self, spec: RoundSpec) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +85,7 @@ class Setting:
     clock_ticks: int
     kit_pids: tuple[int, ...] = ()
     not_sampled: str = ""
+    conditions: Conditions = field(default_factory=AsItIs)
 
 
 def measure(
@@ -92,10 +135,16 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
 
 def run_round(setting: Setting, spec: RoundSpec) -> Round:
     """Run one round. Raises as ``measure`` does."""
-    timeout_s = _timeout_s(setting, spec.level)
+    conditions = setting.conditions
+    conditions.begin(spec)
+    setting = replace(setting, target=conditions.target(spec) or setting.target)
+    at_most = conditions.at_most(spec)
+    places = [each for each in (setting.vcpus, conditions.cpus(spec), at_most) if each]
+    timeout_s = _timeout_s(setting, spec.level, min(places, default=1))
     clock_before = setting.target.clock()
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
+        conditions.place(spec, [member.server for member in gate.members])
         watched = [
             Watched(member.session.ordinal, member.server.pid, member.server.tid)
             for member in gate.members
@@ -103,16 +152,17 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         ]
         quiet = settle(setting.host, SETTLE_S)
         setting.sampler.start(watched, setting.kit_pids)
-        released = gate.release(setting.executions, setting.for_s, timeout_s)
+        released = gate.release(setting.executions, setting.for_s, timeout_s, at_most)
         sampled = setting.sampler.stop()
         outcomes = gate.outcomes()
         members = gate.members
+    conditions.end(spec)
     return _assemble(setting, spec, members, outcomes, released, sampled, quiet, clock_before)
 
 
-def _timeout_s(setting: Setting, level: int) -> float:
+def _timeout_s(setting: Setting, level: int, vcpus: int) -> float:
     """What the round should take under fair sharing, times twenty, and no less than a minute."""
-    share = max(1.0, level / max(1, setting.vcpus))
+    share = max(1.0, level / max(1, vcpus))
     expected_s = setting.for_s or setting.solo_s * (setting.executions or 1) * share
     return max(LEAST_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
 
@@ -145,7 +195,7 @@ def _assemble(
         released_monotonic_s=released.monotonic_s,
         gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
         sessions=sessions,
-        clocks=(clock, setting.target.clock()) if not all(errors) else (clock,),
+        clocks=(clock, *([] if all(errors) else [setting.target.clock()]), *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
         foreign=sampled.foreign,

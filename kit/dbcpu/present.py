@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from dbcpu.comparing import variants_sheet, write_sheet
 from dbcpu.explaining import explained
 from dbcpu.findings import reached
 from dbcpu.record import RunRecord
@@ -33,4 +34,24 @@ def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on:
     write_report(record, analysis, folder)
     if not quiet:
         sys.stderr.write(f"report: {folder}/report.html   again: dbcpu show {record.header.run_id}\n")
+    return int(reached(analysis.findings, fail_on))
+
+
+def present_variants(record: RunRecord, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool) -> int:
+    """The same for a run of several variants: the comparison is printed, and written beside the report."""
+    from dbcpu.store.record_file import write_record
+
+    analysis, sheet = explained(record), variants_sheet(record)
+    if json_file is not None:
+        write_record(json_file, record)
+    if json_file != "-":
+        sys.stdout.write(load("comparisons", "table").render(sheet))
+    folder = out or Path("reports") / record.header.run_id
+    write_report(record, analysis, folder)
+    write_sheet(sheet, folder)
+    if not quiet:
+        run_id = record.header.run_id
+        sys.stderr.write(
+            f"report: {folder}/report.html   again: dbcpu compare {run_id}   causes: dbcpu show {run_id}\n"
+        )
     return int(reached(analysis.findings, fail_on))

@@ -33,6 +33,10 @@ class Preview:
     findings: tuple[Finding, ...]
     at_most: bool = False
     """Rounds are chosen as results come in: these are the most."""
+    changes: tuple[str, ...] = ()
+    """What will be changed and put back, a line per variant."""
+    touches_host: bool = False
+    """Whether others than the measured sessions will feel it."""
 
 
 def preview_of(

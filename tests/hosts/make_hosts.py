@@ -251,6 +251,23 @@ def huge_512() -> Files:
     )
 
 
+def hybrid() -> Files:
+    """SYNTHETIC: a client processor with 4 fast cores x 2 threads and 8 slow cores without; CPUs 10-11 offline."""
+    cores = [*((2 * core, 2 * core + 1) for core in range(4)), *((cpu,) for cpu in range(8, 16))]
+    return machine(
+        "hybrid",
+        cores,
+        offline=(10, 11),
+        kernel="6.8.0",
+        cpuinfo="model name\t: 12th Gen Intel(R) Core(TM)\nflags\t\t: fpu ht\n",
+        memory_gib=32,
+        more={
+            "sys/devices/cpu_core/cpus": "0-7",
+            "sys/devices/cpu_atom/cpus": "8-15",
+        },
+    )
+
+
 HOSTS: tuple[Callable[[], Files], ...] = (
     c4_4xlarge,
     c4_4xlarge_half_offline,
@@ -262,6 +279,7 @@ HOSTS: tuple[Callable[[], Files], ...] = (
     cpuset_limited,
     epyc_dies,
     huge_512,
+    hybrid,
 )
 
 

@@ -13,6 +13,7 @@ from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.licences import facts_of, licences
 from dbcpu.analysis.managed import likely
 from dbcpu.analysis.noise_floor import noise_floor
+from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling
@@ -34,8 +35,38 @@ def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -
 
     ``licence_rules``: those of the user's configuration; by default the ones that come with dbcpu.
     """
+    if not real_variants(record):
+        return _explain(record, licence_rules, None)
+    first, *others = explain_variants(record, licence_rules).items()
+    told = {each.code for each in first[1].findings}
+    more = [
+        replace(each, seen=f"under {name}: {each.seen}")
+        for name, analysis in others
+        for each in analysis.findings
+        if each.code not in told
+    ]
+    sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
+    return replace(
+        first[1],
+        levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
+        sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
+        findings=tuple(sorted((*first[1].findings, *more), key=lambda each: -each.level)),
+    )
+
+
+def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:
+    """Each variant by itself, on the CPUs that it left; one session alone under the first is the reference for all."""
+    names = [name for name in real_variants(record) if any(each.variant == name for each in record.rounds)]
+    first = names[0] if names else record.header.plan.variants[0]
+    found = {first: _explain(one_variant(record, first), licence_rules, None)}
+    for name in names[1:]:
+        found[name] = _explain(one_variant(record, name), licence_rules, found[first].reference)
+    return found
+
+
+def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:
     sessions = timed(record)
-    ref = reference(record, sessions)
+    ref = known or reference(record, sessions)
     seen = watch(record, sessions)
     views = attribute(record, sessions, ref, groups(sessions, ref), seen)
     vcpus, cores, places = vcpu_count(record), core_count(record), usable_cores(record)

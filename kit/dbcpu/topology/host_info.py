@@ -5,6 +5,7 @@ import re
 
 from dbcpu.hosts.base import Host
 from dbcpu.record import HostInfo, Topology
+from dbcpu.topology.ahead import ahead
 from dbcpu.topology.cpu_list import format_cpu_list, parse_cpu_list
 from dbcpu.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.topology.processors import CPU_ROOT, kernel_nodes, read_nodes, read_topology
@@ -59,6 +60,7 @@ _CONTAINER_MARKS = (
 
 def read_host(host: Host) -> HostInfo:
     """Everything known of the host from its files; what is missing is ``None``, 'unknown' or absent."""
+    host = ahead(host)
     topology = read_topology(host)
     cpuinfo = fields_of(host, "/proc/cpuinfo")
     return HostInfo(
