@@ -33,7 +33,10 @@ def noisy_run(
             if level > cores:
                 each = [time_s * (uneven if ordinal % 2 else 1.0) for ordinal, time_s in enumerate(each)]
             made = [
-                session(i, float(time_s), cpu=i % (cores * threads), connect_s=connect_s)
+                replace(
+                    session(i, float(time_s), cpu=i % (cores * threads), connect_s=connect_s),
+                    allowed_cpus=tuple(range(cores * threads)),
+                )
                 for i, time_s in enumerate(each)
             ]
             rounds.append(round_of(made, repeat=repeat))

@@ -17,9 +17,9 @@ PICTURES = ("panels", "bars", "scaling")
 
 
 @pytest.fixture(scope="module")
-def sheet(tmp_path_factory: pytest.TempPathFactory) -> Sheet:
+def sheet() -> Sheet:
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("empty"))
+        patch.setenv("DBCPU_CONFIG", str(FOLDER / "dbcpu.toml"))
         return comparing.comparison_sheet([str(FOLDER / f"{name}.json.gz") for name in RUNS], busy=12)
 
 
