@@ -7,7 +7,7 @@ from typing import Self
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.guard import Guard
 from dbcpu.hands import Hands, Parameters, of_process
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.journal import Entry, Journal
 from dbcpu.plan import RoundSpec
@@ -122,31 +122,53 @@ def _disturbed(host: Host | None, place: Place, changes: Sequence[Change]) -> It
         return
     gone = set(siblings(place.host))
     # Undone in reverse order: CPUs first, then cpusets, then what is bound to CPUs.
-    for pid in host.list("/proc"):
-        if pid.isdecimal() and text_of(host, f"/proc/{pid}/cmdline"):  # the kernel's own threads have none
-            yield from _bound(host, int(pid), gone)
-    for number in host.list("/proc/irq"):
-        path = f"/proc/irq/{number}/smp_affinity_list"
-        if number.isdecimal() and _only(text_of(host, path), gone):
+    for folder, status in _statuses(host):
+        listed = [line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")]
+        if listed and _only(listed[0], gone) and (name := _process(host, folder)):
+            yield name
+    for path, cpus in _interrupts(host):
+        if _only(cpus, gone):
             yield f"file:{path}"
     yield from (f"file:{path}" for path in _cpusets(host))
     if files == [CONTROL]:
         yield from (f"file:{ONLINE.format(cpu)}" for cpu in sorted(gone) if text_of(host, ONLINE.format(cpu)))
 
 
-def _bound(host: Host, pid: int, gone: set[int]) -> Iterator[str]:
-    for tid in host.list(f"/proc/{pid}/task") or (str(pid),):
-        folder = f"/proc/{pid}/task/{tid}" if tid != str(pid) else f"/proc/{pid}"
-        status, stat = text_of(host, f"{folder}/status"), text_of(host, f"{folder}/stat")
-        listed = [line.split()[1] for line in (status or "").splitlines() if line.startswith("Cpus_allowed_list:")]
-        if listed and stat and _only(listed[0], gone):
-            ticks = int(stat[stat.rindex(")") + 2 :].split()[19])
-            yield of_process("affinity", pid, int(tid) if tid != str(pid) else None, ticks)
+def _statuses(host: Host) -> Iterator[tuple[str, str]]:
+    """Folder and status file of every process and thread."""
+    if isinstance(host, RemoteHost):
+        found = host.read_matching(("/proc/[0-9]*/task/[0-9]*/status",))
+        yield from ((path.removesuffix("/status"), text) for path, text in found.items())
+        return
+    for pid in (name for name in host.list("/proc") if name.isdecimal()):
+        for tid in host.list(f"/proc/{pid}/task"):
+            if status := text_of(host, f"/proc/{pid}/task/{tid}/status"):
+                yield f"/proc/{pid}/task/{tid}", status
 
 
-def _only(cpus: str | None, gone: set[int]) -> bool:
+def _interrupts(host: Host) -> Iterator[tuple[str, str]]:
+    """The file of every interrupt's CPUs, and what it says."""
+    if isinstance(host, RemoteHost):
+        yield from host.read_matching(("/proc/irq/[0-9]*/smp_affinity_list",)).items()
+        return
+    for number in (name for name in host.list("/proc/irq") if name.isdecimal()):
+        if cpus := text_of(host, path := f"/proc/irq/{number}/smp_affinity_list"):
+            yield path, cpus
+
+
+def _process(host: Host, folder: str) -> str | None:
+    """The name of its affinity; None for a thread of the kernel, which has no command line, and what has gone."""
+    _, _, pid, _, tid = folder.split("/")
+    stat = text_of(host, f"{folder}/stat")
+    if not stat or not text_of(host, f"/proc/{pid}/cmdline"):
+        return None
+    ticks = int(stat[stat.rindex(")") + 2 :].split()[19])
+    return of_process("affinity", int(pid), int(tid) if tid != pid else None, ticks)
+
+
+def _only(cpus: str, gone: set[int]) -> bool:
     try:
-        named = set(parse_cpu_list(cpus or ""))
+        named = set(parse_cpu_list(cpus))
     except UsageError:
         return False
     return bool(named) and named <= gone

@@ -181,10 +181,14 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How an undo ended. ``why``: it could not be done. ``remark``: it was left to who has changed it since."""
+    """How an undo ended. ``why``: it could not be done. ``remark``: it was left to who has changed it since.
+
+    ``written``: something had to be put back, and was.
+    """
 
     why: str = ""
     remark: str = ""
+    written: bool = False
 
 
 def put_back(hands: Hands, entry: Entry) -> Left:
@@ -202,7 +206,7 @@ def put_back(hands: Hands, entry: Entry) -> Left:
     except DbcpuError as error:
         by_hand = f"by hand: echo {entry.before} > {name}" if entry.what.startswith("file:") else f"to {entry.before}"
         return Left(why=f"{name} could not be put back: {error}; as root: dbcpu restore, or {by_hand}")
-    return Left()
+    return Left(written=True)
 
 
 def _verify(hands: Hands, what: str, wanted: str) -> None:

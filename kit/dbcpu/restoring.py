@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +15,7 @@ from dbcpu.driver import boot_id
 from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding
 from dbcpu.hands import Hands, Parameters
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.journal import SCHEMA, SUFFIX, UNBORN, Entry, folder, put_back
 
@@ -104,14 +104,18 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
         file.seek(0, os.SEEK_END)
         try:
             host = host_named(found.host)
+            if isinstance(host, RemoteHost):
+                stack.callback(host.close)
             now = boot_id(host)
         except DbcpuError as error:
             restored.failures.append(f"{found.host} is not reached to put things back there: {error}")
             return
-        if found.boot_id and now and found.boot_id != now:
-            if found.entries:
+        if found.boot_id and now and found.boot_id != now and found.entries:
+            # What was set in a database elsewhere outlives a restart of this host.
+            found = replace(found, entries=tuple(e for e in found.entries if e.what.startswith("parameter:")))
+            if not found.entries:
                 restored.remarks.append(f"the journal of an earlier start of {found.host} was dropped: nothing is left")
-        elif not _undo(found, file, Hands(host, parameters if found.target == target else None), dry_run, restored):
+        if not _undo(found, file, Hands(host, parameters if found.target == target else None), dry_run, restored):
             return
         if not dry_run:
             path.unlink(missing_ok=True)
@@ -137,7 +141,7 @@ def _undo(found: Leftover, file: IO[str], hands: Hands, dry_run: bool, restored:
             complete = False
             continue
         restored.remarks += [left.remark] if left.remark else []
-        restored.undone += [(each.what, each.before)] if each.after and not left.remark else []
+        restored.undone += [(each.what, each.before)] if left.written else []
         file.write("\n" + json.dumps({"undone": each.number}) + "\n")  # the line before may have been cut short
         file.flush()
         os.fsync(file.fileno())

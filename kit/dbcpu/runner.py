@@ -33,8 +33,7 @@ from dbcpu.settle import settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
 from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
-from dbcpu.variants.base import Place
-from dbcpu.varied import Varied, tools_here
+from dbcpu.varied import Varied, place_of
 from dbcpu.varying import Chosen
 from dbcpu.workloads import base as workloads
 
@@ -144,7 +143,7 @@ def run(
         specs = plan.rounds(levels, choices.repeats, seed, variants)
         varied = None
         if choices.variants:
-            place = Place(info, target.describe(), request.kind == "embedded", request.url, tools_here())
+            place = place_of(request, target, host, info)
             varied = Varied.plan(choices.variants, place, levels, choices.per_cpu)
             varied.refuse(host, alone.server, fixed=choices.for_s is None)
             specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names

@@ -9,10 +9,10 @@ from dbcpu.conditions import Conditions
 from dbcpu.errors import UsageError
 from dbcpu.guard import Guard
 from dbcpu.hands import parameters_of
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.plan import MOST_SESSIONS, RoundSpec
 from dbcpu.preview import Preview
-from dbcpu.record import Server
+from dbcpu.record import HostInfo, Server
 from dbcpu.targets.base import Request, Target
 from dbcpu.variants.base import Place
 from dbcpu.varying import Chosen
@@ -94,6 +94,8 @@ class Varied:
         return Conditions(self.variants, self.place, host, request.name, guard, parameters_of(target), server)
 
 
-def tools_here() -> frozenset[str]:
-    """Which programs that a variant may need are installed on this machine."""
-    return frozenset(name for name in TOOLS if shutil.which(name))
+def place_of(request: Request, target: Target, host: Host | None, info: HostInfo | None) -> Place:
+    """What the variants are planned for."""
+    tools = frozenset(name for name in TOOLS if shutil.which(name))
+    read_only = isinstance(host, RemoteHost) and host.over == "sql"
+    return Place(info, target.describe(), request.kind == "embedded", request.url, tools, read_only)

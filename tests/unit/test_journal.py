@@ -302,3 +302,54 @@ def test_a_process_that_has_gone_needs_no_undo_and_another_with_its_number_is_no
         journal.apply([(name, "idle")])
         process.kill()
         process.wait()
+
+
+# --- parameters of a database
+
+
+class FakeInstance:
+    """Parameters of an instance, and whether it lets itself be altered."""
+
+    def __init__(self) -> None:
+        self.values = {"cpu_count": "16", "resource_manager_plan": ""}
+
+    def parameter(self, name: str) -> str:
+        return self.values[name]
+
+    def set_parameter(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+def caged(instance: FakeInstance) -> Conditions:
+    parameters = {name: value for name, value in instance.values.items() if value}
+    place = Place(None, Database("oracle", "19.20", parameters))
+    return Conditions(chosen("cage:2"), place, None, "db1", None, instance)
+
+
+def test_a_cage_is_set_for_its_rounds_with_a_plan_and_taken_back(journals: Path) -> None:
+    instance = FakeInstance()
+    with caged(instance) as varied:
+        varied.begin(begin("cage:2"))
+        assert instance.values == {"cpu_count": "2", "resource_manager_plan": "DEFAULT_PLAN"}
+        assert varied.cpus(begin("cage:2")) is None
+        varied.begin(begin("baseline"))
+        assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+        varied.begin(begin("cage:2"))
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    assert list(journals.iterdir()) == []
+
+
+def test_a_cage_that_was_left_is_undone_once_its_database_is_named(journals: Path) -> None:
+    instance = FakeInstance()
+    varied = caged(instance)
+    varied.begin(begin("cage:2"))
+    file = varied._journal._file
+    assert file is not None
+    file.close()  # as when the driver is killed: its lock goes
+    failures = restore().failures
+    assert "cpu_count of db1 is still 2, it was '16'; dbcpu restore db1" in failures
+    assert instance.values["cpu_count"] == "2"
+    assert restore("another", FakeInstance()).failures == failures
+    assert restore("db1", instance).failures == []
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    assert list(journals.iterdir()) == []

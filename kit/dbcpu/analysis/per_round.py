@@ -37,7 +37,9 @@ def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
         raise UnknownName(f"variant of run {record.header.run_id}", chosen, known)
     header = replace(record.header, plan=replace(record.header.plan, variants=(chosen,)))
     rounds = tuple(each for each in record.rounds if each.variant == chosen)
-    return RunRecord(as_under(header, rounds) if real_variants(record) else header, rounds)
+    if not real_variants(record):
+        return RunRecord(header, rounds)
+    return RunRecord(as_under(replace(header, plan=replace(header.plan, rounds=None)), rounds), rounds)
 
 
 def real_variants(record: RunRecord) -> tuple[str, ...]:

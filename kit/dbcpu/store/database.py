@@ -53,6 +53,12 @@ def upgrade_store(url: str | None = None) -> str:
     return f"the store {location.shown} went from {found or 'nothing'} to schema {schema.HEAD}{kept}"
 
 
+def keep(record: RunRecord, where: str | None = None) -> None:
+    """Save a whole run. Raises as ``open_store`` and ``Store.save``."""
+    with open_store(where) as store:
+        store.save(record)
+
+
 def load_run(name: str, url: str | None = None) -> RunRecord:
     """A run from a file if ``name`` is a file's, else from the store at ``url``. Raises as ``Store.load``."""
     if record_file.is_file_name(name):

@@ -26,6 +26,8 @@ _FACT_FILES = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
     "isolated_cpus": f"{CPU_ROOT}/isolated",
     "nohz_full_cpus": f"{CPU_ROOT}/nohz_full",
+    "performance_cpus": "/sys/devices/cpu_core/cpus",
+    "efficiency_cpus": "/sys/devices/cpu_atom/cpus",
     "cpufreq_driver": f"{CPU_ROOT}/cpu0/cpufreq/scaling_driver",
     "cpufreq_boost": f"{CPU_ROOT}/cpufreq/boost",
     "intel_no_turbo": f"{CPU_ROOT}/intel_pstate/no_turbo",

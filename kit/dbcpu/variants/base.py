@@ -51,7 +51,7 @@ class Place:
     """What a variant is planned for. ``host`` None: its operating system cannot be reached from here.
 
     ``ours``: the kit starts the database server. ``url``: of the target, without its password. ``tools``: which of the
-    programs that a variant may need are installed there.
+    programs that a variant may need are installed there. ``read_only``: its files can be read, and nothing written.
     """
 
     host: HostInfo | None
@@ -59,6 +59,7 @@ class Place:
     ours: bool = False
     url: str = ""
     tools: frozenset[str] = frozenset()
+    read_only: bool = False
 
 
 class Variant(Protocol):
@@ -89,6 +90,8 @@ def count(name: str, argument: str) -> int:
 
 def unreachable(place: Place) -> str | None:
     """Why nothing can be changed on the operating system there, and what can be done instead; None if it can be."""
+    if place.host is not None and place.read_only:
+        return "through the database its host can only be read; reach it with --host ssh:NAME"
     if place.host is not None:
         return None if place.host.topology.cpus else "the host does not show its CPUs"
     if _is_rds(place):

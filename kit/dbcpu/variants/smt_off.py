@@ -21,7 +21,7 @@ def check(argument: str) -> None:
 
 def why_not(argument: str, place: Place) -> str | None:
     host = place.host
-    if host is None or not host.topology.cpus:
+    if host is None or unreachable(place):
         return unreachable(place)
     if host.topology.smt_control in _OFF:
         return f"SMT is off already (control: {host.topology.smt_control})"
