@@ -29,7 +29,7 @@ def command(target: str, **given: Any) -> int:
     from dbcpu.runner import Choices, run
     from dbcpu.store.database import open_store
 
-    choices = Choices(**{name: given[name] for name in Choices.__dataclass_fields__})
+    choices = Choices(**{name: given[name] for name in Choices.__dataclass_fields__ if name in given})
     watcher = ProgressWatcher(lambda question: confirm(question, given["yes"]), quiet=given["quiet"])
     with open_store(given["store"]) as store:
         try:
