@@ -32,10 +32,10 @@ def noisy_run(
             each = [pace * np.exp(luck.normal(0, noise / 4)) for _ in range(level)]
             if level > cores:
                 each = [time_s * (uneven if ordinal % 2 else 1.0) for ordinal, time_s in enumerate(each)]
+            everywhere = tuple(range(cores * threads))
             made = [
                 replace(
-                    session(i, float(time_s), cpu=i % (cores * threads), connect_s=connect_s),
-                    allowed_cpus=tuple(range(cores * threads)),
+                    session(i, float(time_s), cpu=i % len(everywhere), connect_s=connect_s), allowed_cpus=everywhere
                 )
                 for i, time_s in enumerate(each)
             ]
