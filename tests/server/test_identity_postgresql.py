@@ -14,6 +14,7 @@ import pytest
 from dbcpu.gate import Gate
 from dbcpu.hosts.local import LocalHost
 from dbcpu.postgresql.target import LibpqTarget
+from dbcpu.runner import Choices
 from dbcpu.workloads import base as workloads
 from driving import Drive, children
 from serve_postgresql import DebianServer, installed_binaries
@@ -21,6 +22,7 @@ from serve_postgresql import DebianServer, installed_binaries
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+SMALL = Choices(sessions="2", size="tiny", executions=20, repeats=1, seed=1)
 TINY = workloads.load("postgresql", "cartesian").work("tiny")
 TRIES = 20
 

@@ -76,10 +76,12 @@ def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
             looks = samples.processes.get(session.pid, ()) if session.pid is not None else ()
             fitting = [look for look in looks if from_s - _NEAR_S <= look.at_s <= to_s + _NEAR_S]
             matched += len(fitting)
-            session.seen = sorted([*session.seen, *fitting], key=lambda look: look.at_s)
+            # They tell more than the few looks of the script itself.
+            session.seen = sorted(fitting, key=lambda look: look.at_s) or session.seen
     if not matched:
         raise RecordFormatError(
-            f"{name} saw no process of this run while it ran; was sample-psr on the database's host, and do the clocks agree?"
+            f"{name} saw no process of this run while it ran; "
+            "was sample-psr on the database's host, and do the clocks agree?"
         )
     lines.cpus = samples.cpus or lines.cpus
     lines.run = {**lines.run, "host": samples.samples.get("host", lines.run["host"])}

@@ -145,7 +145,7 @@ def read_text(path: str) -> str:
 
 
 def parse(text: str, name: str) -> Lines:
-    """What such a text says; ``name`` is for messages. Raises RecordFormatError naming the line that is not understood."""
+    """What such a text says; ``name`` is for messages. Raises RecordFormatError naming a line not understood."""
     lines = text.splitlines()
     if not lines or lines[0].strip() not in FIRST_LINES:
         raise RecordFormatError(f"{name} does not begin with {FIRST_LINES[0]!r}: it is damaged, or of a newer version")
