@@ -6,6 +6,7 @@ from typing import Any
 
 from dbcpu import registry
 from dbcpu.config import resolve
+from dbcpu.errors import UsageError
 from dbcpu.guard import Guard
 from dbcpu.hands import parameters_of
 from dbcpu.present import present_variants
@@ -64,6 +65,8 @@ def put_back(target: str | None, *, dry_run: bool) -> Restored:
 
 
 def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Choices:
+    if given["aa"]:
+        raise UsageError("--aa measures the same twice, --variants other things; give one of them")
     known = {name: given[name] for name in Choices.__dataclass_fields__ if name in given}
     levels = "few" if known["sessions"] == "auto" else known["sessions"]
     return Choices(

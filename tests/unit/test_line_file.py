@@ -24,7 +24,7 @@ round order=0 level=1 repeat=0 released=2025-01-02T03:04:06
 seen order=0 ordinal=0 at=2025-01-02T03:04:06.5 cpu=1 state=R
 seen order=0 ordinal=0 at=2025-01-02T03:04:07.5 cpu=1 state=R
 seen order=0 ordinal=0 at=2025-01-02T03:04:08.5 cpu=3 state=R
-session order=0 ordinal=0 connect_s=0.35 spid=4711
+session order=0 ordinal=0 connect_s=0.35 spid=4711 db_cpu_s=2.125000 db_time_s=2.250000
 execution order=0 ordinal=0 start=1735787046.25 end=1735787047.25 answer=160000
 execution order=0 ordinal=0 start=1735787047.5 end=1735787048.75 answer=160000
 round order=1 level=2 repeat=0 released=2025-01-02T03:04:10
@@ -66,6 +66,32 @@ def test_times_count_from_the_earliest_server_stamp() -> None:
     ]
     assert [(r.cpu, r.from_s, r.to_s) for r in first.residency] == [(1, 0.25, 1.75), (3, 1.75, 2.25)]
     assert (first.server.pid, first.server.verified, first.connect_s) == (4711, True, 0.35)
+
+
+def test_what_the_database_counted_is_kept_where_it_could_be_read() -> None:
+    assert record().rounds[0].sessions[0].db == {"db_cpu_s": 2.125, "db_time_s": 2.25}
+    assert record().rounds[1].sessions[0].db == {}
+
+
+def inflated(slow_cpu_s: float) -> str:
+    """Alone one second; then two sessions of two seconds each, with so much CPU by the database's count."""
+    head = LINES.partition("round order=0")[0].replace("executions=2", "executions=1")
+    return f"""{head}round order=0 level=1 repeat=0 released=2025-01-02T03:04:06
+session order=0 ordinal=0 connect_s=0.3 db_cpu_s=1.0 db_time_s=1.0
+execution order=0 ordinal=0 start=1735787046 end=1735787047 answer=160000
+round order=1 level=2 repeat=0 released=2025-01-02T03:04:10
+session order=1 ordinal=0 connect_s=0.3 db_cpu_s={slow_cpu_s} db_time_s=2.0
+execution order=1 ordinal=0 start=1735787051 end=1735787053 answer=160000
+session order=1 ordinal=1 connect_s=0.3 db_cpu_s={slow_cpu_s} db_time_s=2.0
+execution order=1 ordinal=1 start=1735787051 end=1735787053 answer=160000
+end status=complete
+"""
+
+
+@pytest.mark.parametrize(("slow_cpu_s", "cause"), [(1.0, "unexplained"), (2.0, "slower_cpu")])
+def test_inflated_cpu_time_is_told_from_queueing(slow_cpu_s: float, cause: str) -> None:
+    views = [view for view in explain(record(inflated(slow_cpu_s))).sessions if view.level == 2]
+    assert [view.cause for view in views] == [cause, cause], [view.evidence for view in views]
 
 
 def test_a_failed_session_keeps_its_reason() -> None:

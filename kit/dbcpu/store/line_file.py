@@ -202,6 +202,7 @@ def _session(ordinal: int, each: RoundLines, released_s: float, expected: str, k
         cpu_s=session.cpu_s,
         cpu_source=None if session.cpu_s is None else "schedstat",
         run_delay_s=session.delay_s,
+        db=session.db,
         residency=tuple(_stretches(session.seen, released_s)),
     )
 
