@@ -8,6 +8,7 @@ from typing import Any
 
 from dbcpu.analysis.base import CAUSES
 from lab import emulated, labelled, pairs
+from lab.hidden import MORE
 from lab.intervals import told
 from lab.labelled import DISTURBED
 
@@ -172,8 +173,9 @@ def _hidden(data: Mapping[str, Any]) -> str:
     return f"""
 ## Simulated hosts with hidden parameters
 
-{data["draws"]} hosts of each kind, all parameters drawn at random (seed {data["seed"]}): cores, threads, yield,
-scheduler, noise, and the disturbance itself. Counted are sessions that lost 15 % or more of which one cause made
+{data["draws"]} hosts of each kind ({data["draws"] * MORE} of those measured only up to one session per core), all
+parameters drawn at random (seed {data["seed"]}): cores, threads, yield, scheduler, noise, and the disturbance
+itself. Counted are sessions that lost 15 % or more of which one cause made
 70 % (named rightly?), and those that lost less than 3 % (quiet: left alone?). A loss below the tolerance that the
 analysis states for a run is not named, and counts as a miss here.
 

@@ -19,6 +19,7 @@ from dbcpu.simulator import Clockwork, SimulatedHost, simulate
 LOST = 0.15
 CLEAR = 0.7
 QUIET = 0.03
+MORE = 4
 ROWS_M = 40.96
 """Million rows of one execution at size medium."""
 
@@ -165,9 +166,9 @@ def _truth(drawn: Drawn, each: Round) -> Mapping[str, np.typing.NDArray[np.float
 
 
 def play(kinds: tuple[str, ...], draws: int, seed: int) -> Iterator[tuple[Drawn, RunRecord, Analysis]]:
-    """``draws`` hosts of each kind, measured and explained."""
-    for number in range(draws):
-        for kind in kinds:
+    """``draws`` hosts of each kind, MORE times as many of those with few sessions; measured and explained."""
+    for kind in kinds:
+        for number in range(draws * (MORE if kind in _NO_SHARING else 1)):
             drawn = draw(kind, seed + number)
             record = measured(drawn)
             yield drawn, record, explain(record)

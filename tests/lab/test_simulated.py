@@ -104,6 +104,7 @@ def test_twice_the_time_everywhere_is_the_same_verdict(drawn: Drawn) -> None:
     assert [(one.level, one.uneven, one.slowed, one.main_cause) for one in after.levels] == [
         (one.level, one.uneven, one.slowed, one.main_cause) for one in before.levels
     ]
+    assert after.verdict == before.verdict
     assert [one.slowdown for one in after.sessions] == pytest.approx([one.slowdown for one in before.sessions])
 
 

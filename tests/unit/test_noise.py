@@ -59,7 +59,7 @@ def test_the_limits_are_passed_about_as_seldom_as_they_say() -> None:
     slowed = uneven = 0
     for _ in range(4000):
         times = np.exp(0.05 * luck.standard_normal((5, 8)))
-        alone = centre(np.exp(0.05 * luck.standard_normal(5)))
+        alone = centre(np.exp(0.05 * luck.standard_normal(5)).tolist())
         slowed += float(np.median(np.median(times, axis=1))) / alone > slowed_gate(noise, 8, 5, 5)
         uneven += float(np.median(times.max(axis=1) / times.min(axis=1))) > uneven_gate(noise, 8, 5)
     assert slowed <= 12

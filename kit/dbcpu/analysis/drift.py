@@ -56,7 +56,7 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
     for first in range(len(thirds)):
         for second in range(first + 1, len(thirds)):
             parts = thirds[first], thirds[second]
-            found = Drift(*(float(np.median(part)) for part in parts), when[first], when[second])
+            found = Drift(float(np.median(parts[0])), float(np.median(parts[1])), when[first], when[second])
             ratio = abs(float(np.log(found.later_s / found.earlier_s)))
             if ratio > max(float(np.log1p(LEAST_TOLERANCE)), _allowed(noise, freedom, parts, len(thirds))):
                 moved.append((round(ratio, 9), found))

@@ -65,7 +65,8 @@ def _counted_tolerance(alone: Sequence[Timed]) -> float | None:
     ]
     if not apart:
         return None
-    return max(LEAST_TOLERANCE, SPREADS * float(NORMAL_CONSISTENT * np.median(np.abs(apart - np.median(apart)))))
+    distances = np.abs(np.array(apart) - np.median(apart))
+    return max(LEAST_TOLERANCE, SPREADS * float(NORMAL_CONSISTENT * np.median(distances)))
 
 
 def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]) -> float | None:
