@@ -24,7 +24,7 @@ from dbcpu.workloads.base import Workload
 SEGMENT_S = 60.0
 MOST_SEGMENTS = 1440
 LEAST_SEGMENTS = 10
-LEAST_SEGMENT_S = 1.0
+LEAST_SEGMENT_S = 2.0
 SIZE_TURNS = 3
 """Turns that each of several sizes gets at least."""
 ALONE_S = 5.0
@@ -78,7 +78,7 @@ class Experiment(Sweep):
         others = tuple(workload_info(target, self._works[size]) for size in self.sizes[1:])
         variants = self.sizes if self.several else made.variants
         return replace(
-            made, experiment="soak", for_s=self.for_s, executions=None, segment_s=self.segment_s, repeats=1,
+            made, experiment="soak", for_s=self.for_s, executions=None, segment_s=self.segment_s, repeats=1, rounds=None,
             sizes=others, variants=variants,
         )  # fmt: skip
 
