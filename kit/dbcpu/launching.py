@@ -34,8 +34,7 @@ def launch(
             )  # fmt: skip
         finally:
             watcher.close()
-        record = store.load(run_id)
-    return present(record, given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
+        return present(store, run_id, given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
 
 
 def launch_soak(target: str, given: Given, confirm: Confirm) -> int:

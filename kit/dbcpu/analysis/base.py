@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dbcpu.analysis.experiment_views import Pool, Soak, Together
 from dbcpu.findings import Finding
 
 CAUSES = (
@@ -304,3 +305,6 @@ class Analysis:
     cores: int | None = None
     telling_order: int | None = None
     shared_core: SharedCore | None = None
+    soak: Soak | None = None
+    pool: Pool | None = None
+    together: Together | None = None

@@ -1,7 +1,7 @@
 """Composes the answers: a record in, everything the renderers show out. Pure."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dbcpu.analysis.attribution import attribute, watch
@@ -9,6 +9,7 @@ from dbcpu.analysis.base import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
+from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.licences import default_rules, facts_of, licences, parse_rules
 from dbcpu.analysis.managed import likely
@@ -21,7 +22,7 @@ from dbcpu.analysis.spans import Timed, timed
 from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.topology_check import topology_check
 from dbcpu.analysis.verdict import verdict
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, Round, RunRecord
 
 SAME = 0.02
 """Levels whose figures differ by less than this are equally telling: the smaller is taken."""
@@ -32,6 +33,24 @@ def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
 
     ``licence_rules``: TOML text, by default the rules that come with dbcpu. Raises UsageError if it is wrong.
     """
+    return explain_rounds(record.header, record.rounds, licence_rules)[1]
+
+
+def explain_rounds(
+    header: Header, rounds: Iterable[Round], licence_rules: str | None = None
+) -> tuple[RunRecord, Analysis]:
+    """The same of rounds that are read one by one, with the record that pictures can be drawn of.
+
+    Of a soak only some rounds are in it, so that one of days needs little memory.
+    """
+    if header.plan.experiment == "soak":
+        kept, soak = thinned(header, rounds)
+        return kept, with_soak(_explained(kept, licence_rules), header, soak)
+    record = RunRecord(header, tuple(rounds))
+    return record, with_experiment(_explained(record, licence_rules), record)
+
+
+def _explained(record: RunRecord, licence_rules: str | None) -> Analysis:
     sessions = timed(record)
     ref = reference(record, sessions)
     seen = watch(record, sessions)

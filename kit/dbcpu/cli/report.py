@@ -25,11 +25,9 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | N
     Examples: dbcpu report last
               dbcpu report last --format png --format markdown --out ticket-4711
     """
+    from dbcpu.present import explained
     from dbcpu.reporting import report_folder, write_report
-    from dbcpu.store.database import load_run
 
-    record = load_run(run, store)
-    from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain
-
-    for path in write_report(record, explain(record), out or report_folder(record), formats or FORMATS):
+    record, analysis = explained(run, store)
+    for path in write_report(record, analysis, out or report_folder(record), formats or FORMATS):
         click.echo(path)

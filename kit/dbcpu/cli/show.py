@@ -23,12 +23,9 @@ def command(run: str, form: str, as_json: bool, store: str | None) -> None:
               dbcpu show last --json | jq .verdict
     """
     from dbcpu import registry
-    from dbcpu.store.database import load_run
+    from dbcpu.present import explained
 
-    record = load_run(run, store)
-    from dbcpu.analysis.explain import explain  # loads NumPy: only once there is something to explain
-
-    analysis = explain(record)
+    record, analysis = explained(run, store)
     renderer = registry.load("renderers", "json" if as_json else form)
     if hasattr(renderer, "show") and sys.stdout.isatty():
         from rich.console import Console

@@ -77,10 +77,8 @@ class Experiment(Sweep):
     def planned(self, made: Plan, target: Target) -> Plan:
         others = tuple(workload_info(target, self._works[size]) for size in self.sizes[1:])
         variants = self.sizes if self.several else made.variants
-        return replace(
-            made, experiment="soak", for_s=self.for_s, executions=None, segment_s=self.segment_s, repeats=1, rounds=None,
-            sizes=others, variants=variants,
-        )  # fmt: skip
+        made = replace(made, repeats=1, rounds=None, executions=None, for_s=self.for_s)
+        return replace(made, experiment="soak", segment_s=self.segment_s, sizes=others, variants=variants)
 
     def rounds(
         self,
