@@ -98,16 +98,14 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     lines = []
     if soak.second is not None:
         second = soak.second
-        lines.append(
-            ("two values", f"{seconds(second.first_s)} and {seconds(second.second_s)} ({times(second.ratio)}), "
-                           f"{percent(second.share)} of the executions at the second, border {seconds(second.border_s)}")
-        )  # fmt: skip
+        both = f"{seconds(second.first_s)} and {seconds(second.second_s)} ({times(second.ratio)})"
+        share = f"{percent(second.share)} of the executions at the second, border {seconds(second.border_s)}"
+        lines.append(("two values", f"{both}, {share}"))
     if soak.worst is not None:
         worst = soak.segments[soak.worst]
-        lines.append(
-            ("worst", f"the {duration(worst.lasted_s)} from {number(worst.at_s / 60, 1)} min: {seconds(worst.median_s)}, "
-                      f"run queue {percent(worst.queue)}, steal {percent(worst.steal)}")
-        )  # fmt: skip
+        when = f"the {duration(worst.lasted_s)} from {number(worst.at_s / 60, 1)} min"
+        lost = f"run queue {percent(worst.queue)}, steal {percent(worst.steal)}"
+        lines.append(("worst", f"{when}: {seconds(worst.median_s)}, {lost}"))
     if soak.trend is not None:
         lines.append(("drift", f"{percent(soak.trend.change)} from start to end (p = {soak.trend.p:.2g})"))
     lines += [("gap", f"{duration(gap.to_s - gap.from_s)} from {number(gap.from_s / 60, 1)} min: {plain(gap.why)}")

@@ -14,7 +14,19 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput
+from dbcpu.renderers.chart import (
+    connect,
+    cpu_map,
+    host,
+    lanes,
+    pool,
+    sessions,
+    sizes,
+    slowdown,
+    soak,
+    throughput,
+    together,
+)
 from dbcpu.renderers.chart.style import STYLE, narrow, nothing
 
 SUFFIX = ".svg"
@@ -32,6 +44,8 @@ DRAWINGS = {
     "connect": connect.draw,
 }
 """In the order in which a report shows them."""
+EXPERIMENTS = {"soak": soak.draw, "sizes": sizes.draw, "pool": pool.draw, "together": together.draw}
+"""Pictures that only such runs have; they stand first."""
 
 
 def render(record: RunRecord, analysis: Analysis) -> bytes:
@@ -42,11 +56,11 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
     """All pictures by name as ``svg`` or ``png``; one without data says so."""
     drawn = dict(pictures_with_data(record, analysis, form))
-    if len(drawn) < len(DRAWINGS):
+    if DRAWINGS.keys() - drawn:
         with mpl.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=MISSING_LETTER)
             empty = _bytes(nothing(record, analysis), form)
-        drawn = {name: drawn.get(name, empty) for name in DRAWINGS}
+        drawn |= {name: empty for name in DRAWINGS if name not in drawn}
     return drawn
 
 
@@ -58,7 +72,7 @@ def pictures_with_data(
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=MISSING_LETTER)
-        for name, draw in DRAWINGS.items():
+        for name, draw in (EXPERIMENTS | DRAWINGS).items():
             figure = draw(record, analysis)
             if figure is not None:
                 made[name] = _bytes(figure, form)
