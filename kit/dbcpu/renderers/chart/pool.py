@@ -37,10 +37,10 @@ def _curve(axes: Axes, pool: Pool, values: list[float], label: str, colour: str)
     axes.set_xscale("log")
     axes.set_xticks(levels, [str(each) for each in levels])
     axes.minorticks_off()
-    axes.set_ylim(0, 1.15 * max(values))
+    axes.set_ylim(0, 1.15 * max(values) or 1.0)
     axes.set_title(label, loc="left", fontsize=9.5)
     axes.set_xlabel("active sessions")
     axes.axvline(pool.enough, color=FAINT, lw=0.9, ls="--")
-    axes.annotate("enough", (pool.enough, 0.02), (3, 0), xycoords=("data", "axes fraction"),
-                  textcoords="offset points", fontsize=8, color=FAINT)  # fmt: skip
+    axes.annotate("enough", (pool.enough, 0.98), (3, 0), xycoords=("data", "axes fraction"),
+                  textcoords="offset points", va="top", fontsize=8, color=FAINT)  # fmt: skip
     axes.grid(axis="y")

@@ -55,7 +55,7 @@ def _heat(figure: Figure, axes: Axes, soak: Soak, heat: Heat, unit_s: float) -> 
     least, most = (float(each) for each in np.nanquantile(values, (0.01, 0.99)))
     edges = np.array(heat.edges_s) / unit_s
     image = axes.pcolormesh(
-        edges, np.arange(len(heat.ordinals) + 1) - 0.5, values, cmap="cividis_r",
+        edges, np.arange(len(heat.ordinals) + 1) - 0.5, values, cmap="Blues",
         vmin=min(1.0, least), vmax=max(most, least * 1.2), rasterized=True,
     )  # fmt: skip
     axes.set_ylim(len(heat.ordinals) - 0.5, -0.5)
@@ -101,7 +101,7 @@ def _lost(axes: Axes, soak: Soak, unit_s: float) -> None:
             edges.append((soak.segments[-1].at_s + soak.segments[-1].lasted_s) / unit_s)
             axes.stairs([100 * (share or 0.0) for share in shares], edges, color=PART_COLOURS[key], label=label, lw=1.3)
     axes.set_ylabel("% lost")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, max(5.0, 1.7 * axes.get_ylim()[1]))
     axes.set_xlim(0, soak.lasted_s / unit_s)
     axes.grid(axis="y")
     if axes.get_legend_handles_labels()[0]:
