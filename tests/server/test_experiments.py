@@ -1,22 +1,76 @@
-"""Soaks, pools and several targets at once on real servers, through the program itself."""
+"""Soaks, pools and several targets at once on real servers, from the request to the stored run."""
 
 import os
+import shutil
 import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from dbcpu import runner
 from dbcpu.analysis.explain import explain
+from dbcpu.errors import MeasureError, UsageError
+from dbcpu.experiments import pool, soak, together
+from dbcpu.experiments.base import Sweep
+from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
+from dbcpu.runner import Choices, Watcher
+from dbcpu.store.database import open_store
+from dbcpu.targets.base import Request
 from driving import Drive, until
 from serve_postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
-SOAK = ("--size", "tiny", "--yes")
+EMBEDDED = Request("embedded", "embedded")
+Measure = Callable[..., RunRecord]
 
 
-def soaked(record: RunRecord) -> list[Round]:
+class AtRound(Watcher):
+    """Does ``then`` when the round of that order is begun, beside the run."""
+
+    def __init__(self, order: int, then: Callable[[], object]) -> None:
+        self._order, self._then = order, then
+        self.thread: threading.Thread | None = None
+
+    def begun(self, spec: RoundSpec) -> None:
+        if spec.order == self._order and self.thread is None:
+            self.thread = threading.Thread(target=self._then)
+            self.thread.start()
+
+
+@pytest.fixture
+def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
+    """Run an experiment and give the stored run."""
+    place = Path(tempfile.mkdtemp(prefix="dbcpu-test-"))
+    place.chmod(0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setattr(runner, "BUSY_WAIT_S", 0.0)
+    monkeypatch.setattr(runner, "SETTLE_S", 0.0)
+    monkeypatch.setattr("dbcpu.measure.SETTLE_S", 0.0)
+    monkeypatch.setattr("dbcpu.experiments.segments.SETTLE_S", 0.0)
+
+    def run(
+        experiment: Sweep | None, request: Request = EMBEDDED, watcher: Watcher | None = None, **chosen: object
+    ) -> RunRecord:
+        choices = Choices(**{"size": "tiny", **chosen})  # type: ignore[arg-type]
+        with open_store(str(tmp_path / "runs.db")) as store:
+            run_id = runner.run(request, choices, store, watcher or Watcher(), forced=True, experiment=experiment)
+            return store.load(run_id)
+
+    yield run
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def looped(for_s: float, *sizes: str) -> soak.Experiment:
+    return soak.Experiment(for_s, sizes or ("tiny",))
+
+
+def loaded(record: RunRecord) -> list[Round]:
     return [each for each in record.rounds if not each.anchor]
 
 
@@ -24,25 +78,16 @@ def pids(done: Round) -> list[int | None]:
     return [session.server.pid for session in done.sessions]
 
 
-def passwordless(drive: Drive, server: DebianServer) -> str:
-    """A configured target: the password stands in a file, as it should."""
-    secret = drive.folder / "secret"
-    secret.write_text(server.password)
-    secret.chmod(0o600)
-    url = server.url.replace(f":{server.password}@", "@")
-    (drive.folder / "dbcpu.toml").write_text(f'[targets.box]\nurl = "{url}"\npassword_file = "{secret}"\n')
-    return "box"
+def box(server: DebianServer) -> Request:
+    return Request("box", "postgresql", server.url.replace(f":{server.password}@", "@"), server.password)
 
 
-def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(drive: Drive) -> None:
-    code, out, err = drive("soak", "--sessions", "3", "--for", "6s", *SOAK).finish()
-    assert code == 0, err
-    assert "3 sessions in a loop for" in out
-    record = drive.last()
+def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: Measure) -> None:
+    record = measure(looped(6.0), sessions="3", for_s=6.0)
     assert record.header.status == "complete"
     assert (record.header.plan.experiment, record.header.plan.segment_s) == ("soak", 2.0)
-    segments = soaked(record)
-    assert len(segments) == 3
+    segments = loaded(record)
+    assert len(segments) >= 2  # opening the sessions is part of the time
     assert [each.anchor for each in (record.rounds[0], record.rounds[-1])] == [True, True]
     assert len({tuple(pids(each)) for each in segments}) == 1
     for earlier, later in pairwise(segments):
@@ -58,77 +103,94 @@ def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(drive: Dr
     analysis = explain(record)
     assert analysis.soak is not None
     assert analysis.soak.executions == sum(len(s.executions) for each in segments for s in each.sessions)
-    assert (drive.folder / "reports" / record.header.run_id / "soak.svg").is_file()
 
 
-def test_ctrl_c_keeps_the_segment_that_it_cuts_short(drive: Drive) -> None:
-    driver = drive("soak", "--sessions", "2", "--for", "10m", *SOAK)
-    driver.said("round 2 of")
-    until(lambda: drive.working() == 2, "two working sessions")
+def test_ctrl_c_keeps_what_is_finished(drive: Drive) -> None:
+    driver = drive("soak", "--sessions", "2", "--for", "20s", "--size", "tiny", "--yes")
+    driver.said("round 4 of")
     driver.send(signal.SIGINT)
     code, _, err = driver.finish()
     assert code == 130, err
     record = drive.last()
     assert record.header.status == "interrupted"
-    (cut,) = soaked(record)
-    assert all(session.executions and not session.error for session in cut.sessions)
-    assert cut.error is None
+    segments = loaded(record)
+    assert len(segments) >= 2
+    assert all(session.executions and not session.error for each in segments for session in each.sessions)
+    assert [each.error for each in segments] == [None] * len(segments)
     until(lambda: not drive.embedded(), "the embedded server is gone")
 
 
-def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(drive: Drive, debian_server: DebianServer) -> None:
-    driver = drive("soak", passwordless(drive, debian_server), "--sessions", "2", "--for", "20s", *SOAK)
-    driver.said("round 3 of")
-    debian_server.stop()
-    debian_server.start()
-    code, out, err = driver.finish()
-    assert code == 0, err
-    record = drive.last()
-    segments = soaked(record)
-    (broken,) = [each for each in segments if each.error]
-    assert "sessions ended: " in (broken.error or "")
-    after = segments[segments.index(broken) + 1 :]
-    assert after
-    assert not {pid for each in after for pid in pids(each)} & set(pids(broken))
-    assert all(session.executions for each in after for session in each.sessions)
-    assert "1 gap of" in out
+def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(measure: Measure, debian_server: DebianServer) -> None:
+    over = threading.Event()
 
+    def restart() -> None:
+        debian_server.stop()
+        debian_server.start()
+        over.wait()  # the server ends with the thread that started it
 
-def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(drive: Drive, debian_server: DebianServer) -> None:
-    driver = drive("soak", passwordless(drive, debian_server), "--sessions", "2", "--for", "16s", *SOAK)
-    driver.said("round 3 of")
-    debian_server.ask("select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
-                      "and pid <> pg_backend_pid() limit 1")  # fmt: skip
-    code, _, err = driver.finish()
-    assert code == 0, err
-    segments = soaked(drive.last())
+    watcher = AtRound(2, restart)
+    try:
+        record = measure(looped(20.0), box(debian_server), watcher, sessions="2", for_s=20.0)
+    finally:
+        over.set()
+        if watcher.thread is not None:
+            watcher.thread.join()
+            debian_server.stop()
+            debian_server.start()
+    segments = loaded(record)
     broken = [each for each in segments if each.error]
-    assert len(broken) == 1
-    assert (broken[0].error or "").startswith("1 of 2 sessions ended: ")
+    assert broken
+    assert "sessions ended: " in (broken[0].error or "")
+    after = segments[segments.index(broken[-1]) + 1 :]
+    assert after
+    assert not {pid for each in after for pid in pids(each)} & set(pids(broken[0]))
+    assert all(session.executions for each in after for session in each.sessions)
+    told = explain(record)
+    assert told.soak is not None
+    assert len(told.soak.gaps) == len(broken)
+    assert "gap" in told.verdict
+
+
+def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
+    measure: Measure, debian_server: DebianServer
+) -> None:
+    def end_one() -> None:
+        debian_server.ask("select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
+                          "and state = 'active' and pid <> pg_backend_pid() limit 1")  # fmt: skip
+
+    record = measure(looped(20.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=20.0)
+    segments = loaded(record)
+    (broken,) = [each for each in segments if each.error]
+    assert (broken.error or "").startswith("1 of 2 sessions ended: ")
     assert not segments[-1].error
+    assert not set(pids(segments[-1])) & set(pids(broken))
 
 
-def test_sizes_take_turns(drive: Drive) -> None:
-    code, out, err = drive("soak", "--sessions", "2", "--for", "12s", "--sizes", "tiny,short", "--yes").finish()
-    assert code == 0, err
-    record = drive.last()
+def test_a_database_that_stays_away_ends_the_soak_and_what_was_measured_is_kept(
+    measure: Measure, debian_server: DebianServer
+) -> None:
+    try:
+        with pytest.raises(MeasureError, match=r"did not come back before the end of the soak.* rounds are kept"):
+            measure(looped(20.0), box(debian_server), AtRound(2, debian_server.stop), sessions="2", for_s=20.0)
+    finally:
+        debian_server.start()
+
+
+def test_sizes_take_turns(measure: Measure) -> None:
+    record = measure(looped(12.0, "tiny", "short"), sessions="2", for_s=12.0)
     assert [each.size for each in (record.header.plan.workload, *record.header.plan.sizes)] == ["tiny", "short"]
-    turns = [each.variant for each in soaked(record)]
+    turns = [each.variant for each in loaded(record)]
     assert turns.count("tiny") == turns.count("short") == 3
     assert all(session.answer_ok for each in record.rounds for session in each.sessions)
     analysis = explain(record)
     assert analysis.soak is not None
     tiny, short = analysis.soak.sizes
     assert tiny.median_s < short.median_s
-    assert "Short and long SQL in turns" in out
 
 
-def test_a_pool_shares_out_exactly_the_work_there_is(drive: Drive) -> None:
-    arguments = ("--work", "24", "--active", "2,6", "--size", "tiny", "--repeats", "2", "--yes")
-    code, out, err = drive("pool", *arguments).finish()
-    assert code == 0, err
-    record = drive.last()
-    pools = soaked(record)
+def test_a_pool_shares_out_exactly_the_work_there_is(measure: Measure) -> None:
+    record = measure(pool.Experiment(24), sessions="2,6", repeats=2)
+    pools = loaded(record)
     assert sorted(each.level for each in pools) == [2, 2, 6, 6]
     for each in pools:
         assert sum(len(session.executions) for session in each.sessions) == 24
@@ -139,46 +201,52 @@ def test_a_pool_shares_out_exactly_the_work_there_is(drive: Drive) -> None:
     assert six is not None
     assert six.processes == two.processes + 4
     assert six.rss_bytes > two.rss_bytes > 0
-    assert "active session" in out
-    assert "enough" in out
+    assert explain(record).pool is not None
 
 
-def test_two_servers_at_once_each_held_on_its_own_cpus(drive: Drive) -> None:
+def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) -> None:
+    record = measure(pool.Experiment(9), Request("sqlite", "sqlite"), sessions="3", repeats=1)
+    (done,) = loaded(record)
+    assert sum(len(session.executions) for session in done.sessions) == 9
+
+
+def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None:
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
-    arguments = ("--sessions", "1:2", "--cpus", str(cpus[0]), "--cpus", str(cpus[1]), "--repeats", "2")
-    code, out, err = drive(
-        "run", "embedded", "embedded", "--together", *arguments, "--size", "tiny", "--executions", "10", "--yes"
-    ).finish()
-    assert code == 0, err
-    record = drive.last()
-    assert [party.target for party in record.header.plan.parties] == ["embedded-1", "embedded-2"]
-    together = [each for each in record.rounds if each.variant == "together"]
-    assert len(together) == 2
-    for each in together:
+    guests = (together.Guest("one", EMBEDDED, 1, (cpus[0],)), together.Guest("two", EMBEDDED, 2, (cpus[1],)))
+    record = measure(together.Experiment(guests), Request("one and two", "together"), executions=10, repeats=2)
+    assert [party.target for party in record.header.plan.parties] == ["one", "two"]
+    both = [each for each in record.rounds if each.variant == "together"]
+    assert len(both) == 2
+    for each in both:
         assert [session.allowed_cpus for session in each.sessions] == [(cpus[0],), (cpus[1],), (cpus[1],)]
         assert all(session.answer_ok and session.server.verified for session in each.sessions)
     analysis = explain(record)
     assert analysis.together is not None
     assert analysis.together.apart
     assert [party.cpus_seen for party in analysis.together.parties] == [(cpus[0],), (cpus[1],)]
-    assert "Beside each other, each on CPUs of its own" in out
-    until(lambda: not drive.embedded(), "both servers are gone")
+    assert "Beside each other, each on CPUs of its own" in analysis.verdict
 
 
-def test_cpus_that_there_are_not_are_refused_before_anything_runs(drive: Drive) -> None:
-    code, _, err = drive("run", "embedded", "embedded", "--together", "--cpus", "0", "--cpus", "4000", "--yes").finish()
-    assert code == 2
-    assert "--cpus names CPUs that may not be used here: 4000" in err
-    assert drive.runs() == []
+def test_different_databases_run_their_own_text_of_the_workload(measure: Measure) -> None:
+    guests = (together.Guest("pg", EMBEDDED, 1), together.Guest("lite", Request("lite", "sqlite"), 1))
+    record = measure(together.Experiment(guests), Request("pg and lite", "together"), executions=3, repeats=1)
+    one, two = record.header.plan.parties
+    assert (one.database.kind, two.database.kind) == ("postgresql", "sqlite")
+    assert one.workload.sql != two.workload.sql
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
 
 
-def test_bursts_with_sleeps_wait_as_often_as_they_should(drive: Drive) -> None:
-    arguments = ("--workload", "mixed", "--size", "tiny", "--sessions", "1", "--executions", "20", "--yes")
-    code, _, err = drive("run", *arguments).finish()
-    assert code == 0, err
-    for each in drive.last().rounds:
+def test_cpus_that_there_are_not_are_refused_before_anything_runs(measure: Measure) -> None:
+    guests = (together.Guest("one", EMBEDDED, 1, (0,)), together.Guest("two", EMBEDDED, 1, (4000,)))
+    with pytest.raises(UsageError, match="--cpus names CPUs that may not be used here: 4000"):
+        measure(together.Experiment(guests), Request("one and two", "together"))
+
+
+def test_bursts_with_sleeps_wait_as_often_as_they_should(measure: Measure) -> None:
+    record = measure(None, workload="mixed", sessions="1", executions=20, repeats=1)
+    for each in record.rounds:
         (session,) = each.sessions
         assert session.answer_ok
         # Three bursts an execution, and after each the process gives its CPU away.

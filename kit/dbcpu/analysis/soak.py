@@ -1,7 +1,8 @@
 """The course of a soak: its segments, gaps, a second preferred value, drift, steal, the worst segment.
 
 Rounds are looked at one at a time, and of each only the times of its executions are kept (12 bytes each), so that a
-day of them can be told in little memory. Executions count from the client's send to the server's end, as elsewhere.
+day of them can be told in little memory. An execution counts by the server's own stamps where there are any: a driver
+that is late takes in several answers at one moment.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from scipy.stats import kendalltau, theilslopes
 
 from dbcpu.analysis.experiment_views import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, Trend
 from dbcpu.analysis.two_modes import two_modes
-from dbcpu.record import Header, Round, WorkloadInfo
+from dbcpu.record import Execution, Header, Round, WorkloadInfo
 
 Floats = npt.NDArray[np.floating]
 
@@ -43,10 +44,11 @@ class Course:
     def add(self, done: Round) -> None:
         """One more round."""
         executions = [
-            (session.ordinal, each.start_s, each.elapsed_s)
+            (session.ordinal, *taken)
             for session in done.sessions
             if session.answer_ok is not False
             for each in session.executions
+            if (taken := _stamps(each))[1] > 0
         ]
         if done.anchor:
             self._alone.setdefault(done.variant, []).extend(elapsed_s for _, _, elapsed_s in executions)
@@ -150,6 +152,13 @@ class Course:
                 median / alone_s if alone_s else None, slow / fast, float(elapsed.std() / elapsed.mean()),
                 SecondValue(found.low, found.high, found.border, found.share_above, found.statistic) if found else None,
             )  # fmt: skip
+
+
+def _stamps(each: Execution) -> tuple[float, float]:
+    """Start and elapsed seconds."""
+    if each.server_start_s is None or each.server_elapsed_s is None:
+        return each.start_s, each.elapsed_s
+    return each.server_start_s, each.server_elapsed_s
 
 
 def _number(value: object) -> float | None:
