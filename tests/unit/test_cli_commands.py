@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 import fix_runs
 from dbcpu import registry
 from dbcpu.cli import group, main
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file
 from dbcpu.store.database import open_store
 
@@ -158,8 +159,14 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
 
     real = registry.load
     explaining = ModuleType("dbcpu.analysis.explain")
-    explaining.explain = lambda record: f"explains {len(record.rounds)} rounds"  # type: ignore[attr-defined]
+
+    def explain_rounds(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, str]:
+        record = RunRecord(header, tuple(rounds))
+        return record, f"explains {len(record.rounds)} rounds"
+
+    explaining.explain_rounds = explain_rounds  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "dbcpu.analysis.explain", explaining)
+    monkeypatch.delitem(sys.modules, "dbcpu.present", raising=False)
     monkeypatch.setattr(registry, "load", load)
     assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
     assert asked == [renderer]
