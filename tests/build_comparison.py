@@ -32,8 +32,11 @@ def noisy_run(
             each = [pace * np.exp(luck.normal(0, noise / 4)) for _ in range(level)]
             if level > cores:
                 each = [time_s * (uneven if ordinal % 2 else 1.0) for ordinal, time_s in enumerate(each)]
+            everywhere = tuple(range(cores * threads))
             made = [
-                session(i, float(time_s), cpu=i % (cores * threads), connect_s=connect_s)
+                replace(
+                    session(i, float(time_s), cpu=i % len(everywhere), connect_s=connect_s), allowed_cpus=everywhere
+                )
                 for i, time_s in enumerate(each)
             ]
             rounds.append(round_of(made, repeat=repeat))

@@ -189,6 +189,16 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
     "standby": Entry(INFO, "a standby server",
         "replaying the primary's changes uses CPU that the sessions compete with",
         "pause it for the run: `select pg_wal_replay_pause()`"),
+    "left-changed": Entry(WARNING, "settings of the host that a killed `dbcpu vary` left changed",
+        "everything measured now is measured under them",
+        "as the user who ran it: `dbcpu restore`"),
+    "autogroup": Entry(WARNING, "a scheduling policy to be varied where autogroup is on",
+        "nice and the idle policy count within one process session only, and each server process of PostgreSQL is one "
+        "of its own: between them nothing changes",
+        "`sysctl kernel.sched_autogroup_enabled=0` for the time of the measurement"),
+    "memory-not-bound": Entry(INFO, "a memory node to be varied without numactl",
+        "memory that the server has already stays where it is; what sessions take anew is taken where they run",
+        "`numactl --cpunodebind=N --membind=N` before the server's own command binds both"),
 })  # fmt: skip
 
 COUNTERS = Topic("Did the database compute and nothing else? (by its own counters)", {

@@ -1,13 +1,14 @@
 """What ``dbcpu check`` does: a run, the history of its target from the store, limits from everywhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history import Point, Violation, check, comparable, point
 from dbcpu.errors import UsageError
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, RunRecord
 from dbcpu.rules import Limits
 from dbcpu.settings import settings
 from dbcpu.store.database import Store, load_run, open_store
@@ -35,17 +36,22 @@ def violations(
 
 def history(store: Store, record: RunRecord, most: int) -> tuple[Point, ...]:
     """Up to ``most`` earlier comparable runs of the target, the oldest first."""
-    header = record.header
-    found: list[Point] = []
+    found = []
+    for run_id in reversed([*islice(earlier_runs(store, record.header), most)]):
+        earlier = store.load(run_id)
+        found.append(point(earlier, explain(earlier)))
+    return tuple(found)
+
+
+def earlier_runs(store: Store, header: Header) -> Iterator[str]:
+    """The complete runs before ``header``'s that are comparable with it, the newest first."""
+    hostname = header.host.hostname if header.host else ""
     for each in store.list(None, header.plan.target):
-        if len(found) == most:
-            break
-        if each.run_id == header.run_id or not started_before(each.started_at, header.started_at):
+        # Most runs of a shared store are of other hosts: their headers need not be read.
+        if each.run_id == header.run_id or each.status != "complete" or each.hostname != hostname:
             continue
-        if each.status == "complete" and comparable(header, store.header(each.run_id)):
-            earlier = store.load(each.run_id)
-            found.append(point(earlier, explain(earlier)))
-    return tuple(reversed(found))
+        if started_before(each.started_at, header.started_at) and comparable(header, store.header(each.run_id)):
+            yield each.run_id
 
 
 def started_before(one: str, other: str) -> bool:

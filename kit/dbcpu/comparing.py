@@ -5,19 +5,27 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbcpu import registry
+from dbcpu.analysis.by_cpus import by_cpus
+from dbcpu.analysis.capacity import EVEN
 from dbcpu.analysis.compare import Candidate, compare_measured
 from dbcpu.analysis.decide import floor_from
-from dbcpu.analysis.measured import Measured, measured
-from dbcpu.analysis.per_round import one_variant
+from dbcpu.analysis.measured import measured
+from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.published import Published, parse
-from dbcpu.analysis.sizing import RATIO, Sizing, size
+from dbcpu.analysis.sizing import size
+from dbcpu.analysis.variants import compare_variants
 from dbcpu.comparisons.base import Sheet
-from dbcpu.errors import StoreError, UsageError
+from dbcpu.errors import StoreError, UnknownName, UsageError
+from dbcpu.record import RunRecord
 from dbcpu.reporting import replace_file
+from dbcpu.rulebook import choose
+from dbcpu.rules import SizingRules
 from dbcpu.settings import settings
+from dbcpu.sheets import by_cpus as of_by_cpus
 from dbcpu.sheets import published as of_published
 from dbcpu.sheets import runs as of_runs
 from dbcpu.sheets import sizing as of_sizing
+from dbcpu.sheets import variants as of_variants
 from dbcpu.store.database import load_run
 from dbcpu.wording import plain
 
@@ -31,30 +39,45 @@ def comparison_sheet(
     names: Sequence[str],
     store: str | None = None,
     busy: int | None = None,
-    ratio: float = RATIO,
+    ratio: float = EVEN,
     aa: str | None = None,
+    licences: Sequence[str] = (),
+    rank_by: str | None = None,
 ) -> Sheet:
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
 
-    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance.
+    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance. ``licences`` are the rules to
+    count by, ``RULE`` or ``NAME=RULE`` for one of the runs; ``rank_by`` is one of ``sizing.RANKS``.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
     candidates = _named([_candidate(name, store) for name in names])
+    if len(candidates) == 1 and busy is None and real_variants(candidates[0].record):
+        return variants_sheet(candidates[0].record)
     floor = None if aa is None else floor_from(load_run(aa, store))
     runs = [measured(each.name, each.record, each.variant) for each in candidates]
     sheet = of_runs.sheet(compare_measured(runs, floor))
-    sizing = _sizing(runs, busy, ratio)
-    if sizing is None:
-        return sheet
+    rules = _rules(licences, [each.name for each in runs])
+    try:
+        sizing = size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio, rank_by)
+    except UsageError:
+        if busy is not None or licences or rank_by:
+            raise
+        return sheet  # nobody asked: a comparison without a ranking is still one
     return replace(
         sheet,
         verdict=(*sheet.verdict, *([sizing.sentence] if sizing.sentence else [])),
         sections=(*sheet.sections, *of_sizing.sections(sizing)),
         data={**sheet.data, **of_sizing.data(sizing)},
     )
+
+
+def variants_sheet(record: RunRecord) -> Sheet:
+    """The variants of one run against its first, or throughput by CPUs. Raises UsageError where there are none."""
+    scaling = by_cpus(record)
+    return of_by_cpus.sheet(scaling) if scaling else of_variants.sheet(compare_variants(record))
 
 
 def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
@@ -80,34 +103,42 @@ def are_published(names: Sequence[str]) -> bool:
     return all(published)
 
 
-def write_sheet(sheet: Sheet, folder: Path) -> tuple[Path, ...]:
-    """Every form and every picture into ``folder``. Raises StoreError when a file cannot be written."""
+def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[Path, ...]:
+    """Every form as ``name``, and every picture, into ``folder``. Raises StoreError when a file cannot be written."""
     files: dict[str, bytes] = {}
     for form in FORMS:
         member = registry.load("comparisons", form)
-        files[f"comparison{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
+        files[f"{name}{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
     chart = registry.load("comparisons", "chart")
     for form in chart.FORMS:
-        files |= {f"{name}.{form}": picture for name, picture in chart.pictures(sheet, form).items()}
+        files |= {f"{drawn}.{form}": picture for drawn, picture in chart.pictures(sheet, form).items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            replace_file(folder / name, content)
+        for file, content in files.items():
+            replace_file(folder / file, content)
     except OSError as error:
         raise StoreError(
-            f"the comparison could not be written to {error.filename or folder}: {error.strerror}; "
+            f"the {name} could not be written to {error.filename or folder}: {error.strerror}; "
             "give another folder with --out"
         ) from None
-    return tuple(folder / name for name in files)
+    return tuple(folder / file for file in files)
 
 
 def _candidate(name: str, store: str | None) -> Candidate:
-    run, colon, variant = name.rpartition(":")
-    if not colon or Path(name).exists():
+    run, variant = _run_and_variant(name)
+    if not variant or Path(name).exists():
         return Candidate(name, load_run(name, store))
     record = load_run(run, store)
     one_variant(record, variant)
     return Candidate(name, record, variant)
+
+
+def _run_and_variant(name: str) -> tuple[str, str]:
+    """A variant may have a colon of its own: ``last:cpus:0-3``."""
+    parts = name.split(":")
+    if len(parts) > 2 and parts[-2] in registry.names("variants"):
+        return ":".join(parts[:-2]), ":".join(parts[-2:])
+    return ":".join(parts[:-1]), parts[-1] if len(parts) > 1 else ""
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -147,11 +178,10 @@ def _published(path: Path) -> Published:
         raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
 
 
-def _sizing(runs: Sequence[Measured], busy: int | None, ratio: float) -> Sizing | None:
+def _rules(wanted: Sequence[str], names: Sequence[str]) -> SizingRules:
     rules = settings().sizing
-    try:
-        return size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio)
-    except UsageError:
-        if busy is not None:
-            raise
-        return None  # nobody asked: a comparison without a ranking is still one
+    for wish in wanted:
+        host, equals, _ = wish.rpartition("=")
+        if equals and host not in names:
+            raise UnknownName("run of this comparison", host, names)
+    return replace(rules, licences=choose(rules.licences, wanted))

@@ -2,6 +2,7 @@
 
     [targets.old-box]
     url = "postgresql://bench@db1.example/postgres"
+    host = "ssh:db1.example"               # how its server processes are watched, see ``hosting``
     password_env = "BENCH_PASSWORD"        # or password_file = "~/.bench", or password = "prompt"
 
 Read from $XDG_CONFIG_HOME/dbcpu/dbcpu.toml and ./dbcpu.toml, merged by target; the working folder wins.
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.targets.base import Request
+from dbcpu.toml_tables import only
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 FILE_NAME = "dbcpu.toml"
 TABLES = ("targets", "licences", "prices", "check")
 """The last three are read by ``settings``."""
-TARGET_KEYS = ("url", "password", "password_env", "password_file")
+TARGET_KEYS = ("url", "host", "password", "password_env", "password_file")
 PROMPT = "prompt"
 _OTHER_SECRETS = frozenset({"passwd", "sslpassword", "oauth_client_secret", "wallet_password", "access_token"})
 _WAYS = 'use password_env = "VARIABLE", password_file = "FILE" or password = "prompt"'
@@ -44,6 +46,7 @@ class Named:
     password_env: str | None = None
     password_file: str | None = None
     prompt: bool = False
+    host: str | None = None
 
 
 def _to_stderr(sentence: str) -> None:
@@ -153,14 +156,14 @@ def _checked(name: str, table: object, file: Path) -> Named:
     if "://" in texts["url"] and _take_password(_parse(texts["url"], f"{where}: "))[1] is not None:
         raise UsageError(f"{where}: the url holds a password; take it out of the url and {_WAYS}")
     return Named(
-        name, texts["url"], file, texts.get("password_env"), texts.get("password_file"), prompt="password" in texts
+        name,
+        texts["url"],
+        file,
+        texts.get("password_env"),
+        texts.get("password_file"),
+        "password" in texts,
+        texts.get("host"),
     )
-
-
-def only(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
-    """Raises UsageError when a table has a key that nobody reads: it may be misspelt."""
-    if unknown := sorted(set(table) - set(allowed)):
-        raise UsageError(f"{where}: unknown key {', '.join(map(repr, unknown))}; allowed: {', '.join(allowed)}")
 
 
 # --- secrets ------------------------------------------------------------------------------------
@@ -170,16 +173,17 @@ def _from_config(named: Named) -> Request:
     where = f"{named.file}, [targets.{named.name}]"
     url = "" if "://" not in named.url else _take_password(_parse(named.url))[0]
     kind = _kind(named.url)
+    options = {"host": named.host} if named.host else {}
     if named.password_env:
         password = os.environ.get(named.password_env)
         if not password:
             raise UsageError(f"{where}: the environment has no {named.password_env}; export it before the run")
-        return Request(named.name, kind, url, password)
+        return Request(named.name, kind, url, password, options)
     if named.password_file:
-        return Request(named.name, kind, url, _password_from(named.file.parent, named.password_file, where))
+        return Request(named.name, kind, url, _password_from(named.file.parent, named.password_file, where), options)
     if named.prompt:
-        return Request(named.name, kind, url, _ask(named.name, where))
-    return Request(named.name, kind, url)
+        return Request(named.name, kind, url, _ask(named.name, where), options)
+    return Request(named.name, kind, url, options=options)
 
 
 def _password_from(folder: Path, name: str, where: str) -> str:

@@ -3,44 +3,54 @@
 import os
 from collections.abc import Iterator
 
-from dbcpu import registry
+from dbcpu import registry, restoring
 from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.record import HostInfo
 from dbcpu.settle import Quiet
 from dbcpu.targets.base import Target
 from dbcpu.topology import usable_vcpus
 
 
-def examine(target: Target, host: Host | None, info: HostInfo | None, quiet: Quiet | None) -> tuple[Finding, ...]:
-    """All findings of target and host, the gravest first. ``quiet``: how busy the host was before, if looked at."""
-    found = [*target.findings(), *sampling(host)]
+def examine(
+    target: Target, host: Host | None, info: HostInfo | None, quiet: Quiet | None, why: str
+) -> tuple[Finding, ...]:
+    """All findings of target and host, the gravest first.
+
+    ``quiet``: how busy the host was before, if looked at. ``why``: why it is this host that is looked at, or none.
+    """
+    found = [*target.findings(), *sampling(host, why), *restoring.findings()]
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)
         found += _processors(info)
-        found += _driver(target, info)
+        found += _driver(target, host)
     if quiet is not None and not quiet.settled:
         found.append(noted("host-busy", f"other work uses {quiet.busy_share or 0:.0%} of the host's CPU"))
     return tuple(sorted(found, key=lambda finding: -finding.level))
 
 
-def sampling(host: Host | None) -> Iterator[Finding]:
-    """What each sampler can do here."""
-    why = {name: registry.load("samplers", name).unavailable(host) for name in registry.names("samplers")}
+def sampling(host: Host | None, why: str) -> Iterator[Finding]:
+    """Which sampler will be used, and why."""
     best = best_sampler(host)
-    if best == "none":
-        reasons = "; ".join(reason for reason in why.values() if reason)
-        yield noted("not-sampled", f"server processes are not sampled: {reasons}", level=Level.INFO)
-    else:
-        yield noted("sampled", f"verified server processes are sampled by {best}")
+    if best != "none":
+        yield noted("sampled", f"verified server processes are sampled by {best}: {why}")
+        return
+    if host is not None:
+        why = "; ".join(filter(None, (_unavailable(name, host) for name in ("procfs", "ssh", "sql"))))
+    yield noted("not-sampled", f"server processes are not sampled: {why}", level=Level.INFO)
 
 
 def best_sampler(host: Host | None) -> str:
     """The sampler to use when none is asked for."""
-    usable = [name for name in registry.names("samplers") if not registry.load("samplers", name).unavailable(host)]
+    usable = [name for name in registry.names("samplers") if not _unavailable(name, host)]
     return next((name for name in usable if name != "none"), "none")
+
+
+def _unavailable(name: str, host: Host | None) -> str | None:
+    reason: str | None = registry.load("samplers", name).unavailable(host)
+    return reason
 
 
 def _counters(host: Host) -> Iterator[Finding]:
@@ -70,8 +80,8 @@ def _processors(info: HostInfo) -> Iterator[Finding]:
         yield noted("governor", f"the frequency governor is {info.governor}")
 
 
-def _driver(target: Target, info: HostInfo) -> Iterator[Finding]:
-    if not target.private:
+def _driver(target: Target, host: Host) -> Iterator[Finding]:
+    if not target.private and not isinstance(host, RemoteHost):
         yield noted("driver-here", "dbcpu runs on the database's own host")
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))

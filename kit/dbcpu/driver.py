@@ -20,7 +20,7 @@ def this_process(host: Host | None = None) -> Driver:
         pid=os.getpid(),
         start_ticks=found[1] if found else None,
         python=platform.python_version(),
-        boot_id=_boot_id(host),
+        boot_id=boot_id(host),
     )
 
 
@@ -34,10 +34,10 @@ def is_gone(driver: Driver, host: Host | None = None) -> bool:
     if not is_here(driver):
         return False
     host = host or LocalHost()
-    boot_id = _boot_id(host)
-    if boot_id is None:
+    booted = boot_id(host)
+    if booted is None:
         return False
-    if driver.boot_id is not None and driver.boot_id != boot_id:
+    if driver.boot_id is not None and driver.boot_id != booted:
         return True
     found = _state_and_start(host, driver.pid)
     if found is None:
@@ -47,7 +47,8 @@ def is_gone(driver: Driver, host: Host | None = None) -> bool:
     return state in "ZX" or (driver.start_ticks is not None and driver.start_ticks != start_ticks)
 
 
-def _boot_id(host: Host) -> str | None:
+def boot_id(host: Host) -> str | None:
+    """Names the time from one start of the host to the next; None where it is not told."""
     try:
         return host.read("/proc/sys/kernel/random/boot_id").strip()
     except OSError:

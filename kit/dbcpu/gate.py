@@ -19,8 +19,8 @@ from typing import Self
 
 from dbcpu.crew import Crew
 from dbcpu.errors import DbcpuError, GateError
-from dbcpu.hosts.base import Host
-from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look, refuse
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look_at_all, refuse
 from dbcpu.record import Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
 
@@ -75,6 +75,8 @@ class Gate:
         self._late: dict[int, str] = {}
         self._again: Again = lambda _: None
         self._paused = False
+        self._waiting: list[Session] = []
+        self._order: tuple[int | None, float | None] = (None, None)
         self.members: list[Member] = []
 
     def __enter__(self) -> Self:
@@ -123,8 +125,9 @@ class Gate:
         """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
         first = self._look()
         boot_s = boot_time_s(self._host) if self._host else None
+        where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
         refusals = [
-            refuse(member.claim, process, boot_s, self._ticks)
+            refuse(member.claim, process, boot_s, self._ticks, where)
             for member, process in zip(self.members, first, strict=True)
         ]
         time.sleep(IDLE_LOOK_S)
@@ -151,13 +154,8 @@ class Gate:
                 member.server = Server(key[0], key[1], None, verified=False, how=why)
 
     def _look(self) -> list[Process | None]:
-        host = self._host
-        if host is None:
-            return [None for _ in self.members]
-        return [
-            look(host, member.claim.pid, member.claim.tid, self._ticks) if member.claim.pid is not None else None
-            for member in self.members
-        ]
+        claims = [member.claim for member in self.members]
+        return [None for _ in claims] if self._host is None else look_at_all(self._host, claims, self._ticks)
 
     def _each(self, action: Callable[[Member], None]) -> None:
         crew = Crew(action, self._batch)
@@ -168,20 +166,27 @@ class Gate:
     # --- the release
 
     def release(
-        self, executions: int | None, for_s: float | None, timeout_s: float, again: Again | None = None
+        self,
+        executions: int | None,
+        for_s: float | None,
+        timeout_s: float,
+        at_most: int | None = None,
+        again: Again | None = None,
     ) -> Released:
         """Send to all, then take in answers until all have finished or ``timeout_s`` has passed.
 
-        One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given; ``again`` gives more to those that
-        have finished. A session that is late is cancelled and reports so in its outcome.
+        One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given. A session that is late is
+        cancelled and reports so in its outcome. ``at_most`` sessions are at work at once: one that ends lets the
+        next one begin; the skew is that of the first. ``again`` gives more to those that have finished.
         """
         self._again = again or self._again
         sessions = [member.session for member in self.members]
-        polled = [session for session in sessions if session.fileno() is not None]
-        for session in polled:
+        every = [session for session in sessions if session.fileno() is not None]
+        polled, self._waiting = every[:at_most], every[at_most:] if at_most is not None else []
+        for session in every:
             self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
         threads = self._threads = _Threads(
-            [session for session in sessions if session.fileno() is None], lambda session: self._again(session)
+            [session for session in sessions if session.fileno() is None], lambda session: self._again(session), at_most
         )
         self._selector.register(threads.done, selectors.EVENT_READ, threads)
         self._running = set(sessions)
@@ -189,10 +194,11 @@ class Gate:
             realtime = _realtime(True)
             cpu_s, at, epoch_s, now_s = time.process_time(), datetime.now(UTC), time.time(), time.monotonic()
             until_s = None if for_s is None else now_s + for_s
+            self._order = (executions, until_s)
             threads.release(executions, until_s)
             stamps = [session.start(executions, until_s) for session in polled]
             # Threads that send need the interpreter lock: as long as they do, nobody who holds it may be displaced.
-            blocking = len(polled) < len(sessions)
+            blocking = len(every) < len(sessions)
             if realtime and not blocking:
                 _realtime(False)
             for session in polled:
@@ -204,7 +210,7 @@ class Gate:
                     _realtime(False)
             window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
         self._end_late(timeout_s)
-        stamps += threads.stamps
+        stamps += sorted(threads.stamps)[:at_most]
         return Released(
             at=at.isoformat(),
             monotonic_s=now_s,
@@ -239,6 +245,14 @@ class Gate:
                 elif key.data.finish() and not self._gave_more(key.data):
                     self._running.discard(key.data)
                     self._selector.unregister(key.fd)
+                    self._begin_next()
+
+    def _begin_next(self) -> None:
+        """Somebody has ended: the next one's turn, if one waits."""
+        if self._waiting:
+            session = self._waiting.pop(0)
+            session.start(*self._order)
+            session.feed()
 
     def _gave_more(self, session: Session) -> bool:
         order = self._again(session)
@@ -257,6 +271,10 @@ class Gate:
         """Cancel until all have stopped: one request ends one batch of a pipeline. Gives up after ``CANCEL_S``."""
         deadline_s = time.monotonic() + CANCEL_S
         self._again, self._paused = lambda _: None, False
+        self._running.difference_update(self._waiting)
+        self._waiting = []
+        if self._threads:
+            self._threads.give_up()
         while self._running and (left_s := deadline_s - time.monotonic()) > 0:
             Crew[Session, None](lambda session: session.cancel(), self._batch).work(list(self._running), left_s)
             self._receive(min(deadline_s, time.monotonic() + CANCEL_AGAIN_S))
@@ -273,7 +291,7 @@ class Gate:
 class _Threads:
     """Sessions of drivers that block: a thread each, all waiting for one event."""
 
-    def __init__(self, sessions: Sequence[Session], again: Again) -> None:
+    def __init__(self, sessions: Sequence[Session], again: Again, at_most: int | None = None) -> None:
         self._again = again
         # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
         self._taker, self._teller = socket.socketpair()
@@ -281,6 +299,8 @@ class _Threads:
         self._finished: queue.SimpleQueue[Session | None] = queue.SimpleQueue()
         self._go = threading.Event()
         self._order: Order = (None, None)
+        self._places = threading.Semaphore(max(1, len(sessions) if at_most is None else at_most))
+        self._given_up = False
         self.stamps: list[float] = []
         for session in sessions:
             threading.Thread(target=self._run, args=(session,), daemon=True).start()
@@ -293,7 +313,12 @@ class _Threads:
         count = len(self._taker.recv(4096))
         return [session for _ in range(count) if (session := self._finished.get()) is not None]
 
+    def give_up(self) -> None:
+        """Who has not begun does not begin."""
+        self._given_up = True
+
     def close(self) -> None:
+        self.give_up()
         self._go.set()
         self._taker.close()
         self._teller.close()
@@ -304,11 +329,13 @@ class _Threads:
         self._go.wait()
         if self._order == (None, None):
             return
-        self.stamps.append(session.start(*self._order))
-        while (order := self._again(session)) is not None:
-            # Told of each end, not only of the last: the gate may have been paused by it.
-            self._tell(None)
-            session.start(*order)
+        with self._places:
+            if not self._given_up:
+                self.stamps.append(session.start(*self._order))
+                while (order := self._again(session)) is not None:
+                    # Told of each end, not only of the last: the gate may have been paused by it.
+                    self._tell(None)
+                    session.start(*order)
         self._tell(session)
 
     def _tell(self, session: Session | None) -> None:

@@ -2,8 +2,9 @@
 
 It runs in its own process session, so that neither Ctrl-C nor a kill of the driver's group reaches it,
 and reads lines of JSON from a pipe. ``{"end": pid, "start_ticks": t, "signal": s}`` registers a process,
-``{"remove": folder}`` a folder, ``{"forget": ...}`` takes one back. When the pipe closes, whatever is
-still registered is ended and removed. Run as a script: standard library only, nothing imported from dbcpu.
+``{"remove": folder}`` a folder, ``{"run": argv, "name": path}`` a command that undoes what a journal says,
+``{"forget": ...}`` takes one back. When the pipe closes, whatever is still registered is run, ended and removed.
+Run as a script: standard library only, nothing imported from dbcpu.
 """
 
 import contextlib
@@ -21,6 +22,8 @@ from typing import Self
 
 GRACE_S = 1.5
 """How long a registered process may take to leave before it is killed outright."""
+_UNDO = "import sys; sys.path.insert(0, sys.argv[1]); from dbcpu import restoring; restoring.main(sys.argv[2])"
+UNDO_S = 60.0
 
 
 def start_ticks(pid: int, root: str = "/") -> int | None:
@@ -71,8 +74,13 @@ class Guard:
         """Remove this folder if the driver dies."""
         self._tell({"remove": str(folder)})
 
+    def undo_later(self, journal: Path) -> None:
+        """Put back what this journal says if the driver dies."""
+        argv = [sys.executable, "-P", "-c", _UNDO, str(Path(__file__).resolve().parents[1]), str(journal)]
+        self._tell({"run": argv, "name": str(journal)})
+
     def forget(self, what: int | Path) -> None:
-        """The driver has seen to this process or folder itself."""
+        """The driver has seen to this process, folder or journal itself."""
         self._tell({"forget": what if isinstance(what, int) else str(what)})
 
     def _tell(self, message: dict[str, object]) -> None:
@@ -120,19 +128,27 @@ def watch() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     processes: dict[int, tuple[int, int, int]] = {}
     folders: dict[str, None] = {}
+    commands: dict[str, list[str]] = {}
     for line in sys.stdin.buffer:
         message = json.loads(line)
         if "end" in message:
             processes[message["end"]] = (message["end"], message["start_ticks"], message["signal"])
         elif "remove" in message:
             folders[message["remove"]] = None
+        elif "run" in message:
+            commands[message["name"]] = message["run"]
         elif isinstance(message["forget"], int):
             processes.pop(message["forget"], None)
         else:
             folders.pop(message["forget"], None)
+            commands.pop(message["forget"], None)
+    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for argv in commands.values()]
     end_processes(processes.values())
     for folder in folders:
         remove_folder(folder)
+    for process in started:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(UNDO_S)
 
 
 if __name__ == "__main__":

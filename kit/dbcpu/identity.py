@@ -5,10 +5,11 @@ number is an innocent process. Four facts are held against it: its command, its 
 stands still while its session is idle, and that its CPU time rises by the session's own warm-up.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Ahead, Host, RemoteHost
 from dbcpu.record import Server
 from dbcpu.targets.base import ServerClaim
 
@@ -16,6 +17,7 @@ START_TOLERANCE_S = 5.0
 """/proc/stat's btime has whole seconds, and the database stamps its start a moment after the fork."""
 LEAST_WORK_S = 0.001
 IDLE_WORK_S = 0.0005
+_ELSEWHERE = "another pid namespace or another machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,17 @@ def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | N
     return Process(command=f"{name} {command}", start_ticks=int(fields[19]), cpu_s=cpu_s)
 
 
+def look_at_all(host: Host, claims: Sequence[ServerClaim], clock_ticks: int) -> list[Process | None]:
+    """``look`` at the process of each claim; in one go where each file would cost a round trip."""
+    known = [claim for claim in claims if claim.pid is not None]
+    if isinstance(host, RemoteHost):
+        folders = [f"/proc/{claim.pid}/task/{claim.tid}" if claim.tid else f"/proc/{claim.pid}" for claim in known]
+        paths = [f"{folder}/{name}" for folder in folders for name in ("stat", "schedstat")]
+        paths += [f"/proc/{claim.pid}/cmdline" for claim in known]
+        host = Ahead(host, host.read_all(paths), [f"/proc/{claim.pid}" for claim in known])
+    return [None if claim.pid is None else look(host, claim.pid, claim.tid, clock_ticks) for claim in claims]
+
+
 def boot_time_s(host: Host) -> float | None:
     """When the host started, seconds since the epoch: btime of /proc/stat."""
     try:
@@ -52,24 +65,25 @@ def boot_time_s(host: Host) -> float | None:
     return next((float(line.split()[1]) for line in lines if line.startswith("btime ")), None)
 
 
-def refuse(claim: ServerClaim, process: Process | None, boot_s: float | None, clock_ticks: int) -> str:
-    """Why ``process`` cannot be the claimed one, or '' when command and start time agree."""
+def refuse(
+    claim: ServerClaim, process: Process | None, boot_s: float | None, clock_ticks: int, where: str = "here"
+) -> str:
+    """Why ``process`` cannot be the claimed one, or '' when command and start time agree.
+
+    ``where``: on which host it was looked for, in words; another than this machine has to be named.
+    """
     if claim.pid is None:
         return claim.why_not or "the database does not tell the process of a session"
-    if claim.local is False:
+    if claim.local is False and where == "here":
         return "the database runs on another machine"
     if process is None:
-        return f"there is no process {claim.pid} here: the server runs in a container or on another machine"
+        return f"there is no process {claim.pid} {where}: the server runs in a container or on another machine"
     if claim.command and claim.command not in process.command:
-        return (
-            f"process {claim.pid} here is {process.command.split()[0]!r}, not {claim.command!r}: another pid namespace"
-        )
+        return f"process {claim.pid} {where} is {process.command.split()[0]!r}, not {claim.command!r}: {_ELSEWHERE}"
     if claim.started_at_s is not None and boot_s is not None:
         apart_s = boot_s + process.start_ticks / clock_ticks - claim.started_at_s
         if abs(apart_s) > START_TOLERANCE_S:
-            return (
-                f"process {claim.pid} here started {abs(apart_s):.0f} s apart from the session: another pid namespace"
-            )
+            return f"process {claim.pid} {where} started {abs(apart_s):.0f} s apart from the session: {_ELSEWHERE}"
     return ""
 
 

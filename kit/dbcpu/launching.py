@@ -34,7 +34,7 @@ def launch(
             )  # fmt: skip
         finally:
             watcher.close()
-        return present(store, run_id, given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
+    return present(run_id, given["store"], given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
 
 
 def launch_soak(target: str, given: Given, confirm: Confirm) -> int:

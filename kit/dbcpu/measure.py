@@ -7,7 +7,8 @@ fixed plan and one that looks at the results so far are the same to it.
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from dbcpu.errors import ServerError
 from dbcpu.gate import Again, Gate, Member, Released
@@ -25,6 +26,47 @@ SETTLE_S = 2.0
 LEAST_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
 """A round may take so many times what it should before its sessions are cancelled."""
+
+
+class Conditions(Protocol):
+    """What a round is measured under; asked in this order."""
+
+    def begin(self, spec: RoundSpec) -> None:
+        """Before the sessions connect: the host as this round wants it. Raises HostError."""
+
+    def target(self, spec: RoundSpec) -> Target | None:
+        """Another database than the usual one, or None."""
+
+    def cpus(self, spec: RoundSpec) -> int | None:
+        """How many CPUs the sessions have; None: all."""
+
+    def at_most(self, spec: RoundSpec) -> int | None:
+        """How many sessions may be at work at once; None: all."""
+
+    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
+        """At the gate: the server processes, in the order of the sessions. Raises HostError, MeasureError."""
+
+    def end(self, spec: RoundSpec) -> None:
+        """After the sessions have gone. Raises HostError."""
+
+
+class AsItIs:
+    """Everything as it is."""
+
+    def begin(self, spec: RoundSpec) -> None: ...
+
+    def target(self, spec: RoundSpec) -> Target | None:
+        return None
+
+    def cpus(self, spec: RoundSpec) -> int | None:
+        return None
+
+    def at_most(self, spec: RoundSpec) -> int | None:
+        return None
+
+    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None: ...
+
+    def end(self, spec: RoundSpec) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +93,7 @@ class Setting:
     pieces: int | None = None
     weighed: bool = False
     gathered: Callable[[Sequence[Member]], object] = lambda _: None
+    conditions: Conditions = field(default_factory=AsItIs)
 
 
 def measure(
@@ -100,18 +143,25 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
 
 def run_round(setting: Setting, spec: RoundSpec) -> Round:
     """Run one round. Raises as ``measure`` does."""
-    timeout_s = timeout_of(setting, spec.level)
+    conditions = setting.conditions
+    conditions.begin(spec)
+    setting = replace(setting, target=conditions.target(spec) or setting.target)
+    at_most = conditions.at_most(spec)
+    places = [each for each in (setting.vcpus, conditions.cpus(spec), at_most) if each]
+    timeout_s = timeout_of(setting, spec.level, min(places, default=1))
     clock_before = setting.target.clock()
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
+        conditions.place(spec, [member.server for member in gate.members])
         setting.gathered(gate.members)
         quiet = settle(setting.host, SETTLE_S)
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
-        released = gate.release(setting.executions, setting.for_s, timeout_s, _more(setting, spec.level))
+        released = gate.release(setting.executions, setting.for_s, timeout_s, at_most, _more(setting, spec.level))
         sampled = setting.sampler.stop()
         outcomes = gate.outcomes()
         members = gate.members
         use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
+    conditions.end(spec)
     clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
     return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use)
 
@@ -142,9 +192,9 @@ def _more(setting: Setting, level: int) -> Again | None:
     return again
 
 
-def timeout_of(setting: Setting, level: int) -> float:
+def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
     """What the round should take under fair sharing, times twenty, and no less than a minute."""
-    share = max(1.0, level / max(1, setting.vcpus))
+    share = max(1.0, level / max(1, vcpus or setting.vcpus))
     executions = math.ceil(setting.pieces / level) if setting.pieces else setting.executions or 1
     expected_s = setting.for_s or setting.solo_s * executions * share
     return max(LEAST_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
@@ -180,7 +230,7 @@ def assemble(
         released_monotonic_s=released.monotonic_s,
         gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
         sessions=sessions,
-        clocks=clocks,
+        clocks=(*clocks, *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
         foreign=sampled.foreign,

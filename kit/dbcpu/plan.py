@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbcpu.errors import UsageError
@@ -111,6 +111,33 @@ def rounds(
         RoundSpec(level, repeat, variant, order, anchor=level == 1 and repeat >= solo_repeats)
         for order, (level, repeat, variant) in enumerate(merged)
     )
+
+
+def blocks(levels: Mapping[str, Sequence[int]], repeats: int, seed: int) -> tuple[RoundSpec, ...]:
+    """Rounds of several variants (``levels`` by variant): per repeat each variant in turn, forwards, then backwards.
+
+    Within its turn a variant's levels are shuffled, in the same order for all, so that a host setting is changed once
+    per turn and slow drift falls on all variants alike (ABBA). Where the first variant's levels lack one session
+    alone, it gets an anchor first and last.
+
+    Raises:
+        UsageError: ``repeats`` is not between 1 and 1000.
+    """
+    if not 1 <= repeats <= 1000:
+        raise UsageError(
+            f"--repeats {repeats} is not between 1 and 1000; {NORMAL} is usual, {COMPARE} to compare variants"
+        )
+    shuffler = random.Random(seed)  # noqa: S311 - an order, not a secret
+    variants, every = list(levels), sorted({level for each in levels.values() for level in each})
+    made: list[tuple[int, int, str, bool]] = []
+    for repeat in range(repeats):
+        shuffler.shuffle(every)
+        for variant in variants if repeat % 2 == 0 else variants[::-1]:
+            made += [(level, repeat, variant, False) for level in every if level in levels[variant]]
+    if 1 not in levels[variants[0]]:
+        made = [(1, 0, variants[0], True), *made, (1, 1, variants[0], True)]
+    return tuple(RoundSpec(level, repeat, variant, order, anchor)
+                 for order, (level, repeat, variant, anchor) in enumerate(made))  # fmt: skip
 
 
 def _spread(solos: list[tuple[int, int, str]], others: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

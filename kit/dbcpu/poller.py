@@ -79,19 +79,50 @@ def text(path: str) -> str | None:
         return None
 
 
-class Track:
-    """One process under watch: kept descriptors, and its residency as run-length intervals."""
+class Stretches:
+    """Residency of one process as run-length intervals, made from polls of its CPU, state and counters."""
 
-    def __init__(self, root: str, ordinal: int, pid: int, tid: int | None) -> None:
-        self.ordinal, self.pid = ordinal, pid
-        self.folder = f"{root}proc/{pid}" + (f"/task/{tid}" if tid else "")
+    def __init__(self) -> None:
         self.intervals: list[list[Any]] = []
         self.seen = 0
-        self.gone = False
-        self.cpu, self.state = -1, b""
+        self.cpu, self.state = -1, ""
         self.from_s = self.last_s = 0.0
         self.from_run = self.from_delay = 0.0
         self.run = self.delay = 0
+
+    def note(self, now: float, cpu: int, state: str, run: int, delay: int) -> None:
+        """One poll: extend the interval or begin another halfway between the two polls."""
+        if cpu != self.cpu or state != self.state:
+            if self.intervals or self.state:
+                self._turn(now, run, delay)
+            else:
+                self.from_s, self.from_run, self.from_delay = now, run, delay
+            self.seen += bool(self.state) and cpu != self.cpu
+            self.cpu, self.state = cpu, state
+        self.last_s, self.run, self.delay = now, run, delay
+
+    def end(self) -> None:
+        """Close the last interval."""
+        if self.state and self.last_s > self.from_s:
+            self._close(self.last_s, self.run, self.delay)
+
+    def _turn(self, now: float, run: int, delay: int) -> None:
+        middle_s, middle_run, middle_delay = (self.last_s + now) / 2, (self.run + run) / 2, (self.delay + delay) / 2
+        self._close(middle_s, middle_run, middle_delay)
+        self.from_s, self.from_run, self.from_delay = middle_s, middle_run, middle_delay
+
+    def _close(self, to_s: float, run: float, delay: float) -> None:
+        self.intervals.append([self.cpu, self.state, self.from_s, to_s, run - self.from_run, delay - self.from_delay])
+
+
+class Track(Stretches):
+    """One process under watch, through kept descriptors."""
+
+    def __init__(self, root: str, ordinal: int, pid: int, tid: int | None) -> None:
+        super().__init__()
+        self.ordinal, self.pid = ordinal, pid
+        self.folder = f"{root}proc/{pid}" + (f"/task/{tid}" if tid else "")
+        self.gone = False
         self.schedstat = -1
         self.stat = -1
         try:
@@ -106,7 +137,7 @@ class Track:
             self.schedstat = os.open(f"{self.folder}/schedstat", os.O_RDONLY)
 
     def poll(self, now: float) -> None:
-        """Read state, CPU and counters; extend the interval or begin another halfway between the two polls."""
+        """Read state, CPU and counters."""
         try:
             raw = os.pread(self.stat, STAT_BYTES, 0)
             counters = os.pread(self.schedstat, 80, 0).split() if self.schedstat >= 0 else ()
@@ -114,31 +145,12 @@ class Track:
             self.gone = True
             return
         mark = raw.rindex(b")") + 2
-        state, cpu = raw[mark : mark + 1], int(raw.rsplit(None, self.after_cpu)[1])
         run, delay = (int(counters[0]), int(counters[1])) if counters else (0, 0)
-        if cpu != self.cpu or state != self.state:
-            if self.intervals or self.state:
-                self._turn(now, run, delay)
-            else:
-                self.from_s, self.from_run, self.from_delay = now, run, delay
-            self.seen += bool(self.state) and cpu != self.cpu
-            self.cpu, self.state = cpu, state
-        self.last_s, self.run, self.delay = now, run, delay
-
-    def _turn(self, now: float, run: int, delay: int) -> None:
-        middle_s, middle_run, middle_delay = (self.last_s + now) / 2, (self.run + run) / 2, (self.delay + delay) / 2
-        self._close(middle_s, middle_run, middle_delay)
-        self.from_s, self.from_run, self.from_delay = middle_s, middle_run, middle_delay
-
-    def _close(self, to_s: float, run: float, delay: float) -> None:
-        self.intervals.append(
-            [self.cpu, self.state.decode(), self.from_s, to_s, run - self.from_run, delay - self.from_delay]
-        )
+        self.note(now, int(raw.rsplit(None, self.after_cpu)[1]), chr(raw[mark]), run, delay)
 
     def end(self) -> None:
         """Close the last interval and the descriptors."""
-        if self.state and self.last_s > self.from_s:
-            self._close(self.last_s, self.run, self.delay)
+        super().end()
         for descriptor in (self.stat, self.schedstat):
             if descriptor >= 0:
                 os.close(descriptor)

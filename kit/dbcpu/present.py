@@ -3,37 +3,26 @@
 import sys
 from pathlib import Path
 
-from dbcpu.analysis.base import Analysis
-from dbcpu.analysis.explain import explain_rounds
+from dbcpu.comparing import variants_sheet, write_sheet
+from dbcpu.explaining import explained, explained_run
 from dbcpu.findings import reached
 from dbcpu.record import RunRecord
 from dbcpu.registry import load
 from dbcpu.reporting import write_report
 from dbcpu.store import record_file
-from dbcpu.store.database import Store, open_store
+from dbcpu.store.database import load_run
 
 
-def explained(name: str, url: str | None = None) -> tuple[RunRecord, Analysis]:
-    """A run from a file or the store at ``url``, explained, and the record that its pictures are drawn of.
-
-    Of a soak the rounds are read one by one and only some are kept. Raises as ``Store.load``.
-    """
-    if record_file.is_file_name(name):
-        record = record_file.read(name)
-        return explain_rounds(record.header, record.rounds)
-    with open_store(url, create=False) as store:
-        header = store.header(name)
-        return explain_rounds(header, store.rounds(header.run_id))
-
-
-def present(store: Store, run_id: str, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool) -> int:
+def present(
+    run_id: str, store: str | None, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool
+) -> int:
     """Print the table (or, for ``json_file`` '-', the record) and write the report; returns the exit code.
 
     ``out``: folder of the report, by default reports/<run>. Raises StoreError where a file cannot be written.
     """
-    record, analysis = explain_rounds(store.header(run_id), store.rounds(run_id))
+    record, analysis = explained_run(run_id, store)
     if json_file is not None:
-        record_file.write_record(json_file, store.load(run_id))
+        record_file.write_record(json_file, load_run(run_id, store))
     table = load("renderers", "table")
     if json_file == "-":
         pass
@@ -47,4 +36,22 @@ def present(store: Store, run_id: str, out: Path | None, json_file: str | None, 
     write_report(record, analysis, folder)
     if not quiet:
         sys.stderr.write(f"report: {folder}/report.html   again: dbcpu show {record.header.run_id}\n")
+    return int(reached(analysis.findings, fail_on))
+
+
+def present_variants(record: RunRecord, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool) -> int:
+    """The same for a run of several variants: the comparison is printed, and written beside the report."""
+    analysis, sheet = explained(record), variants_sheet(record)
+    if json_file is not None:
+        record_file.write_record(json_file, record)
+    if json_file != "-":
+        sys.stdout.write(load("comparisons", "table").render(sheet))
+    folder = out or Path("reports") / record.header.run_id
+    write_report(record, analysis, folder)
+    write_sheet(sheet, folder)
+    if not quiet:
+        run_id = record.header.run_id
+        sys.stderr.write(
+            f"report: {folder}/report.html   again: dbcpu compare {run_id}   causes: dbcpu show {run_id}\n"
+        )
     return int(reached(analysis.findings, fail_on))

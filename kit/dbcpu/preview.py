@@ -35,6 +35,10 @@ class Preview:
     """Rounds are chosen as results come in: these are the most."""
     amount: str = ""
     """How much each session does, in words."""
+    changes: tuple[str, ...] = ()
+    """What will be changed and put back, a line per variant."""
+    touches_host: bool = False
+    """Whether others than the measured sessions will feel it."""
 
 
 def preview_of(

@@ -38,10 +38,12 @@ class ProgressWatcher(Watcher):
             if finding.level >= Level.WARNING:
                 remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
                 self._say(f"{finding.level.label}: {finding.seen}: {finding.meaning}.{remedy}")
-        if not preview.private:
-            self._confirm(
-                f"This keeps {preview.target} busy on purpose for about {_duration(preview.duration_s)}. Go on?"
-            )
+        for line in preview.changes:
+            self._say(f"will be changed, and put back: {line}")
+        if not preview.private or preview.touches_host:
+            changed = ", and changes settings of its host meanwhile" if preview.touches_host else ""
+            lasts = _duration(preview.duration_s)
+            self._confirm(f"This keeps {preview.target} busy on purpose for about {lasts}{changed}. Go on?")
         self._began_s = time.monotonic()
         if self._console.is_terminal and not self._quiet:
             columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
@@ -54,7 +56,8 @@ class ProgressWatcher(Watcher):
 
     def begun(self, spec: RoundSpec) -> None:
         sessions = "1 session" if spec.level == 1 else f"{spec.level} sessions"
-        text = f"{sessions}, repeat {spec.repeat + 1}"
+        variant = "" if spec.variant == "baseline" else f" under {spec.variant}"
+        text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
         if self._bar is None:
             self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
         elif self._task is not None:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import date
 
 DISCLAIMER = (
-    "licence and price figures follow the dated rules in your dbcpu.toml; they are arithmetic, neither an offer nor "
-    "advice on a contract"
+    "licence and price figures are arithmetic on dated rules, neither an offer nor legal advice: contracts differ and "
+    "policies change, only the vendor's current documents and your contract count"
 )
 PER = ("vcpu", "core", "socket", "host")
 WHEN = ("always", "smt", "no-smt")
@@ -16,7 +16,9 @@ class Rule:
     """What every dated rule says.
 
     ``per``: what is counted. ``when``: only for hosts with (without) several threads per core. ``targets``: only for
-    runs of these targets, () for all. ``dated`` is the day on which ``source`` was looked up.
+    runs with this target, host name or label, ``databases``: only for runs on these kinds of database, () for all.
+    ``most``: not for hosts with more of what is counted. ``dated`` is the day on which ``source`` was looked up,
+    ``applies`` says in words what it is for. ``chosen``: somebody asked for it; the others only came with dbcpu.
     """
 
     name: str
@@ -25,14 +27,25 @@ class Rule:
     source: str
     when: str = "always"
     targets: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+    most: int | None = None
+    applies: str = ""
+    chosen: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Licence(Rule):
-    """``factor`` licences per counted thing, rounded up to whole ones, at least ``least``."""
+    """``factor`` licences per counted thing, rounded up to whole ones, at least ``least``.
+
+    ``factor_smt`` holds instead where a core has several hardware threads, and before both the first of ``models``,
+    (part of the CPU's name, factor), that fits. ``unit`` is what a licence is called.
+    """
 
     factor: float = 1.0
+    factor_smt: float | None = None
+    models: tuple[tuple[str, float], ...] = ()
     least: int = 1
+    unit: str = "licence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,7 @@ class Price(Rule):
 
 @dataclass(frozen=True, slots=True)
 class SizingRules:
-    """All rules; of several that fit a host the first one counts."""
+    """All rules, the chosen ones first; of several chosen ones that fit a host the first one counts."""
 
     licences: tuple[Licence, ...] = ()
     prices: tuple[Price, ...] = ()

@@ -19,16 +19,22 @@ from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
 from dbcpu.experiments.base import Sweep, workload_info
 from dbcpu.findings import Finding
 from dbcpu.guard import Guard
-from dbcpu.hosts.base import Host
+from dbcpu.hands import parameters_of
+from dbcpu.hosting import Choice, Wish, choose, kit_pids_on, wish
+from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import SETTLE_S, Setting, calibrate, own_pids
+from dbcpu.measure import SETTLE_S, AsItIs, Conditions, Setting, calibrate, own_pids
 from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server
+from dbcpu.restoring import restore
+from dbcpu.settings import settings
 from dbcpu.settle import settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target
 from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
+from dbcpu.varied import Varied, place_of
+from dbcpu.varying import Chosen
 from dbcpu.workloads import base as workloads
 
 DEFAULT_SECONDS = 1.5
@@ -43,7 +49,7 @@ class Choices:
     """What the user chose; None means the default. At most one of executions, seconds and for_s is set."""
 
     sessions: str = "auto"
-    workload: str = "cartesian"
+    workload: str | None = None
     size: str = "short"
     executions: int | None = None
     seconds: float | None = None
@@ -55,6 +61,11 @@ class Choices:
     label: str = ""
     seed: int | None = None
     aa: bool = False
+    variants: tuple[Chosen, ...] = ()
+    """More than one, the first of which the others are held against; () for none."""
+    per_cpu: int | None = None
+    """Sessions per CPU of each variant, instead of the levels of ``sessions``."""
+    host: str | None = None
 
 
 class Watcher:
@@ -91,19 +102,28 @@ def run(
         Interrupted: the user stopped it; finished rounds are stored.
     """
     experiment = experiment or Sweep()
+    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
+    for line in restore().lines:
+        watcher.stage(line)
     most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
+    most = max(most, (choices.per_cpu or 0) * usable_vcpus(local)[0])
     make_room_for_files(most)
+    wished = _wish(choices, request)
     request = replace(request, options={**request.options, "sessions": str(most)})
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
         target: Target = stack.enter_context(experiment.open(request, guard))
-        workload = workloads.load(target.kind, choices.workload)
+        restore(request.name, parameters_of(target))
+        workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
         work = workload.work(choices.size)
         experiment.opened(target, workload)
-        host = target.host()
+        chosen_host = choose(target, wished, work, CLOCK_TICKS, stack, guard)
+        host, ticks = chosen_host.host, _ticks_of(chosen_host.host)
+        if not target.private:
+            watcher.stage(f"{'watched' if host else 'not watched'}: {chosen_host.why}")
         quiet = settle(host, SETTLE_S) if host else None
         if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
             quiet = settle(host, BUSY_WAIT_S)
@@ -116,27 +136,40 @@ def run(
                 watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
         watcher.stage("calibrating: one session alone")
         trial = workload.trial(choices.size, TRIAL_ROWS)
-        alone = calibrate(target, host, CLOCK_TICKS, trial)
+        alone = calibrate(target, host, ticks, trial)
         solo_s = alone.elapsed_s * work.rows / trial.rows
         info = _host_of(host, alone.server)
         vcpus, source = _vcpus(choices, info, target)
-        variants = plan.AA if choices.aa else ("baseline",)
+        variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
         levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
         make_room_for_files(max(levels))
         specs = experiment.specs(levels, choices.repeats, seed, variants)
-        chosen = planner if choices.sessions == "auto" and not choices.aa else None
+        varied = None
+        if choices.variants:
+            place = place_of(request, target, host, info)
+            varied = Varied.plan(choices.variants, place, levels, choices.per_cpu)
+            varied.refuse(host, alone.server, fixed=choices.for_s is None)
+            specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names
+        chosen = planner if choices.sessions == "auto" and not choices.aa and not varied else None
         executions = None if choices.for_s else choices.executions
         if executions is None and choices.for_s is None:
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
-        findings = examine(target, host, info, quiet)
+        findings = examine(target, host, info, quiet, chosen_host.why)
         preview = preview_of(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
         preview = experiment.foreseen(replace(preview, at_most=chosen is not None), specs, solo_s, vcpus or 1)
+        if varied:
+            preview = varied.told(
+                preview, specs, choices.for_s or solo_s * (executions or 1), choices.for_s is not None
+            )
         check_room(preview, info, target)
         watcher.agree(preview)
         name = choices.sampler or best_sampler(host)
         sampler = stack.enter_context(registry.load("samplers", name).open_sampler(host, choices.hz))
         if sampler.pid is not None:
             guard.end_later(sampler.pid)
+        conditions: Conditions = AsItIs()
+        if varied:
+            conditions = stack.enter_context(varied.conditions(host, request, target, guard, experiment.open))
         header = Header(
             run_id=_run_id(),
             label=choices.label,
@@ -164,7 +197,7 @@ def run(
             host=info,
             database=preview.database,
             driver=this_process(),
-            notes=tuple(f"{finding.code}: {finding.seen}" for finding in findings),
+            notes=(*(f"{each.code}: {each.seen}" for each in preview.findings), *preview.changes),
         )
         setting = Setting(
             target=target,
@@ -175,9 +208,10 @@ def run(
             for_s=choices.for_s,
             solo_s=solo_s,
             vcpus=vcpus or 1,
-            clock_ticks=CLOCK_TICKS,
-            kit_pids=own_pids(guard.pid, sampler.pid),
-            not_sampled=_not_sampled(name, choices.sampler, info),
+            clock_ticks=ticks,
+            kit_pids=kit_pids_on(host, own_pids(guard.pid, sampler.pid)),
+            not_sampled=_not_sampled(name, choices.sampler, chosen_host),
+            conditions=conditions,
         )
         next_round = chosen(header) if chosen else _fixed(specs)
         rounds = experiment.rounds(setting, specs, next_round, watcher.begun)
@@ -186,19 +220,35 @@ def run(
 
 def _host_of(host: Host | None, server: Server) -> HostInfo | None:
     """The host under the limits of the server process, which may be in another control group than we are."""
-    if host is None:
+    info = read_host(host) if host is not None else None
+    if host is None or info is None or not info.topology.cpus:
         return None
-    info = read_host(host)
+    info = replace(info, clock_ticks=_ticks_of(host))
     return replace(info, limits=limits_of(host, server.pid)) if server.verified and server.pid else info
 
 
-def diagnose(request: Request) -> tuple[Finding, ...]:
+def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
     """What doctor says of a target: opened, looked at, and closed again. Raises as ``run`` does."""
+    choices = Choices(host=host)
     member = registry.load("targets", request.kind)
-    with Guard() as guard, member.open_target(request, guard) as target:
-        host = target.host()
-        info = read_host(host) if host is not None else None
-        return examine(target, host, info, settle(host, 1.0) if host else None)
+    with ExitStack() as stack:
+        guard = stack.enter_context(Guard())
+        target: Target = stack.enter_context(member.open_target(request, guard))
+        work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
+        chosen = choose(target, _wish(choices, request), work, CLOCK_TICKS, stack, guard)
+        info = _host_of(chosen.host, Server(None))
+        return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
+
+
+def _wish(choices: Choices, request: Request) -> Wish:
+    """How the host is to be looked at; a sampler that is asked for by name needs its own kind of host."""
+    configured = request.options.get("host")
+    needs = {"sql": "sql", "ssh": configured}.get(choices.sampler or "")
+    return wish(choices.host or needs, configured)
+
+
+def _ticks_of(host: Host | None) -> int:
+    return host.clock_ticks if isinstance(host, RemoteHost) else CLOCK_TICKS
 
 
 def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher, *, gaps: bool = False) -> str:
@@ -247,12 +297,12 @@ def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int
     return None, "unknown"
 
 
-def _not_sampled(name: str, asked: str | None, info: HostInfo | None) -> str:
+def _not_sampled(name: str, asked: str | None, chosen: Choice) -> str:
     if name != "none":
         return ""
     if asked == "none":
         return "--sampler none was asked for"
-    return "the database's host cannot be read from here" if info is None else "no sampler works on this host"
+    return chosen.why if chosen.host is None else "no sampler works on this host"
 
 
 def _run_id() -> str:

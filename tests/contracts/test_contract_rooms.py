@@ -19,8 +19,9 @@ from dbcpu.hosts.base import Host
 from dbcpu.record import RunRecord
 from dbcpu.samplers.base import Sampler
 from dbcpu.targets.base import Request, Target
+from dbcpu.variants.base import Change, Place
 
-ROOMS = ("hosts", "renderers", "samplers", "targets")
+ROOMS = ("hosts", "renderers", "samplers", "targets", "variants")
 MEMBERS = [(room, name) for room in ROOMS for name in registry.names(room)]
 PROTOCOLS = {"open_target": Target, "open_sampler": Sampler, "open_host": Host}
 FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
@@ -30,6 +31,11 @@ FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
     "samplers": {
         "unavailable": {"host": Host | None, "return": str | None},
         "open_sampler": {"host": Host | None, "hz": float, "return": Sampler},
+    },
+    "variants": {
+        "check": {"argument": str, "return": None},
+        "why_not": {"argument": str, "place": Place, "return": str | None},
+        "changes": {"argument": str, "place": Place, "sessions": int, "return": tuple[Change, ...]},
     },
     "targets": {"open_target": {"request": Request, "guard": Guard, "return": Target}},
 }

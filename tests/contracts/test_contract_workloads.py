@@ -25,8 +25,8 @@ every_workload = pytest.mark.parametrize(
 def test_the_header_is_complete(database: str, name: str) -> None:
     workload = base.load(database, name)
     for key in ("what", "answer", "rows", "sizes", "memory", "needs", "try"):
-        assert workload.header.get(key), f"sql/{database}/{name}.sql: no '-- {key}:'"
-    assert f"sql/{database}/{name}.sql" in workload.header["try"], "'try' runs this file by hand"
+        assert workload.header.get(key), f"{base.file_name(database, name)}: no '{key}:'"
+    assert base.file_name(database, name) in workload.header["try"], "'try' runs this file by hand"
     assert ". " not in workload.what, "'what' is one sentence"
 
 
@@ -51,20 +51,22 @@ def test_every_size_is_whole(database: str, name: str) -> None:
         assert work.sql
         for text in (work.sql, work.warm_sql):
             assert ":n" not in text.replace("::n", ""), "a size was left unfilled"
-        assert work.sql.lstrip().lower().startswith(("select", "with", "declare", "begin", "call"))
+        if database != "shell":
+            assert work.sql.lstrip().lower().startswith(("select", "with", "declare", "begin", "call"))
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_folder_of_sql_belongs_to_a_target_and_has_the_cartesian_workload(database: str) -> None:
+def test_a_folder_of_sql_belongs_to_a_target_and_has_the_usual_workload(database: str) -> None:
     assert database in registry.names("targets")
-    assert "cartesian" in base.names(database)
+    assert base.usual(database) in base.names(database)
+    assert base.usual(database) == ("increment" if database == "shell" else "cartesian")
 
 
-@pytest.mark.parametrize("name", base.names("sqlite"))
-def test_the_tiny_answer_comes_out_on_sqlite(name: str) -> None:
-    with registry.load("targets", "sqlite").open_target(Request("sqlite", "sqlite"), Guard()) as target:
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("sqlite", "shell") for name in base.names(kind)])
+def test_the_tiny_answer_comes_out_without_a_server(kind: str, name: str) -> None:
+    with Guard() as guard, registry.load("targets", kind).open_target(Request(kind, kind), guard) as target:
         session = target.connect(0, DEADLINE_S)
-        session.prepare(base.load("sqlite", name).work("tiny"))
+        session.prepare(base.load(kind, name).work("tiny"))
         session.warm()
         session.start(1, None)
         finished = False

@@ -6,4 +6,6 @@ run delay and no steal, as on a host with hyperthreads. It is *emulated SMT*: si
 thread adds nothing. ``emulated`` builds and starts it, ``experiment`` measures in it.
 
     python -m guest --out FILE.json.gz [--hidden]    needs the packages of emulated.PACKAGES, and 10 minutes
+    python -m guest --out FILE.json.gz --vary        the same under SMT off, one per core, spread and pack: 20 minutes
+    python -m guest --out FILE.txt --undo            switches SMT off and kills the driver at every step
 """

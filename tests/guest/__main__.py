@@ -1,4 +1,4 @@
-"""``python -m guest``: run the experiment in the emulated guest and keep its record."""
+"""``python -m guest``: run an experiment in the emulated guest and keep what it brought."""
 
 import sys
 import time
@@ -6,15 +6,19 @@ from pathlib import Path
 
 import click
 
-from guest.emulated import Shape, why_not
-from guest.experiment import RESULT, builder, measure
+from guest.emulated import Result, Shape, why_not
+from guest.experiment import RESULT, UNDONE, builder, measure, not_undone, undo, vary
 
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Where the record goes.")
 @click.option("--hidden", is_flag=True, help="The same pinning, but the guest is not told of its siblings.")
 @click.option("--smt-off", is_flag=True, help="The guest switches SMT off before it measures.")
-def main(out: Path, hidden: bool, smt_off: bool) -> None:
+@click.option("--vary", "varied", is_flag=True, help="As it is, SMT off, one per core, spread and pack, in turns.")
+@click.option("--undo", "undone", is_flag=True, help="Kill a driver at every step of switching SMT off.")
+@click.option("--sessions", default="1-4", show_default=True, help="Levels of --vary.")
+@click.option("--repeats", default=5, show_default=True, help="Rounds of each level and variant of --vary.")
+def main(out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, sessions: str, repeats: int) -> None:
     """Measure 1 to 4 sessions on 2 cores x 2 threads of emulated SMT (siblings share one CPU)."""
     reason = why_not()
     if reason:
@@ -25,13 +29,23 @@ def main(out: Path, hidden: bool, smt_off: bool) -> None:
     click.echo("measuring: some minutes", err=True)
     began_s = time.monotonic()
     hint = ", the guest is not told" if hidden else ", switched off" if smt_off else ""
-    result = measure(made, Shape(told=not hidden), f"emulated SMT: siblings share one CPU{hint}", smt_off)
+    label = f"emulated SMT: siblings share one CPU{hint}"
+    if undone:
+        keep(undo(made), UNDONE, out, began_s)
+        wrong = not_undone(out.read_text())
+        sys.exit("\n".join(["not as before:", *wrong]) if wrong else 0)
+    result = vary(made, label, sessions, repeats) if varied else measure(made, Shape(told=not hidden), label, smt_off)
+    keep(result, RESULT, out, began_s)
+
+
+def keep(result: Result, name: str, out: Path, began_s: float) -> None:
+    """Write the file that came back, or say what happened and leave."""
     click.echo(result.output)
-    if RESULT not in result.files:
+    if name not in result.files:
         click.echo(result.console[-2000:], err=True)
         sys.exit(3)
-    out.write_bytes(result.files[RESULT])
-    click.echo(f"{out}: {len(result.files[RESULT])} bytes, after {time.monotonic() - began_s:.0f} s", err=True)
+    out.write_bytes(result.files[name])
+    click.echo(f"{out}: {len(result.files[name])} bytes, after {time.monotonic() - began_s:.0f} s", err=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 
+from dbcpu.journal import STEPS
 from guest.emulated import PACKAGES_DIR, Builder, Result, Shape, cache_folder
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,36 @@ python3 -m dbcpu run --yes --sessions 1-4 --size tiny --executions {executions} 
   --label '{label}' --out /tmp/report --json /tmp/results/{result}
 """
 
+VARIANTS = ("baseline", "smt_off", "one_per_core", "spread", "pack")
+VARY_LIMIT_S = 3600.0
+_VARY = """
+export PYTHONPATH=/tmp/in/kit:{packages} PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg DBCPU_STORE=/tmp/runs.db
+lscpu -e=CPU,CORE,SOCKET,ONLINE 2>/dev/null
+python3 -m dbcpu vary --yes --variants {variants} --sessions {sessions} --size tiny --executions {executions} \\
+  --repeats {repeats} --seed 20170127 --label '{label}' --out /tmp/report --json /tmp/results/{result}
+echo "afterwards: SMT $(cat /sys/devices/system/cpu/smt/control), online $(cat /sys/devices/system/cpu/online)"
+"""
+
+_UNDO = """
+export PYTHONPATH=/tmp/in/kit:{packages} PYTHONDONTWRITEBYTECODE=1 DBCPU_JOURNAL=/tmp/journals
+smt() {{ echo "SMT $(cat /sys/devices/system/cpu/smt/control), online $(cat /sys/devices/system/cpu/online)"; }}
+mkdir -p /tmp/journals
+taskset -c 1 sleep 100000 &
+bound=$!
+for by in restore guard; do for step in {steps}; do
+  python3 /tmp/in/varying_host.py / $step 1 $by
+  killed=$(smt)
+  if [ $by = restore ]; then python3 -m dbcpu restore; fi
+  tries=0
+  while [ -n "$(ls /tmp/journals)" ] && [ $tries -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
+  echo "killed at $step: $killed; after $by: $(smt), bound to $(taskset -pc $bound | sed 's/.*: //')," \\
+    "journals $(ls /tmp/journals | wc -l)"
+done; done | tee /tmp/results/{undone}
+kill $bound
+"""
+UNDONE = "undone.txt"
+AS_IT_WAS = "SMT on, online 0-3, bound to 1, journals 0"
+
 
 def builder() -> Builder:
     """The guest with what the project needs installed."""
@@ -35,3 +66,28 @@ def measure(made: Builder, shape: Shape, label: str, smt_off: bool = False) -> R
         packages=PACKAGES_DIR, executions=EXECUTIONS, repeats=REPEATS, label=label, before=before, result=RESULT
     )
     return made.run(script, {"kit": PROJECT / "kit"}, shape, LIMIT_S)
+
+
+def vary(made: Builder, label: str, sessions: str, repeats: int) -> Result:
+    """All variants in turns; ``files[RESULT]`` is the record."""
+    script = _VARY.format(
+        packages=PACKAGES_DIR, variants=",".join(VARIANTS), sessions=sessions, executions=EXECUTIONS, repeats=repeats,
+        label=label, result=RESULT,
+    )  # fmt: skip
+    return made.run(script, {"kit": PROJECT / "kit"}, Shape(), VARY_LIMIT_S)
+
+
+def undo(made: Builder) -> Result:
+    """SMT switched off for real and the driver killed at every step; ``files[UNDONE]`` has a line for each."""
+    script = _UNDO.format(packages=PACKAGES_DIR, steps=" ".join(STEPS), undone=UNDONE)
+    folders = {"kit": PROJECT / "kit", "varying_host.py": PROJECT / "tests" / "varying_host.py"}
+    return made.run(script, folders, Shape(), LIMIT_S)
+
+
+def not_undone(lines: str) -> list[str]:
+    """Lines of ``undo`` that do not end as it began. At least one kill has to have found SMT off."""
+    told = [line for line in lines.splitlines() if line.startswith("killed at ")]
+    wrong = [line for line in told if not line.endswith(AS_IT_WAS)]
+    if sum(": SMT off, online 0,2;" in line for line in told) < 4 or len(told) != 2 * len(STEPS):
+        wrong.append("not every step was reached with SMT off: nothing was tested")
+    return wrong

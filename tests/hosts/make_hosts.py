@@ -241,6 +241,95 @@ def epyc_dies() -> Files:
     )
 
 
+def hybrid_p_e() -> Files:
+    """SYNTHETIC: a Core i9-12900-like machine: 8 P-cores x 2 threads (CPUs 0-15), 8 E-cores without SMT (16-23).
+
+    Layout: the kernel's perf documentation for hybrid processors (cpu_core and cpu_atom), and lscpu output of that model.
+    """
+    cores = [*((2 * core, 2 * core + 1) for core in range(8)), *((cpu,) for cpu in range(16, 24))]
+    return machine(
+        "hybrid-p-e",
+        cores,
+        core_ids=[*range(0, 32, 4), *range(32, 40)],
+        kernel="6.8.0",
+        cpuinfo="model name\t: 12th Gen Intel(R) Core(TM) i9-12900\nflags\t\t: fpu ht\n",
+        memory_gib=64,
+        l3=[range(24)],
+        more={"sys/devices/cpu_core/cpus": "0-15", "sys/devices/cpu_atom/cpus": "16-23"},
+    )
+
+
+def epyc_smt_guest() -> Files:
+    """SYNTHETIC: an 8-vCPU guest on AMD EPYC (third generation): siblings next to each other, one L3 for all."""
+    return machine(
+        "epyc-smt-guest",
+        [(2 * core, 2 * core + 1) for core in range(4)],
+        kernel="5.14.0",
+        cpuinfo="model name\t: AMD EPYC 7R13 Processor\nflags\t\t: fpu ht hypervisor\n",
+        memory_gib=32,
+        l3=[range(8)],
+        more={"sys/class/dmi/id/sys_vendor": "Amazon EC2", "sys/class/dmi/id/product_name": "m6a.2xlarge"},
+    )
+
+
+def cgroup_v1_quota() -> Files:
+    """SYNTHETIC: cgroup v1 as of RHEL 7: a systemd slice with 350 ms in 100 ms on 16 CPUs, its parent unlimited.
+
+    Layout: sched-bwc.rst and cgroups(7); the process is seen from the host, so the whole hierarchy is there.
+    """
+    group = "/oracle.slice/oracle-db.service"
+    mounts = [
+        "25 20 0:22 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid - cgroup cgroup rw,cpuacct,cpu",
+        "26 20 0:23 / /sys/fs/cgroup/memory rw,nosuid - cgroup cgroup rw,memory",
+    ]
+    cpu, memory = "sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/memory"
+    return machine(
+        "cgroup-v1-quota",
+        pairs(8, 8),
+        kernel="3.10.0-1160.el7.x86_64",
+        cpuinfo=XEON,
+        smt=None,
+        memory_gib=64,
+        more={
+            "proc/self/mountinfo": "\n".join(mounts),
+            "proc/self/cgroup": f"4:memory:{group}\n3:cpuacct,cpu:{group}\n1:name=systemd:{group}",
+            f"{cpu}{group}/cpu.cfs_quota_us": "350000",
+            f"{cpu}{group}/cpu.cfs_period_us": "100000",
+            f"{cpu}/oracle.slice/cpu.cfs_quota_us": "-1",
+            f"{cpu}/oracle.slice/cpu.cfs_period_us": "100000",
+            f"{memory}{group}/memory.limit_in_bytes": str(16 * 1024**3),
+            f"{memory}{group}/memory.usage_in_bytes": str(4 * 1024**3),
+            f"{memory}{group}/memory.stat": f"total_inactive_file {1024**3}",
+        },
+    )
+
+
+def lxcfs_container() -> Files:
+    """SYNTHETIC: a system container with lxcfs: /proc/stat, cpuinfo, meminfo and uptime are made by it; CPUs 4-7 of 8.
+
+    Layout: the mounts that lxcfs(1) documents; within its cgroup namespace the container sees its group as /.
+    """
+    files = ("cpuinfo", "diskstats", "meminfo", "stat", "swaps", "uptime")
+    mounts = [f"{50 + at} 40 0:40 /proc/{name} /proc/{name} rw,nosuid - fuse.lxcfs lxcfs rw,user_id=0,group_id=0"
+              for at, name in enumerate(files)]  # fmt: skip
+    return machine(
+        "lxcfs-container",
+        pairs(4, 4),
+        kernel="6.1.0",
+        memory_gib=4,
+        more={
+            "proc/stat": "cpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0",
+            "proc/self/mountinfo": "\n".join([V2_MOUNT.format(root="/"), *mounts]),
+            "proc/self/cgroup": "0::/",
+            "sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory pids",
+            "sys/fs/cgroup/cpuset.cpus.effective": "4-7",
+            "sys/fs/cgroup/cpu.max": "300000 100000",
+            "sys/fs/cgroup/memory.max": str(4 * 1024**3),
+            "sys/fs/cgroup/memory.current": str(1024**3),
+        },
+    )
+
+
 def huge_512() -> Files:
     """SYNTHETIC: 2 sockets x 128 cores x 2 threads, 8 nodes: the drawing has to fold."""
     cores = pairs(256, 256)
@@ -248,6 +337,23 @@ def huge_512() -> Files:
     sockets = [0] * 128 + [1] * 128
     return machine(
         "huge-512", cores, sockets=sockets, nodes=nodes, kernel="6.8.0", memory_gib=1536, core_ids=range(256)
+    )
+
+
+def hybrid() -> Files:
+    """SYNTHETIC: a client processor with 4 fast cores x 2 threads and 8 slow cores without; CPUs 10-11 offline."""
+    cores = [*((2 * core, 2 * core + 1) for core in range(4)), *((cpu,) for cpu in range(8, 16))]
+    return machine(
+        "hybrid",
+        cores,
+        offline=(10, 11),
+        kernel="6.8.0",
+        cpuinfo="model name\t: 12th Gen Intel(R) Core(TM)\nflags\t\t: fpu ht\n",
+        memory_gib=32,
+        more={
+            "sys/devices/cpu_core/cpus": "0-7",
+            "sys/devices/cpu_atom/cpus": "8-15",
+        },
     )
 
 
@@ -261,12 +367,22 @@ HOSTS: tuple[Callable[[], Files], ...] = (
     container_quota_4,
     cpuset_limited,
     epyc_dies,
+    hybrid_p_e,
+    epyc_smt_guest,
+    cgroup_v1_quota,
+    lxcfs_container,
     huge_512,
+    hybrid,
 )
 
 
 def archive_name(make: Callable[[], Files]) -> str:
     return make.__name__.replace("_", "-") + ".tar.gz"
+
+
+def archive_files(make: Callable[[], Files]) -> Files:
+    """The host, and a note in the archive itself that it is made up."""
+    return {**make(), "README": " ".join((make.__doc__ or "").split())}
 
 
 def write_archive(path: Path, files: Files) -> None:
@@ -307,4 +423,4 @@ if __name__ == "__main__":
             expected.write_text(describe(open_host(str(captured))), "utf-8")
     else:
         for make in HOSTS:
-            write_archive(HERE / archive_name(make), make())
+            write_archive(HERE / archive_name(make), archive_files(make))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from make_hosts import HERE, HOSTS, Files, archive_name, describe
+from make_hosts import HERE, HOSTS, Files, archive_files, archive_name, describe
 
 from dbcpu.hosts.recorded import open_host
 from dbcpu.topology import read_host
@@ -33,6 +33,7 @@ def test_siblings_agree_with_each_other_and_with_the_core_numbers(archive: Path)
 @pytest.mark.parametrize("make", HOSTS, ids=archive_name)
 def test_the_committed_archive_is_what_its_recipe_makes(make: Callable[[], Files]) -> None:
     recorded = open_host(str(HERE / archive_name(make)))
+    assert recorded.read("/README").startswith("SYNTHETIC: ")
     assert {path: text.strip() for path, text in recorded._files.items()} == {
-        f"/{path}": text.strip() for path, text in make().items()
+        f"/{path}": text.strip() for path, text in archive_files(make).items()
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.oracle import catalogue
-from dbcpu.store import fanout_lines
+from dbcpu.store import line_file
 from dbcpu.workloads import base
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
@@ -75,7 +75,7 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
         pytest.skip(f"this machine has no {shell.split()[0]}")
     code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "tiny", "-e", "2", "-l", "a b", shell=shell)
     assert code == 0, err
-    record = fanout_lines.parse(out, "stdout")
+    record = line_file.from_text(out, "stdout")
     work = base.load("oracle", "cartesian").work("tiny")
     assert (record.header.status, record.header.label) == ("complete", "a b")
     assert record.header.plan.workload.sql == work.sql
@@ -93,7 +93,7 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
 def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble) -> None:
     code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny", "-w", "arithmetic")
     assert code == 0, err
-    record = fanout_lines.parse(out, "stdout")
+    record = line_file.from_text(out, "stdout")
     assert record.header.plan.workload.sql == base.load("oracle", "arithmetic").work("tiny").sql
     assert record.rounds[0].sessions[0].answer_ok
 
@@ -102,7 +102,7 @@ def test_without_grants_nothing_is_sampled_and_the_run_goes_on(fanout: Fanout) -
     with OracleDouble(faults=Faults(ungranted=("all",))) as double:
         code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
     assert code == 0, err
-    sessions = fanout_lines.parse(out, "stdout").rounds[0].sessions
+    sessions = line_file.from_text(out, "stdout").rounds[0].sessions
     assert [(session.answer_ok, session.server.verified) for session in sessions] == [(True, False)] * 2
 
 

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.postgres
 
 
 def test_tables_are_made_only_on_request(postgres_database: str) -> None:
-    with pytest.raises(StoreError, match=r"has no tables of dbcpu yet; .*: dbcpu store upgrade --store postgresql://"):
+    with pytest.raises(
+        StoreError, match=r"has no tables of dbcpu yet that you may see; .*: dbcpu store upgrade --store postgresql://"
+    ):
         open_store(postgres_database)
     assert "went from nothing to schema 0001" in upgrade_store(postgres_database)
     assert "is at schema 0001 already" in upgrade_store(postgres_database)
@@ -74,7 +76,7 @@ def test_user_who_may_only_read_is_told(postgres_database: str) -> None:
     url = make_url(postgres_database).set(username="reader", password="reading").render_as_string(hide_password=False)
     with open_store(url) as store:
         assert store.list() == ()
-        with pytest.raises(StoreError, match="the user may not do that there; ask for select, insert, update"):
+        with pytest.raises(StoreError, match=r"the user may not do that there; docs/store\.md has the grants"):
             store.save(fix_runs.record())
     with engine.begin() as connection:
         connection.execute(text("drop owned by reader"))

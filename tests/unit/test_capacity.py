@@ -1,13 +1,17 @@
 """How many sessions are served evenly, per vCPU and core, and what licences that takes by rules that can be edited."""
 
+from dataclasses import replace
+from datetime import date
+
 import pytest
 
 from build_record import SOLO_S, host, record, round_of, session, solos
 from dbcpu.analysis.base import Capacity
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.licences import LicenceFacts, default_rules, facts_of, licences, parse_rules
-from dbcpu.errors import UsageError
+from dbcpu.analysis.licences import LicenceFacts, facts_of, licences
 from dbcpu.record import Round
+from dbcpu.rulebook import choose, shipped
+from dbcpu.rules import Licence
 
 
 def level(sessions: int, *slow: float) -> Round:
@@ -47,72 +51,53 @@ def test_one_session_alone_says_nothing_of_capacity() -> None:
 
 # --- licences ------------------------------------------------------------------------------------
 
-DEFAULT = parse_rules(default_rules())
-RULE = """
-disclaimer = "ask your vendor"
-[[rule]]
-name = "per core"
-applies = "anywhere"
-count = "cores"
-factor = 0.75
-unit = "licences"
-date = "2020-01"
-source = "a document"
-"""
-
 
 def counts(facts: LicenceFacts) -> dict[str, float]:
-    return {each.rule: each.count for each in licences(DEFAULT, facts)}
+    return {each.rule.removeprefix("oracle-"): each.count for each in licences(shipped(), facts)}
 
 
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        (LicenceFacts(16, 8, 1, 2), {"cloud EE": 8, "on premises EE": 4, "on premises SE2": 1}),
-        (LicenceFacts(8, 8, 1, 1), {"cloud EE": 8, "cloud SE2": 2, "on premises EE": 4, "on premises SE2": 1}),
-        (LicenceFacts(3, 2, 1, 2), {"cloud EE": 2, "cloud SE2": 1, "on premises EE": 1, "on premises SE2": 1}),
-        (LicenceFacts(160, 20, 4, 8, "POWER9 (raw)"), {"cloud EE": 80, "on premises EE": 20}),
+        (LicenceFacts(16, 8, 1, 2), {"cloud-ee": 8, "on-premises-ee": 4, "on-premises-se2": 1}),
+        (LicenceFacts(8, 8, 1, 1), {"cloud-ee": 8, "cloud-se2": 2, "on-premises-ee": 4, "on-premises-se2": 1}),
+        (LicenceFacts(3, 2, 1, 2), {"cloud-ee": 2, "cloud-se2": 1, "on-premises-ee": 1, "on-premises-se2": 1}),
+        (LicenceFacts(160, 20, 4, 8, "POWER9 (raw)"), {"cloud-ee": 80, "on-premises-ee": 20}),
         (LicenceFacts(16, None, None, None), {}),
     ],
     ids=["SMT on", "SMT off", "rounded up", "POWER, too many sockets for SE2", "managed"],
 )
-def test_default_rules(facts: LicenceFacts, expected: dict[str, float]) -> None:
-    assert counts(facts) == expected
+def test_shipped_rules_count_an_oracle_host(facts: LicenceFacts, expected: dict[str, float]) -> None:
+    assert counts(replace(facts, database="oracle")) == expected
+    assert counts(replace(facts, database="postgresql")) == {}
 
 
-def test_each_rule_has_a_date_a_source_and_the_file_a_disclaimer() -> None:
-    assert "not legal advice" in DEFAULT.disclaimer
-    for each in licences(DEFAULT, LicenceFacts(8, 4, 1, 2)):
-        assert each.date[:4].isdecimal()
-        assert each.source
+def test_each_shipped_rule_has_a_date_a_source_and_words() -> None:
+    found = licences(shipped(), LicenceFacts(8, 4, 1, 2, database="oracle"))
+    assert found
+    for each in found:
+        assert date.fromisoformat(each.date) >= date(2026, 1, 1)
+        assert each.source and each.applies
         assert " x " in each.how
 
 
-def test_rules_are_text_that_can_be_replaced() -> None:
+def test_a_run_is_counted_by_the_rules_it_is_given() -> None:
     run = record([*solos(), level(4)], host(cores=4, threads=2), vcpus=8)
-    capacity = explain(run, RULE).capacity
+    own = Licence("per core", "core", date(2020, 1, 31), "a document", factor=0.75)
+    capacity = explain(run, [own, *shipped()]).capacity
     assert capacity is not None
-    assert [(each.rule, each.count, each.date) for each in capacity.licences] == [("per core", 3.0, "2020-01")]
+    assert [(each.rule, each.count, each.date) for each in capacity.licences] == [("per core", 3.0, "2020-01-31")]
+
+
+def test_a_chosen_rule_counts_alone() -> None:
+    facts = LicenceFacts(16, 8, 1, 2, database="oracle")
+    chosen = choose(shipped(), ["oracle-cloud-ee"])
+    assert [each.rule for each in licences([*shipped()[1:], *chosen], facts)] == ["oracle-cloud-ee"]
+    assert [each.count for each in licences(chosen, replace(facts, database="sqlite"))] == [8]
 
 
 def test_facts_come_from_the_cpus_that_may_be_used() -> None:
     run = record(solos(), host(cores=4, threads=2), vcpus=8)
-    assert facts_of(run, 8, 4) == LicenceFacts(8, 4, 1, 2, "Example CPU 2.6 GHz")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (("disclaimer", "remark"), "no disclaimer"),
-        (('count = "cores"', 'count = "chips"'), "count 'chips' is not one of vcpus, cores, sockets"),
-        (("factor = 0.75", "factor = -1"), "factor -1 is not a number above 0"),
-        (('date = "2020-01"', ""), "date is missing"),
-        (("factor = 0.75", "factor = 0.75\nat_most = 0"), "at_most 0"),
-        (("[[rule]]", "[rule]"), "not a list of tables"),
-        (("disclaimer", "= ="), "not valid TOML"),
-        (('source = "a document"', 'source = "a"\n[[rule.model]]\nfactor = 1.0'), "a model has no contains"),
-    ],
-)
-def test_wrong_rules_are_refused_in_words(change: tuple[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said.replace("(", "\\(")):
-        parse_rules(RULE.replace(*change, 1))
+    found = facts_of(run, 8, 4, "box")
+    assert replace(found, names=frozenset()) == LicenceFacts(8, 4, 1, 2, "Example CPU 2.6 GHz", "postgresql")
+    assert {"box", "embedded"} <= found.names

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 import fix_runs
 from dbcpu import registry
 from dbcpu.cli import group, main
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record import RunRecord
 from dbcpu.store import codec, record_file
-from dbcpu.store.database import open_store
+from dbcpu.store.database import load_run, open_store
 
 RUN = fix_runs.record("20250102-a", label="old box")
 OTHER = fix_runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod\x1b[31m", levels=(1, 2))
@@ -158,15 +158,14 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
         return SimpleNamespace(render=lambda record, analysis: f"{record.header.run_id} {analysis}\n")
 
     real = registry.load
-    explaining = ModuleType("dbcpu.analysis.explain")
+    explaining = ModuleType("dbcpu.explaining")
 
-    def explain_rounds(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, str]:
-        record = RunRecord(header, tuple(rounds))
+    def explained_run(name: str, url: str | None, licences: Sequence[str]) -> tuple[RunRecord, str]:
+        record = load_run(name, url)
         return record, f"explains {len(record.rounds)} rounds"
 
-    explaining.explain_rounds = explain_rounds  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "dbcpu.analysis.explain", explaining)
-    monkeypatch.delitem(sys.modules, "dbcpu.present", raising=False)
+    explaining.explained_run = explained_run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "dbcpu.explaining", explaining)
     monkeypatch.setattr(registry, "load", load)
     assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
     assert asked == [renderer]

@@ -85,10 +85,11 @@ def until(file: Path) -> None:
 
 def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> None:
     assert night.run("box", "--size", "medium") == (0, "", "")
-    run, check, show, delete = night.calls()
+    run, check, show, history, delete = night.calls()
     assert run.startswith("run box --sessions few --repeats 5 --label nightly --size medium --yes --quiet --out ")
     assert check == "check 20261101-043000-ab12"
     assert show == "show 20261101-043000-ab12 --format metrics"
+    assert history.startswith("show 20261101-043000-ab12 --history --out ")
     assert delete == "delete --like 20261101-043000-ab12 --keep 30 --older-than 90d --yes"
     assert night.told("dbcpu-box.prom").startswith("dbcpu_run 1")
     assert 'dbcpu_nightly_exit_code{job_target="box"} 0' in night.told("dbcpu-nightly-box.prom")
@@ -207,3 +208,5 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     assert 'dbcpu_run_complete{target="sqlite",database="sqlite"} 1' in night.told("dbcpu-sqlite.prom")
     (report,) = (night.state / "reports").iterdir()
     assert (report / "report.md").is_file()
+    assert "1 comparable run" in (report / "history.txt").read_text("utf-8")
+    assert (report / "history.svg").is_file()

@@ -13,6 +13,7 @@ from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.samplers import procfs
 from dbcpu.samplers.base import Watched
+from dbcpu.sampling import counters
 
 STAT = "42 (post (gres)) S " + " ".join(str(number) for number in range(4, 53))
 
@@ -34,7 +35,7 @@ def told(**changed: Any) -> dict[str, Any]:
 
 
 def test_counters_and_settings_of_a_session() -> None:
-    seen = procfs._seen(told(), 100)
+    seen = counters.seen(told(), 100)
     assert (seen.ordinal, seen.cpu_s, seen.cpu_source, seen.run_delay_s) == (4, 2.0, "schedstat", 1.0)
     assert (seen.voluntary_switches, seen.involuntary_switches) == (1, 63)
     assert (seen.allowed_cpus, seen.memory_nodes, seen.cgroup) == ((0, 2, 3), (0,), "/db.slice/pg")
@@ -46,8 +47,8 @@ def test_counters_and_settings_of_a_session() -> None:
 def test_policy_has_its_name() -> None:
     fields = STAT.split(") ")[1].split()
     fields[38] = "3"
-    assert procfs._policy(f"42 (x) {' '.join(fields)}") == ("batch", 19)
-    assert procfs._policy(None) == (None, None)
+    assert counters._policy(f"42 (x) {' '.join(fields)}") == ("batch", 19)
+    assert counters._policy(None) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["se.nr_migrations", "nr_migrations"])
@@ -55,12 +56,12 @@ def test_migrations_are_the_kernels_count_under_both_of_its_names(name: str) -> 
     row = told()
     row["before"] = row["before"] | {"sched": f"postgres (42, #threads: 1)\n-----\n{name}   :   10\n"}
     row["after"] = row["after"] | {"sched": f"{name} : 13\n"}
-    assert procfs._seen(row, 100).migrations == 3
+    assert counters.seen(row, 100).migrations == 3
 
 
 def test_session_that_ended_is_counted_to_its_last_poll() -> None:
     nothing = dict.fromkeys(("stat", "schedstat", "status", "sched", "cgroup"))
-    seen = procfs._seen(told(after=nothing, gone=True), 100)
+    seen = counters.seen(told(after=nothing, gone=True), 100)
     assert seen.vanished
     assert (seen.cpu_s, seen.run_delay_s) == (1.5, 0.5)
     assert (seen.voluntary_switches, seen.allowed_cpus) == (None, (0, 2, 3))
@@ -68,7 +69,7 @@ def test_session_that_ended_is_counted_to_its_last_poll() -> None:
 
 def test_session_that_was_never_there_is_unknown_not_zero() -> None:
     nothing = dict.fromkeys(("stat", "schedstat", "status", "sched", "cgroup"))
-    seen = procfs._seen(told(before=nothing, after=nothing, intervals=[], seen=0, gone=True, last=[0, 0]), 100)
+    seen = counters.seen(told(before=nothing, after=nothing, intervals=[], seen=0, gone=True, last=[0, 0]), 100)
     assert (seen.cpu_s, seen.run_delay_s, seen.migrations, seen.cgroup, seen.residency) == (None, None, None, None, ())
 
 
@@ -79,7 +80,7 @@ def test_without_schedstat_cpu_time_comes_from_ticks_and_waiting_is_unknown(sche
     fields[11], fields[12] = str(14 + 30), str(15 + 20)
     row["before"] = row["before"] | {"schedstat": schedstat}
     row["after"] = row["after"] | {"schedstat": schedstat, "stat": f"42 (post (gres)) {' '.join(fields)}"}
-    seen = procfs._seen(row, 100)
+    seen = counters.seen(row, 100)
     assert (seen.cpu_s, seen.cpu_source, seen.run_delay_s) == (0.5, "stat", None)
     assert {one.cpu_s for one in seen.residency} == {None}
 
@@ -89,18 +90,18 @@ def test_timeline_leaves_out_cpus_that_came_or_went() -> None:
         [1.0, {"0": [0] * 8, "1": [0] * 8, "10": [0] * 8}],
         [1.5, {"0": [10, 5, 20, 100, 3, 1, 2, 4], "10": [0, 0, 0, 50, 0, 0, 0, 0]}],
     ]
-    times, series = procfs._timeline(slices, 100)
+    times, series = counters.timeline(slices, 100)
     assert times == (1.0, 1.5)
     assert [one.cpu for one in series] == [0, 10]
     assert (series[0].busy_s, series[0].steal_s) == ((0.38,), (0.04,))
     assert (series[0].irq_s, series[0].softirq_s) == ((0.01,), (0.02,))
-    assert procfs._timeline([], 100) == ((), ())
+    assert counters.timeline([], 100) == ((), ())
 
 
 def test_foreign_processes_are_the_busy_ones_most_first() -> None:
     before = {"1": ["init", 100, 0, 5], "2": ["cron", 10, 1, 6], "3": ["old", 900, 0, 7]}
     after = {"1": ["init", 101, 0, 5], "2": ["cron", 40, 0, 6], "3": ["new", 50, 1, 99], "4": ["born", 2, 1, 100]}
-    found = procfs._foreign(before, after, 100)
+    found = counters.foreign(before, after, 100)
     assert [(one.pid, one.command, one.cpu_s, one.cpus) for one in found] == [
         (3, "new", 0.5, (1,)),
         (2, "cron", 0.3, (0, 1)),

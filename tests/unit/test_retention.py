@@ -9,10 +9,12 @@ NOW = datetime(2026, 11, 21, 5, tzinfo=UTC)
 DAY_S = 86_400.0
 
 
-def run(days_ago: int, target: str = "box", label: str = "nightly", status: str = "complete") -> RunSummary:
+def run(
+    days_ago: int, target: str = "box", label: str = "nightly", status: str = "complete", host: str = "h"
+) -> RunSummary:
     started = (NOW - timedelta(days=days_ago)).isoformat()
     name = f"{target}-{label}-{days_ago}"
-    return RunSummary(name, label, started, status, target, "sqlite", "3", "h", "cartesian", "tiny", "1", 3, "0")
+    return RunSummary(name, label, started, status, target, "sqlite", "3", host, "cartesian", "tiny", "1", 3, "0")
 
 
 def test_only_what_is_both_old_and_beyond_the_newest_goes() -> None:
@@ -24,6 +26,11 @@ def test_only_what_is_both_old_and_beyond_the_newest_goes() -> None:
 
 def test_other_targets_labels_and_running_ones_stay() -> None:
     runs = [run(0), run(50), run(60, label="before the upgrade"), run(70, target="other"), run(80, status="running")]
+    assert expired(runs, runs[0], 1, DAY_S, NOW) == ("box-nightly-50",)
+
+
+def test_the_nights_of_another_host_in_a_shared_store_stay() -> None:
+    runs = [run(0), run(50), run(60, host="elsewhere"), run(61, host="elsewhere")]
     assert expired(runs, runs[0], 1, DAY_S, NOW) == ("box-nightly-50",)
 
 

@@ -151,7 +151,7 @@ def test_fixed_time_has_no_number_of_executions(measure: Callable[..., RunRecord
 
 def test_run_without_a_host_says_that_it_is_not_sampled(measure: Callable[..., RunRecord]) -> None:
     record = measure(FakeTarget())
-    assert {each.not_sampled for each in record.rounds} == {"the database's host cannot be read from here"}
+    assert {each.not_sampled for each in record.rounds} == {"the database runs on another machine"}
     assert (record.header.plan.sampler, record.header.plan.vcpus_source) == ("none", "unknown")
     assert any(note.startswith("not-sampled: ") for note in record.header.notes)
     asked = measure(FakeTarget(), replace(CHOICES, sampler="none"))

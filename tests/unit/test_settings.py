@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dbcpu import config
-from dbcpu.errors import UsageError
+from dbcpu.errors import UnknownName, UsageError
+from dbcpu.rulebook import choose, shipped
 from dbcpu.rules import Limits
 from dbcpu.settings import settings
 
@@ -26,7 +27,8 @@ def test_without_a_file_there_are_no_rules_and_the_usual_limits(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DBCPU_CONFIG", raising=False)
     assert settings().limits == Limits()
-    assert settings().sizing.licences == ()
+    assert settings().sizing.licences == shipped()
+    assert not any(each.chosen for each in shipped())
 
 
 def test_rules_and_limits_are_read_beside_targets(write: Path) -> None:
@@ -37,7 +39,8 @@ def test_rules_and_limits_are_read_beside_targets(write: Path) -> None:
         '[check]\nmax_over_min = 1.5\nsteal = "off"\nruns = 30\n'
     )
     found = settings()
-    (licence,), (price,) = found.sizing.licences, found.sizing.prices
+    (licence, *came), (price,) = found.sizing.licences, found.sizing.prices
+    assert tuple(came) == shipped()
     assert (licence.factor, licence.when, licence.least, licence.targets) == (0.5, "smt", 2, ("box",))
     assert licence.dated == date(2026, 1, 15)
     assert (price.amount, price.currency, price.period) == (1.0, "EUR", "hour")
@@ -62,6 +65,10 @@ def test_rules_and_limits_are_read_beside_targets(write: Path) -> None:
         ("[check]\nmax_over_mim = 2\n", r"\[check\]: unknown key 'max_over_mim'"),
         ("[check]\nruns = 3\n", "runs is not a whole number from 5"),
         ("[check]\nsteal = 'much'\n", "steal is not a number above 0"),
+        (f'[licences.x]\n{RULE}factor = 1\nmodels = "POWER"\n', "models is not a table"),
+        (f"[licences.x]\n{RULE}factor = 1\nmodels = {{ POWER = 0 }}\n", "models, POWER is not a number above 0"),
+        (f"[licences.x]\n{RULE}factor = 1\nmost = 0\n", "most is not a whole number from 1"),
+        ("[licences.oracle-cloud-ee]\nfactor = 0.5\n", "changes the figures of a rule that came with dbcpu"),
         ("[chek]\n", "unknown key 'chek'"),
     ],
 )
@@ -70,3 +77,21 @@ def test_what_is_wrong_is_said_with_its_place(write: Path, text: str, message: s
     with pytest.raises(UsageError, match=message) as caught:
         settings()
     assert str(write) in str(caught.value)
+
+
+def test_naming_a_shipped_rule_asks_for_it_and_changes_only_what_is_given(write: Path) -> None:
+    write.write_text(
+        '[licences.oracle-cloud-ee]\ntargets = ["cloud"]\n'
+        '[licences.oracle-cloud-se2]\nmost = 4\ndated = 2027-01-01\nsource = "the newer policy"\n'
+    )
+    ee, se2, *came = settings().sizing.licences
+    assert (ee.chosen, ee.databases, ee.targets, ee.factor_smt) == (True, (), ("cloud",), 0.5)
+    assert (se2.most, se2.factor, se2.source) == (4, 0.25, "the newer policy")
+    assert [each.name for each in came] == ["oracle-on-premises-ee", "oracle-on-premises-se2"]
+
+
+def test_a_rule_is_chosen_by_name_for_all_hosts_or_for_one() -> None:
+    here, everywhere = choose(shipped(), ["oracle-cloud-ee", "old = box=oracle-on-premises-ee"])
+    assert (everywhere.targets, here.targets, here.databases, here.chosen) == ((), ("old = box",), (), True)
+    with pytest.raises(UnknownName, match="no licence rule is called 'oracle'; there are: oracle-cloud-ee"):
+        choose(shipped(), ["oracle"])

@@ -1,14 +1,17 @@
 """So many busy cores there are so many vCPUs here, with licences and price by dated rules."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from build_comparison import noisy_run
+from dbcpu.analysis.capacity import even_level
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.sizing import Sizing, fair_level, size
+from dbcpu.analysis.sizing import Sizing, size
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
+from dbcpu.rulebook import choose, shipped
 from dbcpu.rules import Licence, Price, SizingRules
 
 DAY = date(2026, 1, 15)
@@ -53,7 +56,7 @@ def test_a_faster_host_needs_less() -> None:
 def test_rules_and_disclaimer_stand_beside_the_answer_and_without_rules_nothing_is_claimed() -> None:
     found = sized(("old", old_box()), ("smt", with_smt()))
     assert "cloud with SMT: 0.5 licences per vcpu, with SMT (policy page, 2026-01-15)" in found.rules
-    assert "advice" in found.disclaimer
+    assert "legal advice" in found.disclaimer
     bare = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules())
     assert (bare.needs[0].licences, bare.needs[0].price, bare.rules, bare.disclaimer) == (None, None, (), "")
     assert "licence" not in bare.sentence
@@ -77,9 +80,9 @@ def test_beyond_what_was_measured_the_old_cores_count_in_proportion() -> None:
 
 def test_the_fair_level_ends_at_the_first_uneven_one_even_if_a_later_one_is_even() -> None:
     levels = explain(with_smt()).levels
-    best = fair_level(levels, 1.1, 8)
+    best = even_level(levels, 1.1, 8)
     assert best is not None and best.level == 4
-    loose = fair_level(levels, 1.6, 8)
+    loose = even_level(levels, 1.6, 8)
     assert loose is not None and loose.level == 8
 
 
@@ -95,3 +98,35 @@ def test_ranking_is_by_licence_then_by_vcpu() -> None:
 def test_without_levels_up_to_the_cores_nothing_is_sized() -> None:
     with pytest.raises(UsageError, match="no level has a throughput"):
         sized(("old", RunRecord(old_box().header, ())), ("new", without_smt()))
+
+
+def test_ranking_by_any_count_puts_hosts_without_a_figure_last() -> None:
+    runs = [("old", old_box()), ("smt", with_smt()), ("no smt", without_smt())]
+    explained = [(name, run, explain(run)) for name, run in runs]
+    dear = replace(PRICE, amount=0.5, targets=("no smt",))
+    prices = SizingRules((), (dear, replace(PRICE, targets=("smt",))))
+    found = size(explained, prices, rank_by="money")
+    assert [each.kind.name for each in found.ranking] == ["smt", "no smt", "old"]
+    assert [each.kind.name for each in size(explained, prices, rank_by="vcpu").ranking][-1] == "smt"
+    with pytest.raises(UsageError, match="no host has a rule to count licence by"):
+        size(explained, prices, rank_by="licence")
+    mixed = SizingRules((), (replace(dear, currency="USD"), PRICE))
+    with pytest.raises(UsageError, match="prices are in EUR per hour and USD per hour"):
+        size(explained, mixed, rank_by="money")
+
+
+def test_a_shipped_rule_counts_once_somebody_asks_for_it() -> None:
+    runs = [("old", old_box()), ("smt", with_smt()), ("no smt", without_smt())]
+    explained = [(name, run, explain(run)) for name, run in runs]
+    assert [each.licences for each in size(explained, SizingRules(shipped()), 12).needs] == [None, None]
+    chosen = SizingRules(choose(shipped(), ["oracle-cloud-ee", "no smt=oracle-on-premises-ee"]))
+    smt, bare = size(explained, chosen, 12).needs
+    assert (smt.licences, bare.licences) == (12, 6)
+    small = size(explained, SizingRules(choose(shipped(), ["oracle-cloud-se2"])), 12)
+    assert [each.licences for each in small.needs] == [None, None], "24 and 12 vCPUs are more than SE2 may have"
+    assert "processor licences" in size(explained, chosen, 12).sentence
+
+
+def test_a_rule_that_fits_no_host_is_told() -> None:
+    found = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules((replace(SMT, most=1),)))
+    assert [each.partition(":")[0] for each in found.idle] == ["cloud with SMT"]

@@ -9,6 +9,21 @@ EVEN = 1.1
 """Largest slowest over fastest, as the median over rounds, that counts as even."""
 
 
+def even_level(levels: Sequence[LevelView], ratio: float = EVEN, most: int | None = None) -> LevelView | None:
+    """The largest level, up to ``most``, with max/min <= ``ratio`` there and at every smaller measured level.
+
+    It is what "even up to" and the fair N of the sizing answer mean; None when already the first one is uneven.
+    """
+    found = None
+    for each in sorted(levels, key=lambda view: view.level):
+        if not each.sessions or (most is not None and each.level > most):
+            continue
+        if (each.max_over_min or 1.0) > ratio:
+            break
+        found = each
+    return found
+
+
 def capacity(
     levels: Sequence[LevelView],
     scaling: Scaling,
@@ -21,12 +36,11 @@ def capacity(
     Sessions are ``even_up_to`` a level when max/min is at most 1.1 at it and at every lower measured level. A host
     whose cores are all doubly used is even again at ``even_again``, and everybody is slow there.
     """
-    measured = [each for each in levels if each.sessions]
+    measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
     if not any(each.level > 1 for each in measured):
         return None
-    even = [(each.max_over_min or 1.0) <= EVEN for each in measured]
-    first_uneven = even.index(False) if False in even else len(even)
-    within, beyond = measured[:first_uneven], measured[first_uneven:]
+    top = even_level(measured)
+    beyond = [each for each in measured if top is None or each.level > top.level]
     again = [each for each in beyond if (each.max_over_min or 1.0) <= EVEN and each.level <= (vcpus or 0)]
     fast = [each.slowdown_max is not None and each.slowdown_max <= gate(reference) for each in measured]
     at_speed = measured[: fast.index(False) if False in fast else len(fast)]
@@ -34,7 +48,6 @@ def capacity(
     if scaling.effective_cores is not None and reference is not None:
         most = scaling.effective_cores * reference.mrows_per_s
     full = scaling.effective_cores is not None
-    top = within[-1] if within else None
     return Capacity(
         even_up_to=top.level if top else None,
         at_least=not beyond,

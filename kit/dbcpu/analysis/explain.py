@@ -11,9 +11,10 @@ from dbcpu.analysis.checks import checks
 from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
 from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.facts import Facts
-from dbcpu.analysis.licences import default_rules, facts_of, licences, parse_rules
+from dbcpu.analysis.licences import facts_of, licences
 from dbcpu.analysis.managed import likely
 from dbcpu.analysis.noise_floor import noise_floor
+from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling
@@ -23,21 +24,23 @@ from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.topology_check import topology_check
 from dbcpu.analysis.verdict import verdict
 from dbcpu.record import Header, Round, RunRecord
+from dbcpu.rulebook import shipped
+from dbcpu.rules import Licence
 
 SAME = 0.02
 """Levels whose figures differ by less than this are equally telling: the smaller is taken."""
 
 
-def explain(record: RunRecord, licence_rules: str | None = None) -> Analysis:
+def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
     """Explain a run; works on any record, also one that failed or was interrupted.
 
-    ``licence_rules``: TOML text, by default the rules that come with dbcpu. Raises UsageError if it is wrong.
+    ``licence_rules``: those of the user's configuration; by default the ones that come with dbcpu.
     """
     return explain_rounds(record.header, record.rounds, licence_rules)[1]
 
 
 def explain_rounds(
-    header: Header, rounds: Iterable[Round], licence_rules: str | None = None
+    header: Header, rounds: Iterable[Round], licence_rules: Sequence[Licence] | None = None
 ) -> tuple[RunRecord, Analysis]:
     """The same of rounds that are read one by one, with the record that pictures can be drawn of.
 
@@ -45,14 +48,46 @@ def explain_rounds(
     """
     if header.plan.experiment == "soak":
         kept, soak = thinned(header, rounds)
-        return kept, with_soak(_explained(kept, licence_rules), header, soak)
+        return kept, with_soak(_explain(kept, licence_rules, None), header, soak)
     record = RunRecord(header, tuple(rounds))
-    return record, with_experiment(_explained(record, licence_rules), record)
+    if header.plan.experiment != "sweep":
+        return record, with_experiment(_explain(record, licence_rules, None), record)
+    return record, _swept(record, licence_rules)
 
 
-def _explained(record: RunRecord, licence_rules: str | None) -> Analysis:
+def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
+    if not real_variants(record):
+        return _explain(record, licence_rules, None)
+    first, *others = explain_variants(record, licence_rules).items()
+    told = {each.code for each in first[1].findings}
+    more = [
+        replace(each, seen=f"under {name}: {each.seen}")
+        for name, analysis in others
+        for each in analysis.findings
+        if each.code not in told
+    ]
+    sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
+    return replace(
+        first[1],
+        levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
+        sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
+        findings=tuple(sorted((*first[1].findings, *more), key=lambda each: -each.level)),
+    )
+
+
+def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:
+    """Each variant by itself, on the CPUs that it left; one session alone under the first is the reference for all."""
+    names = [name for name in real_variants(record) if any(each.variant == name for each in record.rounds)]
+    first = names[0] if names else record.header.plan.variants[0]
+    found = {first: _explain(one_variant(record, first), licence_rules, None)}
+    for name in names[1:]:
+        found[name] = _explain(one_variant(record, name), licence_rules, found[first].reference)
+    return found
+
+
+def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:
     sessions = timed(record)
-    ref = reference(record, sessions)
+    ref = known or reference(record, sessions)
     seen = watch(record, sessions)
     views = attribute(record, sessions, ref, groups(sessions, ref), seen)
     vcpus, cores, places = vcpu_count(record), core_count(record), usable_cores(record)
@@ -71,7 +106,7 @@ def _explained(record: RunRecord, licence_rules: str | None) -> Analysis:
     level_views = (*first, *(each for each in level_views if each.variant != variant))
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
-    rules = parse_rules(default_rules() if licence_rules is None else licence_rules)
+    rules = shipped() if licence_rules is None else licence_rules
     shared = shared_core(sessions, seen, views, ref)
     facts = Facts(
         record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared

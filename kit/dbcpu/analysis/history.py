@@ -72,11 +72,15 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A lasting change: ``since`` is the date of the first run after it, ``ratio`` after over before."""
+    """A lasting change: ``since`` and ``at`` are date and index of the first run after it.
+
+    ``ratio`` is after over before.
+    """
 
     since: str
     before: float
     after: float
+    at: int
 
     @property
     def ratio(self) -> float:
@@ -170,7 +174,7 @@ def change_point(series: Sequence[tuple[str, float]]) -> Change | None:
     # The best of many splits was taken: it has to pass at 5 % divided by their number.
     if before <= 0 or mann_whitney_p(values[:best], values[best:]) > CHANGE_P / len(splits):
         return None
-    return Change(series[best][0][:10], before, after)
+    return Change(series[best][0][:10], before, after, best)
 
 
 def _scatter(values: Sequence[float]) -> float:

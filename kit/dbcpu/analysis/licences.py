@@ -1,81 +1,44 @@
-"""How many licences does this host ask for? Dated rules, read from configuration, applied to plain facts.
+"""How many licences, and how much money, does a host ask for? Dated rules applied to plain facts. Pure.
 
-The rules are text (TOML), so that another policy or another year is an edit and not a release. Nothing here is
-legal advice, and every result carries its date and source.
+The rules are configuration (``rulebook``), so that another policy or another year is an edit and not a release.
 """
 
 import math
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
-from dbcpu.analysis.base import Licence
-from dbcpu.errors import UsageError
+from dbcpu.analysis import base
 from dbcpu.record import RunRecord
-from dbcpu.wording import number
-
-COUNTS = ("vcpus", "cores", "sockets")
-_TEXTS = ("name", "applies", "unit", "date", "source")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """``licences = ceil(count x factor)``; ``models`` are (part of the CPU's name, factor), the first that fits."""
-
-    name: str
-    applies: str
-    count: str
-    factor: float
-    unit: str
-    date: str
-    source: str
-    factor_multithreaded: float | None = None
-    at_most: int | None = None
-    models: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """All rules of a file, and the sentence that has to stand beside any result."""
-
-    rules: tuple[Rule, ...]
-    disclaimer: str
+from dbcpu.rules import Licence, Price, Rule
+from dbcpu.wording import number, plural
 
 
 @dataclass(frozen=True, slots=True)
 class LicenceFacts:
-    """What is counted; None where it is not known, and then rules that count it say nothing."""
+    """What is counted; None where it is not known, and then rules that count it say nothing.
+
+    ``sockets`` are those of one host; ``names`` are the target, host name and label that a rule may be meant for.
+    """
 
     vcpus: int | None
     cores: int | None
     sockets: int | None
     threads_per_core: int | None
     cpu_model: str = ""
+    database: str = ""
+    names: frozenset[str] = frozenset()
+    hosts: int = 1
 
 
-def licences(rules: Rules, facts: LicenceFacts) -> tuple[Licence, ...]:
-    """What each rule that applies asks for, in the order of the file."""
-    found = []
-    for rule in rules.rules:
-        amount: int | None = getattr(facts, rule.count)
-        if amount is None or (rule.at_most is not None and amount > rule.at_most):
-            continue
-        threaded = rule.factor_multithreaded is not None
-        if threaded and facts.threads_per_core is None:
-            continue
-        factor = _factor(rule, facts)
-        asked = math.ceil(amount * factor - 1e-9)
-        how = f"{amount} {rule.count} x {number(factor)}"
-        found.append(Licence(rule.name, float(asked), rule.unit, how, rule.applies, rule.date, rule.source))
-    return tuple(found)
+def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str = "") -> LicenceFacts:
+    """The facts of a record's host; cores and sockets are those the sessions may use, as the kernel shows them.
 
-
-def facts_of(record: RunRecord, vcpus: int | None, cores: int | None) -> LicenceFacts:
-    """The facts of a record's host; cores and sockets are those the sessions may use, as the kernel shows them."""
-    host = record.header.host
+    ``name`` is what the run is called beside its target, host name and label.
+    """
+    header, host = record.header, record.header.host
+    names = frozenset(filter(None, (name, header.plan.target, header.label, host.hostname if host else "")))
     if host is None:
-        return LicenceFacts(vcpus, cores, None, None)
+        return LicenceFacts(vcpus, cores, None, None, database=header.database.kind, names=names)
     usable = [each for each in host.topology.cpus if each.online and each.cpu in host.limits.allowed_cpus]
     return LicenceFacts(
         vcpus=vcpus,
@@ -83,75 +46,88 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None) -> Licence
         sockets=len({each.socket for each in usable}) or None,
         threads_per_core=max((len(each.siblings) for each in usable), default=None),
         cpu_model=host.cpu_model,
+        database=header.database.kind,
+        names=names,
     )
 
 
-def default_rules() -> str:
-    """The text of the rules that come with dbcpu."""
-    return files("dbcpu.analysis").joinpath("licence_rules.toml").read_text("utf-8")
+def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[base.Licence, ...]:
+    """What each rule that fits asks for, in their order; where somebody chose rules, what these ask for."""
+    found = [(rule, count) for rule in rules if (count := licence_count(rule, facts)) is not None]
+    chosen = [each for each in found if each[0].chosen]
+    return tuple(_asked(rule, count, facts) for rule, count in chosen or found)
 
 
-def parse_rules(text: str) -> Rules:
-    """Rules from TOML text. Raises UsageError naming the rule and what is wrong with it."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the licence rules are not valid TOML: {error}") from None
-    disclaimer, tables = content.get("disclaimer"), content.get("rule", [])
-    if not isinstance(disclaimer, str) or not disclaimer:
-        raise UsageError('the licence rules have no disclaimer; add disclaimer = "..." at the top')
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise UsageError("the licence rules: rule is not a list of tables; write [[rule]] above each")
-    return Rules(tuple(_rule(each, position) for position, each in enumerate(tables, 1)), disclaimer)
+def fits(rule: Rule, facts: LicenceFacts) -> bool:
+    """Whether a rule is meant for such a host and run, and what it counts is known."""
+    counted = _counted(rule, facts)
+    if counted is None or (rule.when != "always" and facts.threads_per_core is None):
+        return False
+    smt = (facts.threads_per_core or 1) > 1
+    each = counted // facts.hosts if rule.per in ("socket", "host") else counted
+    return (
+        {"always": True, "smt": smt, "no-smt": not smt}[rule.when]
+        and (not rule.targets or not facts.names.isdisjoint(rule.targets))
+        and (not rule.databases or facts.database in rule.databases)
+        and (rule.most is None or each <= rule.most)
+    )
 
 
-def _factor(rule: Rule, facts: LicenceFacts) -> float:
+def licence_count(rule: Licence, facts: LicenceFacts) -> int | None:
+    """Whole licences; None where the rule does not fit or cannot tell."""
+    factor, counted = _factor(rule, facts), _counted(rule, facts)
+    if factor is None or counted is None or not fits(rule, facts):
+        return None
+    return max(rule.least, math.ceil(counted * factor - 1e-9))
+
+
+def price_of(rule: Price, facts: LicenceFacts) -> float | None:
+    """Money; None where the rule does not fit."""
+    counted = _counted(rule, facts)
+    return None if counted is None or not fits(rule, facts) else counted * rule.amount
+
+
+def told(rule: Rule) -> str:
+    """A rule in a line, with its source and date."""
+    what = ""
+    if isinstance(rule, Licence):
+        what = plural(rule.factor, rule.unit)
+        if rule.factor_smt is not None:
+            what += f" ({rule.factor_smt:g} with SMT)"
+        what += "".join(f" ({factor:g} for {part})" for part, factor in rule.models)
+    if isinstance(rule, Price):
+        what = f"{rule.amount:g} {rule.currency}{f' per {rule.period}' if rule.period else ''}"
+    when = {"always": "", "smt": ", with SMT", "no-smt": ", without SMT"}[rule.when]
+    most = f", up to {rule.most}" if rule.most is not None else ""
+    return f"{rule.name}: {what} per {rule.per}{when}{most} ({rule.source}, {rule.dated.isoformat()})"
+
+
+def choice(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
+    """Of the rules that somebody chose the first one that fits."""
+    return next((rule for rule in rules if rule.chosen and fits(rule, facts)), None)
+
+
+def _asked(rule: Licence, count: int, facts: LicenceFacts) -> base.Licence:
+    how = f"{plural(_counted(rule, facts) or 0, rule.per)} x {number(_factor(rule, facts))}"
+    return base.Licence(
+        rule.name, float(count), rule.unit, how, rule.applies or "as configured", rule.dated.isoformat(), rule.source
+    )
+
+
+def _counted(rule: Rule, facts: LicenceFacts) -> int | None:
+    if rule.per == "host":
+        return facts.hosts
+    if rule.per == "socket":
+        return None if facts.sockets is None else facts.sockets * facts.hosts
+    return facts.vcpus if rule.per == "vcpu" else facts.cores
+
+
+def _factor(rule: Licence, facts: LicenceFacts) -> float | None:
     for part, factor in rule.models:
         if part.lower() in facts.cpu_model.lower():
             return factor
-    if rule.factor_multithreaded is not None and (facts.threads_per_core or 1) > 1:
-        return rule.factor_multithreaded
-    return rule.factor
-
-
-def _rule(table: Mapping[str, object], position: int) -> Rule:
-    where = f"licence rule {position} ({table.get('name', 'without a name')})"
-    texts = {}
-    for name in _TEXTS:
-        value = table.get(name)
-        if not isinstance(value, str) or not value:
-            raise UsageError(f'{where}: {name} is missing or no text; write {name} = "..."')
-        texts[name] = value
-    count = table.get("count")
-    if count not in COUNTS:
-        raise UsageError(f"{where}: count {count!r} is not one of {', '.join(COUNTS)}")
-    most = table.get("at_most")
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-        raise UsageError(f"{where}: at_most {most!r} is not a whole number above 0")
-    threaded = table.get("factor_multithreaded")
-    return Rule(
-        **texts,
-        count=str(count),
-        factor=_positive(table.get("factor"), f"{where}: factor"),
-        factor_multithreaded=None if threaded is None else _positive(threaded, f"{where}: factor_multithreaded"),
-        at_most=most,
-        models=_models(table.get("model", []), where),
-    )
-
-
-def _models(tables: object, where: str) -> tuple[tuple[str, float], ...]:
-    if not isinstance(tables, Sequence) or not all(isinstance(each, Mapping) for each in tables):
-        raise UsageError(f"{where}: model is not a list of tables; write [[rule.model]] above each")
-    found = []
-    for each in tables:
-        part = each.get("contains")
-        if not isinstance(part, str) or not part:
-            raise UsageError(f'{where}: a model has no contains; write contains = "POWER"')
-        found.append((part, _positive(each.get("factor"), f"{where}: factor of model {part!r}")))
-    return tuple(found)
-
-
-def _positive(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1000:
-        raise UsageError(f"{what} {value!r} is not a number above 0")
-    return float(value)
+    if rule.factor_smt is None:
+        return rule.factor
+    if facts.threads_per_core is None:
+        return None
+    return rule.factor_smt if facts.threads_per_core > 1 else rule.factor

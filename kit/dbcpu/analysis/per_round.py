@@ -8,7 +8,9 @@ import numpy as np
 from dbcpu.analysis.consistency import by_round, gate, round_figures, usable
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.spans import Timed, timed
+from dbcpu.analysis.under import as_under
 from dbcpu.errors import UnknownName
+from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 
 
@@ -23,6 +25,8 @@ class RoundFigures:
     throughput: float
     max_over_min: float | None
     connect_s: float
+    makespan: float = 0.0
+    """Throughput as all work over the time until the last session ended."""
 
 
 def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
@@ -32,7 +36,16 @@ def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
     if chosen not in known:
         raise UnknownName(f"variant of run {record.header.run_id}", chosen, known)
     header = replace(record.header, plan=replace(record.header.plan, variants=(chosen,)))
-    return RunRecord(header, tuple(each for each in record.rounds if each.variant == chosen))
+    rounds = tuple(each for each in record.rounds if each.variant == chosen)
+    if not real_variants(record):
+        return RunRecord(header, rounds)
+    return RunRecord(as_under(replace(header, plan=replace(header.plan, rounds=None)), rounds), rounds)
+
+
+def real_variants(record: RunRecord) -> tuple[str, ...]:
+    """The variants of a run that differ in what they are, in the plan's order; () for one, or twice the same (A/A)."""
+    names = record.header.plan.variants
+    return names if len(names) > 1 and names != AA else ()
 
 
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
@@ -57,6 +70,7 @@ def _figures(members: Sequence[Timed], least_gap: float, rows: int) -> RoundFigu
         throughput=found["rate_sum"] or 0.0,
         max_over_min=found["max_over_min"],
         connect_s=float(np.median([member.session.connect_s for member in members])),
+        makespan=found["makespan"] or 0.0,
     )
 
 

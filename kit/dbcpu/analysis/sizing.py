@@ -8,15 +8,17 @@ is what one vCPU of this kind is worth, and a larger host of the same kind is ta
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dbcpu.analysis.base import Analysis, LevelView
+from dbcpu.analysis.base import Analysis
+from dbcpu.analysis.capacity import EVEN, even_level
+from dbcpu.analysis.licences import LicenceFacts, choice, facts_of, licence_count, price_of, told
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
-from dbcpu.rules import DISCLAIMER, Licence, Price, Rule, SizingRules
+from dbcpu.rules import DISCLAIMER, Licence, Price, SizingRules
 from dbcpu.wording import listed, plural
 
-RATIO = 1.1
+RANKS = ("vcpu", "core", "licence", "money")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,10 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The answer in one sentence, in numbers, and the rules it rests on. ``busy`` None: a ranking only."""
+    """The answer in one sentence, in numbers, and the rules it rests on. ``busy`` None: a ranking only.
+
+    ``idle`` are rules that somebody chose and that fit none of the hosts.
+    """
 
     busy: int | None
     old: Kind
@@ -72,78 +77,66 @@ class Sizing:
     rules: tuple[str, ...]
     disclaimer: str
     ratio: float
+    idle: tuple[str, ...] = ()
 
 
 def size(
     runs: Sequence[tuple[str, RunRecord, Analysis]],
     rules: SizingRules,
     busy: int | None = None,
-    ratio: float = RATIO,
+    ratio: float = EVEN,
+    rank_by: str | None = None,
 ) -> Sizing:
     """Size the work of ``busy`` cores of the first run on the others; rank all of them.
 
-    ``runs``: (name, record, analysis); their first variant counts.
+    ``runs``: (name, record, analysis); their first variant counts. ``rank_by``: one of ``RANKS``; None is licence
+    where every host has a rule for it, else vcpu.
 
     Raises:
         UsageError: topology or throughput of a run is unknown, so that nothing can be said per core.
     """
-    kinds = [_kind(name, record, analysis, rules, ratio) for name, record, analysis in runs]
+    facts = [facts_of(record, analysis.vcpus, analysis.cores, name) for name, record, analysis in runs]
+    kinds = [_kind(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
     needs: tuple[Need, ...] = ()
     if busy is not None:
         demand = _throughput_of(busy, kinds[0], runs[0][2])
-        needs = tuple(_need(kind, demand) for kind in kinds[1:])
+        needs = tuple(_need(kind, each, demand) for kind, each in zip(kinds[1:], facts[1:], strict=True))
     used = [rule for kind in kinds for rule in (kind.licence, kind.price) if rule]
+    idle = [rule for rule in (*rules.licences, *rules.prices) if rule.chosen and rule not in used]
     return Sizing(
         busy=busy,
         old=kinds[0],
         needs=needs,
-        ranking=tuple(sorted((_ranked(kind) for kind in kinds), key=_rank)),
+        ranking=_ranking([_ranked(kind, each) for kind, each in zip(kinds, facts, strict=True)], rank_by),
         sentence=_sentence(busy, kinds[0], needs, ratio),
-        rules=tuple(dict.fromkeys(_told(rule) for rule in used)),
+        rules=tuple(dict.fromkeys(told(rule) for rule in used)),
         disclaimer=DISCLAIMER if used else "",
         ratio=ratio,
+        idle=tuple(told(rule) for rule in idle),
     )
 
 
-def fair_level(levels: Sequence[LevelView], ratio: float, vcpus: int) -> LevelView | None:
-    """The largest level up to ``vcpus`` with max/min <= ``ratio`` there and at every smaller measured level."""
-    best = None
-    for each in sorted(levels, key=lambda view: view.level):
-        if not each.sessions or each.level > vcpus:
-            continue
-        if (each.max_over_min or 1.0) > ratio:
-            break
-        best = each
-    return best
-
-
-def _kind(name: str, record: RunRecord, analysis: Analysis, rules: SizingRules, ratio: float) -> Kind:
+def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
+    name, record, analysis = run
     levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
-    fair = fair_level(levels, ratio, analysis.vcpus or 0)
+    # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
+    fair = even_level(levels, ratio, most=analysis.vcpus or 0)
     if not analysis.vcpus or not analysis.cores:
         raise UsageError(f"{name}: its vCPUs and cores are not known, so nothing can be sized; measure on the host")
     if fair is None or not fair.throughput:
         raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
-    target = record.header.plan.target
-    smt = analysis.cores < analysis.vcpus
-    host = record.header.host
-    sockets = len({each.socket for each in host.topology.cpus if each.online}) if host else 1
+    licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
     return Kind(
         name=name,
-        target=target,
+        target=record.header.plan.target,
         vcpus=analysis.vcpus,
         cores=analysis.cores,
-        sockets=max(1, sockets),
+        sockets=facts.sockets or 1,
         fair=fair.level,
         fair_throughput=fair.throughput,
-        licence=next((rule for rule in rules.licences if _fits(rule, target, smt)), None),
-        price=next((rule for rule in rules.prices if _fits(rule, target, smt)), None),
+        licence=licence if isinstance(licence, Licence) else None,
+        price=price if isinstance(price, Price) else None,
     )
-
-
-def _fits(rule: Rule, target: str, smt: bool) -> bool:
-    wanted = {"always": True, "smt": smt, "no-smt": not smt}[rule.when]
-    return wanted and (not rule.targets or target in rule.targets)
 
 
 def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
@@ -158,40 +151,25 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
     return (levels[nearest] or 0.0) * busy / nearest
 
 
-def _need(kind: Kind, demand: float) -> Need:
+def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     per_vcpu = kind.fair_throughput / kind.vcpus
     # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
     cores = max(1, math.ceil(demand / per_vcpu / kind.threads * 0.99))
     vcpus = math.ceil(cores * kind.threads)
-    return Need(
-        kind=kind,
-        vcpus=vcpus,
-        cores=cores,
-        licences=_licences(kind, vcpus, cores),
-        price=_price(kind, vcpus, cores),
-    )
+    needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
+    return Need(kind, vcpus, cores, _licences(kind, needed), _price(kind, needed))
 
 
-def _counted(rule: Rule, kind: Kind, vcpus: int, cores: int) -> float:
-    if rule.per == "vcpu":
-        return vcpus
-    if rule.per == "core":
-        return cores
-    hosts = math.ceil(vcpus / kind.vcpus)
-    return hosts * kind.sockets if rule.per == "socket" else hosts
+def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
+    return None if kind.licence is None else licence_count(kind.licence, facts)
 
 
-def _licences(kind: Kind, vcpus: int, cores: int) -> int | None:
-    rule = kind.licence
-    return None if rule is None else max(rule.least, math.ceil(_counted(rule, kind, vcpus, cores) * rule.factor - 1e-9))
+def _price(kind: Kind, facts: LicenceFacts) -> float | None:
+    return None if kind.price is None else price_of(kind.price, facts)
 
 
-def _price(kind: Kind, vcpus: int, cores: int) -> float | None:
-    return None if kind.price is None else _counted(kind.price, kind, vcpus, cores) * kind.price.amount
-
-
-def _ranked(kind: Kind) -> Ranked:
-    licences, price = _licences(kind, kind.vcpus, kind.cores), _price(kind, kind.vcpus, kind.cores)
+def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
+    licences, price = _licences(kind, facts), _price(kind, facts)
     return Ranked(
         kind,
         per_vcpu=kind.fair / kind.vcpus,
@@ -201,10 +179,22 @@ def _ranked(kind: Kind) -> Ranked:
     )
 
 
-def _rank(each: Ranked) -> tuple[float, float, float, str]:
-    """By licence where there are rules, else by vCPU; then by core. The best first."""
-    first = each.per_licence if each.per_licence is not None else each.per_vcpu
-    return (-first, -each.per_vcpu, -each.per_core, each.kind.name)
+def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
+    """The best first, hosts without a figure last. Raises UsageError where there is nothing to rank by."""
+    if by is None:
+        by = "licence" if all(each.per_licence is not None for each in found) else "vcpu"
+    if all(getattr(each, f"per_{by}") is None for each in found):
+        raise UsageError(f"no host has a rule to count {by} by; docs/configuration.md shows how to write one")
+    currencies = {(each.kind.price.currency, each.kind.price.period) for each in found if each.kind.price}
+    if by == "money" and len(currencies) > 1:
+        units = listed(sorted(" per ".join(filter(None, each)) for each in currencies))
+        raise UsageError(f"prices are in {units}, so hosts cannot be ranked by money; bring them to one unit")
+
+    def place(each: Ranked) -> tuple[float, float, float, str]:
+        first: float | None = getattr(each, f"per_{by}")
+        return (-(first or 0.0), -each.per_vcpu, -each.per_core, each.kind.name)
+
+    return tuple(sorted(found, key=place))
 
 
 def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) -> str:
@@ -219,16 +209,8 @@ def _with(need: Need) -> str:
     kind = need.kind
     words = [f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"]
     if need.licences is not None:
-        words.append(plural(need.licences, "licence"))
+        words.append(plural(need.licences, kind.licence.unit if kind.licence else "licence"))
     if need.price is not None and kind.price is not None:
         per = f" per {kind.price.period}" if kind.price.period else ""
         words.append(f"{need.price:,.2f} {kind.price.currency}{per}")
     return ", ".join(words)
-
-
-def _told(rule: Rule) -> str:
-    what = f"{rule.factor:g} licences" if isinstance(rule, Licence) else ""
-    if isinstance(rule, Price):
-        what = f"{rule.amount:g} {rule.currency}{f' per {rule.period}' if rule.period else ''}"
-    when = {"always": "", "smt": ", with SMT", "no-smt": ", without SMT"}[rule.when]
-    return f"{rule.name}: {what} per {rule.per}{when} ({rule.source}, {rule.dated.isoformat()})"

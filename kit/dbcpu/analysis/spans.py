@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from dbcpu.record import Execution, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
+SERVER_CLOCK = "server"
+"""``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ def clock_basis(record: RunRecord) -> str:
     if not executions or any(e.server_start_s is None or e.server_elapsed_s is None for e in executions):
         return "client"
     shortest_s = min(_span(session, "client").elapsed_s for session in sessions)
-    uncertainty_s = max((clock.uncertainty_s for each in record.rounds for clock in each.clocks), default=0.0)
+    clocks = [clock for each in record.rounds for clock in each.clocks if clock.source == SERVER_CLOCK]
+    uncertainty_s = max((clock.uncertainty_s for clock in clocks), default=0.0)
     return "mixed" if uncertainty_s <= TRUSTED_CLOCK_SHARE * shortest_s else "server"
 
 

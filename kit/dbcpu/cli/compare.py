@@ -1,10 +1,11 @@
 """``dbcpu compare``: runs against a baseline, or published measurements."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dbcpu.cli.options import FORMS, store_option
+from dbcpu.cli.options import FORMS, licence_option, store_option
 
 
 @click.command()
@@ -16,24 +17,23 @@ from dbcpu.cli.options import FORMS, store_option
               help="What the work of so many busy cores of the first run takes of the others.")  # fmt: skip
 @click.option("--ratio", type=click.FloatRange(1.0, 10.0), default=1.1, show_default=True,
               help="Largest max/min that counts as even speed.")  # fmt: skip
+@licence_option("Count licences by this rule; NAME=RULE for one of the runs. May be given several times.")
+@click.option("--rank-by", type=click.Choice(("vcpu", "core", "licence", "money")),
+              help="Order of the ranking.  [default: licence where every run has a rule, else vcpu]")  # fmt: skip
 @click.option("--aa", metavar="RUN", help="An A/A run: no claim below what it showed to be chance.")
 @click.option("--baseline", metavar="NAME", help="Of published measurements: the label or configuration that is 1.")
 @store_option
-def command(
-    runs: tuple[str, ...], form: str, out: Path | None, busy: int | None, ratio: float, baseline: str | None,
-    aa: str | None, store: str | None,
-) -> None:  # fmt: skip
+def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
     """Compare RUNs with the first one: a run, RUN:VARIANT, or .csv files of published measurements.
 
     \b
-    Examples: dbcpu compare old-box.json.gz last --size-for 12
+    Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee
               dbcpu compare reports/examples/published/numa-policies.csv --out pictures
     """
     from dbcpu import comparing, registry
 
     published = comparing.are_published(runs)
-    sheet = (comparing.published_sheet(runs, baseline) if published
-             else comparing.comparison_sheet(runs, store, busy, ratio, aa))  # fmt: skip
+    sheet = comparing.published_sheet(runs, baseline) if published else comparing.comparison_sheet(runs, **given)
     click.echo(registry.load("comparisons", form).render(sheet).rstrip("\n"))
     for path in comparing.write_sheet(sheet, out) if out else ():
         click.echo(path, err=True)

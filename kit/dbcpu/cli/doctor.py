@@ -2,24 +2,25 @@
 
 import click
 
-from dbcpu.cli.options import fail_on_option, json_flag
+from dbcpu.cli.options import fail_on_option, host_option, json_flag
 
 
 @click.command()
 @click.argument("target", default="embedded")
+@host_option
 @json_flag
 @fail_on_option
-def command(target: str, as_json: bool, fail_on: str) -> int:
+def command(target: str, host: str | None, as_json: bool, fail_on: str) -> int:
     """Examine TARGET and its host without loading them.
 
     \b
     Examples: dbcpu doctor
-              dbcpu doctor postgresql://dba@db1/postgres
+              dbcpu doctor postgresql://dba@db1/postgres --host ssh:db1
     """
     from dbcpu.config import resolve
     from dbcpu.findings import as_json_text, as_text, reached
     from dbcpu.runner import diagnose
 
-    findings = diagnose(resolve(target))
+    findings = diagnose(resolve(target), host)
     click.echo(as_json_text(findings) if as_json else as_text(findings))
     return int(reached(findings, fail_on))

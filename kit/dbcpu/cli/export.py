@@ -11,23 +11,27 @@ from dbcpu.cli.options import run_argument, store_option
 @run_argument
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--anonymise", is_flag=True, help="Replace names of hosts, users, databases, groups and processes.")
 @store_option
-def command(run: str, file: str, force: bool, store: str | None) -> None:
-    """Write RUN to FILE, in full.
-
-    FILE ends in .json, or .json.gz to be compressed; - is standard output.
+def command(run: str, file: str, force: bool, anonymise: bool, store: str | None) -> None:
+    """Write RUN to FILE, in full: .json, or .json.gz to be compressed; - is standard output.
 
     \b
     Example: dbcpu export last before-upgrade.json.gz
     """
+    from dbcpu.store import anonymise as names
     from dbcpu.store import record_file
     from dbcpu.store.database import open_store
 
     if file != "-" and Path(file).is_file() and not force:
         raise click.UsageError(f"{file} exists already; give another name, or --force to replace it")
     if record_file.is_file_name(run):
-        record_file.write_record(file, record_file.read(run))
+        record = record_file.read(run)
+        record_file.write_record(file, names.anonymised(record) if anonymise else record)
         return
     with open_store(store, create=False) as opened:
-        header = opened.header(run)
-        record_file.write(file, header, opened.rounds(header.run_id))
+        if anonymise:
+            record_file.write_record(file, names.anonymised(opened.load(run)))
+        else:
+            header = opened.header(run)
+            record_file.write(file, header, opened.rounds(header.run_id))

@@ -109,6 +109,11 @@ def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
 
 
+def licence_option(help_text: str) -> Callable[[Function], Function]:
+    """``licences``: names of licence rules, see docs/configuration.md."""
+    return click.option("--licence", "licences", metavar="RULE", multiple=True, help=help_text)
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "problem"]),
@@ -117,13 +122,18 @@ fail_on_option = click.option(
     help="Exit with 1 when a finding is at or above this level.",
 )
 
+host_option = click.option(
+    "--host", metavar="WAY",
+    help="Where server processes are watched: local, ssh:NAME, sql (by the database itself) or none.  "
+    "[default: the target's in dbcpu.toml, else auto]",
+)  # fmt: skip
 _sessions_option = click.option(
     "--sessions", metavar="N", default="auto", show_default=True,
     help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four.",
 )  # fmt: skip
 workload_option = click.option(
-    "--workload", metavar="NAME", default="cartesian", show_default=True,
-    help="The SQL to run, a file of sql/<database>/.",
+    "--workload", metavar="NAME",
+    help="What to run, a file of sql/<database>/.  [default: cartesian; shell: increment]",
 )  # fmt: skip
 size_option = click.option(
     "--size", metavar="NAME", default="short", show_default=True,
@@ -145,8 +155,9 @@ _aa_option = click.option("--aa", is_flag=True, help="Measure the same twice, in
 
 
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
-    """``sampler hz vcpus label seed store out json_file yes quiet``: what every measuring command has."""
+    """``host sampler hz vcpus label seed store out json_file yes quiet``: what every measuring command has."""
     return together(
+        host_option,
         click.option("--sampler", type=Member("samplers"), metavar="NAME",
                      help="What watches the server processes.  [default: the best that works here]"),
         click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True,
@@ -174,7 +185,7 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats aa sampler hz vcpus label seed store out
+    ``sessions workload size executions seconds for_s repeats aa host sampler hz vcpus label seed store out
     json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import run_argument, store_option
+from dbcpu.cli.options import licence_option, run_argument, store_option
 
 FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
 
@@ -15,8 +15,9 @@ FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
               help="Where the files go.  [default: reports/<run>]")  # fmt: skip
 @click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True,
               help="Only this; may be given several times.  [default: all]")  # fmt: skip
+@licence_option("Count licences by this rule, not by all that fit. May be given several times.")
 @store_option
-def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | None) -> None:
+def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tuple[str, ...], store: str | None) -> None:
     """Write the report of RUN: a page to look at, charts, a text for a ticket, the sessions and the analysis.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -25,9 +26,9 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | N
     Examples: dbcpu report last
               dbcpu report last --format png --format markdown --out ticket-4711
     """
-    from dbcpu.present import explained
+    from dbcpu.explaining import explained_run
     from dbcpu.reporting import report_folder, write_report
 
-    record, analysis = explained(run, store)
+    record, analysis = explained_run(run, store, licences)
     for path in write_report(record, analysis, out or report_folder(record), formats or FORMATS):
         click.echo(path)

@@ -17,7 +17,7 @@ def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
     """Measure TARGET: N sessions are released together into a CPU-only SQL, for N from 1 to twice the vCPUs.
 
     TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), oracle (TWO_TASK),
-    sqlite, or embedded: a PostgreSQL of dbcpu's own, started for the run and gone with it (the default).
+    sqlite, shell (no database: increment, gzip_pipe), or embedded: a PostgreSQL of dbcpu's own, gone with the run.
 
     \b
     Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 5

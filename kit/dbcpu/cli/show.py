@@ -1,10 +1,10 @@
-"""``dbcpu show``: one run, explained."""
+"""``dbcpu show``: one run, explained, or the history that ends with it."""
 
-import sys
+from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import FORMS, run_argument, store_option
+from dbcpu.cli.options import FORMS, licence_option, run_argument, store_option
 
 
 @click.command()
@@ -12,8 +12,14 @@ from dbcpu.cli.options import FORMS, run_argument, store_option
 @click.option("--format", "form", type=click.Choice([*FORMS, "metrics"]), default="table",
               show_default=True, help="How it is shown.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: the analysis, not the record.")
+@licence_option("Count licences by this rule, not by all that fit. May be given several times.")
+@click.option("--history", is_flag=True, help="Not the run, but how the figures of its target went up to it.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="With --history: also write every form and the picture there.")  # fmt: skip
 @store_option
-def command(run: str, form: str, as_json: bool, store: str | None) -> None:
+def command(
+    run: str, form: str, as_json: bool, licences: tuple[str, ...], history: bool, out: Path | None, store: str | None
+) -> None:
     """Show who got less CPU in RUN, and why.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -21,15 +27,14 @@ def command(run: str, form: str, as_json: bool, store: str | None) -> None:
     \b
     Examples: dbcpu show last
               dbcpu show last --json | jq .verdict
+              dbcpu show last --history --out trend
     """
-    from dbcpu import registry
-    from dbcpu.present import explained
+    from dbcpu import showing
 
-    record, analysis = explained(run, store)
-    renderer = registry.load("renderers", "json" if as_json else form)
-    if hasattr(renderer, "show") and sys.stdout.isatty():
-        from rich.console import Console
-
-        renderer.show(record, analysis, Console())
+    if out and not history:
+        raise click.UsageError("--out goes with --history; dbcpu report RUN writes the files of a run")
+    form = "json" if as_json else form
+    if history:
+        showing.show_history(run, store, form, out)
     else:
-        click.echo(renderer.render(record, analysis).rstrip("\n"))
+        showing.show_run(run, store, form, licences)

@@ -17,6 +17,7 @@ from dbcpu.cli.options import Duration, store_option
 @click.option("--for", "for_s", type=Duration(), metavar="TIME", help="New executions begin until then.")
 @click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N", help="Of rounds.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed: the same rounds.")
+@click.option("--variants", metavar="LIST", help="baseline,smt_off: both in turns; see then: dbcpu compare RUN.")
 @click.option("--scheduler", metavar="NAME", help="frozen, sticky, rotating or smt_balancing, not the preset's.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")
 @click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
@@ -31,8 +32,7 @@ def command(preset: str, listing: bool, json_file: str | None, no_save: bool, st
         return
     record = simulator.simulate_now(preset, **given)
     if not no_save:
-        with database.open_store(store) as opened:
-            opened.save(record)
+        database.keep(record, store)
     if json_file:
         record_file.write_record(json_file, record)
     if json_file != "-":

@@ -67,6 +67,33 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineSeries:
+    """One figure over the moments of a timeline, None where it was not measured.
+
+    ``low`` to ``high`` is what is usual; from index ``changed_at`` on the median is ``after``, until then ``before``.
+    """
+
+    title: str
+    values: tuple[float | None, ...]
+    low: float | None = None
+    high: float | None = None
+    changed_at: int | None = None
+    before: float | None = None
+    after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Figures over time: ``moments`` are ISO 8601, ``gaps`` indexes after a pause, ``events`` (index, what is new)."""
+
+    title: str
+    moments: tuple[str, ...]
+    series: tuple[TimelineSeries, ...]
+    gaps: tuple[int, ...] = ()
+    events: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sheet:
     """Everything a form shows. ``data`` is the same as plain data for JSON."""
 
@@ -79,6 +106,7 @@ class Sheet:
     panels: tuple[Panel, ...] = ()
     bars: tuple[Bars, ...] = ()
     curves: tuple[Curves, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
 
 
 class Form(Protocol):

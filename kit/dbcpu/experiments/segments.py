@@ -92,7 +92,7 @@ class Stretch:
             released, cpu_s = _now(), time.process_time()
             try:
                 if not self._released:
-                    released = gate.release(None, self.segment_s, timeout_s, deliveries.again)
+                    released = gate.release(None, self.segment_s, timeout_s, again=deliveries.again)
                 else:
                     gate.resume(timeout_s)
             except KeyboardInterrupt:

@@ -3,8 +3,10 @@
 A member module offers ``open_host(where: str) -> Host``.
 """
 
+import posixpath
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +39,97 @@ class Host(Protocol):
     def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished: ...
 
     def clock(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One process in one poll: proc(5) stat fields 3, 39 and 22, and schedstat's first two where there are any."""
+
+    state: str
+    cpu: int
+    start_ticks: int
+    run_ns: int | None
+    run_delay_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """All watched processes once. ``sent_s`` and ``received_s``: this machine's CLOCK_MONOTONIC around the request.
+
+    ``host_s``: the host's own clock as it began to read, which stands still for ``grain_s``. A reading is
+    None where the process is gone. ``cpus``: the lines of /proc/stat, or '' when they were not asked for.
+    """
+
+    sent_s: float
+    received_s: float
+    host_s: float
+    grain_s: float
+    readings: tuple[Reading | None, ...]
+    cpus: str
+
+
+@runtime_checkable
+class RemoteHost(Host, Protocol):
+    """A host whose files come over a connection: many at once cost one round trip.
+
+    All of it raises HostError when the connection is lost. Calls may come from several threads.
+    """
+
+    over: str
+    """The sampler that watches it: ssh or sql."""
+    clock_ticks: int
+    own_pids: tuple[int, ...]
+    """Processes there that serve this connection: the kit's own, never foreign load."""
+
+    def read_all(self, paths: Sequence[str]) -> Mapping[str, str]:
+        """The files among ``paths`` that can be read."""
+
+    def read_matching(self, patterns: Sequence[str]) -> Mapping[str, str]:
+        """All readable files whose path matches one of these shell patterns."""
+
+    def process_stats(self) -> tuple[str, ...]:
+        """/proc/PID/stat of every process there is."""
+
+    def watch(self, folders: Sequence[str]) -> None:
+        """From now on ``sweep`` reads these folders of /proc; () when nothing is polled any more."""
+
+    def sweep(self, cpus: bool) -> Sweep: ...
+
+    def close(self) -> None: ...
+
+
+class Ahead:
+    """A remote host some files of which were read ahead, in one go; the rest is asked for one by one.
+
+    ``folders``: everything below them was read, so that what is missing there does not exist.
+    """
+
+    def __init__(self, host: RemoteHost, files: Mapping[str, str], folders: Sequence[str] = ()) -> None:
+        self.name, self.live = host.name, host.live
+        self._host, self._files, self._whole = host, files, tuple(f"{folder}/" for folder in folders)
+        self._names: dict[str, set[str]] = {}
+        for path in files:
+            while path != "/":
+                path, name = posixpath.split(path)
+                self._names.setdefault(path, set()).add(name)
+
+    def read(self, path: str) -> str:
+        if path in self._files:
+            return self._files[path]
+        if path.startswith(self._whole):
+            raise FileNotFoundError(path)
+        return self._host.read(path)
+
+    def list(self, path: str) -> tuple[str, ...]:
+        if f"{path}/".startswith(self._whole):
+            return tuple(sorted(self._names.get(path, ())))
+        return self._host.list(path)
+
+    def write(self, path: str, text: str) -> None:
+        self._host.write(path, text)
+
+    def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished:
+        return self._host.run(argv, timeout_s)
+
+    def clock(self) -> float:
+        return self._host.clock()

@@ -9,7 +9,7 @@ from dbcpu.errors import ConnectError, DbcpuError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
-from dbcpu.oracle import catalogue, checkup, leftovers, vcpus
+from dbcpu.oracle import caging, catalogue, checkup, leftovers, vcpus
 from dbcpu.oracle import driver as oracle_driver
 from dbcpu.oracle.address import Address, same_host
 from dbcpu.oracle.driver import Connection, Dialer, Views, query
@@ -157,6 +157,12 @@ class OracleTarget:
             self._views.rows(self._connection(), name, binds)
         self._facts = replace(self._facts, denied=dict(self._views.denied))
         return (*checkup.findings(self._facts), *leftovers.findings(self._leftovers))
+
+    def parameter(self, name: str) -> str:
+        return caging.read(self._connection(), self._views, name)
+
+    def set_parameter(self, name: str, value: str) -> None:
+        caging.write(self._connection(), name, value)
 
     def _connection(self) -> Connection:
         if self._control is None:

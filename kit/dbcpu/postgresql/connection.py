@@ -96,9 +96,16 @@ def query(connection: pq.abc.PGconn, sql: str, *values: str) -> list[tuple[str |
         connection.send_query_params(sql.encode(), [value.encode() for value in values])
     except psycopg.Error as error:
         raise ServerError(one_line(str(error))) from None
-    result = _result(connection)
-    columns = range(result.nfields)
-    return [tuple(text(result.get_value(row, column)) for column in columns) for row in range(result.ntuples)]
+    return _rows(connection)
+
+
+def query_prepared(connection: pq.abc.PGconn, name: bytes, *values: str) -> list[tuple[str | None, ...]]:
+    """Run a statement that was prepared under a name, as ``query`` does."""
+    try:
+        connection.send_query_prepared(name, [value.encode() for value in values])
+    except psycopg.Error as error:
+        raise ServerError(one_line(str(error))) from None
+    return _rows(connection)
 
 
 def prepare(connection: pq.abc.PGconn, name: bytes, sql: str) -> None:
@@ -108,6 +115,12 @@ def prepare(connection: pq.abc.PGconn, name: bytes, sql: str) -> None:
     except psycopg.Error as error:
         raise ServerError(one_line(str(error))) from None
     _result(connection)
+
+
+def _rows(connection: pq.abc.PGconn) -> list[tuple[str | None, ...]]:
+    result = _result(connection)
+    columns = range(result.nfields)
+    return [tuple(text(result.get_value(row, column)) for column in columns) for row in range(result.ntuples)]
 
 
 def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult:

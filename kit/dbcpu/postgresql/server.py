@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import secrets
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -48,8 +49,10 @@ _SETTINGS = {
 class EmbeddedServer:
     """A context manager: the server runs while it lasts. ``conninfo`` connects to it."""
 
-    def __init__(self, sessions: int, guard: Guard) -> None:
+    def __init__(self, sessions: int, guard: Guard, launch: str = "") -> None:
+        """``launch``: a command that the server's own is given to, such as ``numactl --membind=0``."""
         self._sessions = sessions
+        self._before = shlex.split(launch)
         self._guard = guard
         self._folder: Path | None = None
         self._lock: IO[str] | None = None
@@ -154,7 +157,9 @@ class EmbeddedServer:
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         log = self._part("log")
         with log.open("wb") as output:
-            self._process = self._launch([binaries / "postgres", "-D", self._part("data"), *arguments], output)
+            self._process = self._launch(
+                [*self._before, binaries / "postgres", "-D", self._part("data"), *arguments], output
+            )
         self._guard.end_later(self._process.pid, signal.SIGQUIT)
         self._part("server.json").write_text(
             json.dumps({"pid": self._process.pid, "start_ticks": start_ticks(self._process.pid)})

@@ -8,9 +8,10 @@ from psycopg import pq
 from dbcpu.catalogue import noted
 from dbcpu.errors import ConnectError
 from dbcpu.findings import Finding
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.postgresql.connection import dial, query
+from dbcpu.postgresql.server_files import look_for
 from dbcpu.postgresql.session import LibpqSession
 from dbcpu.record import Clock, Database
 from dbcpu.targets.base import Work
@@ -101,6 +102,18 @@ class LibpqTarget:
             "select inet_server_addr() is null, host(inet_server_addr()) = host(inet_client_addr())",
         )
         return LocalHost() if "t" in rows[0] else None
+
+    def files_host(self) -> tuple[RemoteHost | None, str]:
+        """The server's host as a session of its own may read it, and by which means; or None and why not."""
+        connection = dial(self._conninfo, 10.0)
+        try:
+            host, how = look_for(connection)
+        except BaseException:
+            connection.finish()
+            raise
+        if host is None:
+            connection.finish()
+        return host, how
 
     def vcpus(self) -> tuple[int, str] | None:
         return None

@@ -99,12 +99,11 @@ def _host(host: HostInfo | None, analysis: Analysis) -> str:
 
 def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """What the levels come to, as (name, text) lines; only those that can be told."""
-    database = record.header.database.kind
     lines = [
         ("scaling", _scaling(analysis)),
         ("regimes", _regimes(analysis)),
         ("capacity", _capacity(analysis)),
-        ("licences", _licences(analysis) if database == "oracle" else ""),
+        ("licences", _licences(analysis)),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
 
@@ -164,8 +163,9 @@ def _capacity(analysis: Analysis) -> str:
 
 def _licences(analysis: Analysis) -> str:
     found = analysis.capacity.licences if analysis.capacity else ()
-    counts = [f"{number(each.count, 0)} {each.unit} ({each.rule}, {each.date})" for each in found]
-    return f"{', '.join(counts)}: not legal advice, see the rules' sources" if counts else ""
+    counts = [f"{plural(each.count, each.unit)} by {each.rule} ({each.how}, {each.date})" for each in found]
+    sources = listed(list(dict.fromkeys(each.source for each in found)))
+    return f"{'; '.join(counts)}. Not legal advice; after {sources}" if counts else ""
 
 
 def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:

@@ -1,4 +1,4 @@
-"""Watches on which CPU each server process runs, from a process of its own, while a round runs.
+"""Watches on which CPU each server process runs while a round runs, from a process that does nothing else.
 
 A member module offers ``unavailable(host) -> str | None`` (a reason, or None when it can be used) and
 ``open_sampler(host, hz) -> Sampler``; ``host`` is None where the database's machine cannot be read.
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from dbcpu.record import CgroupUse, CpuSeries, Foreign, Residency
+from dbcpu.record import CgroupUse, Clock, CpuSeries, Foreign, Residency
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What one round of watching brought: times are absolute CLOCK_MONOTONIC seconds of the sampled host."""
+    """What one round of watching brought: times are absolute CLOCK_MONOTONIC seconds of this machine.
+
+    ``clocks``: how another machine's clock was moved to it, and how well that is known.
+    """
 
     sessions: tuple[Seen, ...]
     timeline_s: tuple[float, ...]
@@ -54,6 +57,7 @@ class Sampled:
     cpu_used_s: float
     polls: int
     hz: float
+    clocks: tuple[Clock, ...] = ()
 
 
 class Sampler(AbstractContextManager["Sampler"], Protocol):

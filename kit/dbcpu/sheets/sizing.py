@@ -3,9 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from dbcpu.analysis.sizing import Ranked, Sizing
+from dbcpu.analysis.sizing import RANKS, Ranked, Sizing
 from dbcpu.comparisons.base import Section
-from dbcpu.wording import UNKNOWN, number
+from dbcpu.wording import UNKNOWN, listed, number
+
+WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
 
 
 def sections(sizing: Sizing) -> tuple[Section, ...]:
@@ -44,6 +46,7 @@ def _ranking(sizing: Sizing) -> Section:
         (
             each.kind.name,
             str(each.kind.fair),
+            number(each.kind.fair_throughput, 1),
             number(each.per_vcpu),
             number(each.per_core),
             number(each.per_licence),
@@ -51,16 +54,44 @@ def _ranking(sizing: Sizing) -> Section:
         )
         for each in sizing.ranking
     )
-    columns = ("host", "fair N", "per vCPU", "per core", "per licence", "per money")
-    note = f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below."
-    notes = (note,) if sizing.needs else (note, *_rules(sizing))
+    columns = ("host", "fair N", "Mrows/s", "per vCPU", "per core", "per licence", "per money")
+    note = (
+        f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
+        "is what they get done together, the rest is fair N per counted thing."
+    )
+    notes = (note, *_best(sizing)) if sizing.needs else (note, *_best(sizing), *_rules(sizing))
     return Section("Ranking: sessions with even speed", columns, rows, notes, words=("host",))
 
 
+def _best(sizing: Sizing) -> tuple[str, ...]:
+    """Which host leads by what: with many of them the table shows only one order."""
+    if len(sizing.ranking) < 3:
+        return ()
+    told = []
+    for by in RANKS:
+        known = [
+            (value, each.kind.name) for each in sizing.ranking if (value := getattr(each, f"per_{by}")) is not None
+        ]
+        if known:
+            most = max(value for value, _ in known)
+            first = [name for value, name in known if value == most]
+            told.append(f"per {WORDS[by]} {'all alike' if len(first) == len(sizing.ranking) else listed(first)}")
+    return (f"Most sessions {'; '.join(told)}.",)
+
+
 def _rules(sizing: Sizing) -> tuple[str, ...]:
+    idle = tuple(f"No host here is one for rule {each}." for each in sizing.idle)
     if not sizing.rules:
-        return ("Licences and price need rules in dbcpu.toml; docs/configuration.md shows their form.",)
-    return (*(f"Rule {each}." for each in sizing.rules), f"{sizing.disclaimer[0].upper()}{sizing.disclaimer[1:]}.")
+        return (
+            "Licences: name a rule by --licence or in dbcpu.toml; prices need a rule in dbcpu.toml. "
+            "docs/configuration.md shows both.",
+            *idle,
+        )
+    return (
+        *(f"Rule {each}." for each in sizing.rules),
+        *idle,
+        f"{sizing.disclaimer[0].upper()}{sizing.disclaimer[1:]}.",
+    )
 
 
 def _money(amount: float | None, currency: str, rule: Any) -> str:
@@ -72,4 +103,4 @@ def _money(amount: float | None, currency: str, rule: Any) -> str:
 def _per_money(each: Ranked) -> str:
     if each.per_money is None or each.kind.price is None:
         return UNKNOWN
-    return f"{each.per_money:.2f} per {each.kind.price.currency}"
+    return f"{each.per_money:.3g} per {each.kind.price.currency}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.plan import MOST_SESSIONS, NextRound, Planner, RoundSpec, executions_for, parse_levels, rounds
+from dbcpu.plan import MOST_SESSIONS, NextRound, Planner, RoundSpec, blocks, executions_for, parse_levels, rounds
 from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import preset
@@ -21,6 +21,7 @@ from dbcpu.topology import usable_cores, usable_vcpus
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""
 PAUSE_S = 0.6
+BASELINE, SMT_OFF = "baseline", "smt_off"
 
 
 def simulate(
@@ -42,7 +43,7 @@ def simulate(
     """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.
 
     With a ``planner`` its rounds are simulated instead, and ``levels`` and ``repeats`` are what it may go by.
-    ``variants`` are names only: all do the same.
+    ``variants``: the host as it is, except under ``smt_off``; in turns as ``dbcpu vary`` takes them.
 
     Of ``executions``, ``seconds`` (fixed work that takes about as long alone) and ``for_s`` (fixed time) at
     most one is used; by default each session does one execution. The same arguments give the same record.
@@ -61,6 +62,9 @@ def simulate(
         executions = executions_for(seconds, rows / host.mrows_per_s / 1e6)
     fixed = None if for_s is not None else (executions or 1)
     specs = rounds(levels, repeats, seed, variants)
+    if SMT_OFF in variants:
+        under(host, SMT_OFF)
+        specs = blocks(dict.fromkeys(variants, levels), repeats, seed)
     vcpus, source = usable_vcpus(host.info())
     workload = WorkloadInfo(
         name="cartesian",
@@ -110,10 +114,22 @@ def _asked(next_round: NextRound, done: list[Round]) -> Iterator[RoundSpec]:
         yield spec
 
 
-def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None, **choices: Any) -> RunRecord:
+def under(host: SimulatedHost, variant: str) -> SimulatedHost:
+    """The host under a variant. Raises UsageError where there are no second threads to switch off."""
+    if variant != SMT_OFF:
+        return host
+    if host.threads == 1 or host.smt_off:
+        raise UsageError(f"{host.name} has no second threads that could be switched off; take a host with SMT")
+    return replace(host, smt_off=True)
+
+
+def simulate_now(
+    name: str, sessions: str = "auto", scheduler: str | None = None, variants: str | None = None, **choices: Any
+) -> RunRecord:
     """A run of the preset ``name`` as if it had been measured just now, with a run_id of its own.
 
-    ``sessions`` as on the command line; ``choices`` are those of ``simulate``. Its default label is the host's.
+    ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``.
+    Its default label is the host's.
 
     Raises:
         UsageError: an unknown name, a wrong number, or two kinds of amount.
@@ -121,6 +137,12 @@ def simulate_now(name: str, sessions: str = "auto", scheduler: str | None = None
     amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
     if len(amounts) > 1:
         raise UsageError("of --executions, --seconds and --for only one can be given")
+    if variants is not None:
+        known = (BASELINE, SMT_OFF)
+        choices["variants"] = tuple(dict.fromkeys((BASELINE, *(each.strip() for each in variants.split(",")))))
+        for each in choices["variants"]:
+            if each not in known:
+                raise UnknownName("variant of a simulated host", each, known)
     host = preset(name)
     if scheduler is not None:
         host = replace(host, scheduler=scheduler)
@@ -146,6 +168,6 @@ def simulate_rounds(
     now_s = PAUSE_S
     for spec in specs:
         rng = np.random.default_rng([seed, spec.level, spec.repeat, int(spec.anchor), *spec.variant.encode()])
-        made = simulate_round(host, spec, work, rng, hz, now_s, started_at)
+        made = simulate_round(under(host, spec.variant), spec, work, rng, hz, now_s, started_at)
         now_s += (made.cost.window_s if made.cost else 0.0) + PAUSE_S
         yield made

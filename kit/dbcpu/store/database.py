@@ -53,6 +53,12 @@ def upgrade_store(url: str | None = None) -> str:
     return f"the store {location.shown} went from {found or 'nothing'} to schema {schema.HEAD}{kept}"
 
 
+def keep(record: RunRecord, where: str | None = None) -> None:
+    """Save a whole run. Raises as ``open_store`` and ``Store.save``."""
+    with open_store(where) as store:
+        store.save(record)
+
+
 def load_run(name: str, url: str | None = None) -> RunRecord:
     """A run from a file if ``name`` is a file's, else from the store at ``url``. Raises as ``Store.load``."""
     if record_file.is_file_name(name):
@@ -120,11 +126,15 @@ class Store(AbstractContextManager["Store"]):
 
     # --- runs that were measured
 
-    def list(self, limit: int | None = None, target: str | None = None) -> tuple[RunSummary, ...]:
-        """Runs, newest first, at most ``limit`` of them, of one ``target`` if given. Reads no header and no round."""
+    def list(
+        self, limit: int | None = None, target: str | None = None, hostname: str | None = None
+    ) -> tuple[RunSummary, ...]:
+        """Runs, newest first, at most ``limit`` of them, of one target and host if given. Reads no header, no round."""
         query = select(*rows.SUMMARY_COLUMNS).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(limit)
         if target is not None:
             query = query.where(run.c.target == target)
+        if hostname is not None:
+            query = query.where(run.c.hostname == hostname)
         with told(self._location), self._reading.connect() as connection:
             return tuple(rows.summary(row) for row in connection.execute(query))
 
@@ -219,7 +229,7 @@ class Store(AbstractContextManager["Store"]):
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
 
     def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:
-        """Old runs of the target and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
+        """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
         run_id = self.resolve(like)
         runs = self.list()
         example = next(each for each in runs if each.run_id == run_id)

@@ -128,16 +128,17 @@ _SQLITE = {
     "SQLITE_CORRUPT": "it is damaged; go back to a copy, or name another file by --store or DBCPU_STORE",
     "SQLITE_BUSY": f"another process has kept it locked for {BUSY_TIMEOUT_S} s; wait for that to end",
 }
+DENIED = "42501"
 _SQLSTATE = {
     "53100": "its disk is full; what was stored before is still there",
-    "42501": "the user may not do that there; ask for select, insert, update and delete on run and round",
+    DENIED: "the user may not do that there; docs/store.md has the grants for readers and for writers",
     "25006": "it is read only; connect to the primary server",
 }
 
 
 @contextmanager
-def told(location: Location) -> Iterator[None]:
-    """Turn every failure of the database inside into one sentence.
+def told(location: Location, denied: str | None = None) -> Iterator[None]:
+    """Turn every failure of the database inside into one sentence; ``denied`` is said where a privilege lacks.
 
     Raises:
         StoreError: which names the store and what to do.
@@ -145,18 +146,21 @@ def told(location: Location) -> Iterator[None]:
     try:
         yield
     except exc.SQLAlchemyError as error:
-        raise StoreError(f"the store {location.shown} failed: {_reason(location, error)}") from None
+        raise StoreError(f"the store {location.shown} failed: {_reason(location, error, denied)}") from None
     except OSError as error:
         raise StoreError(f"the store {location.shown} failed: {error.strerror or error}") from None
 
 
-def _reason(location: Location, error: exc.SQLAlchemyError) -> str:
+def _reason(location: Location, error: exc.SQLAlchemyError, denied: str | None) -> str:
     cause = getattr(error, "orig", None) or error
     code = str(getattr(cause, "sqlite_errorname", ""))
     for name, reason in _SQLITE.items():
         if code.startswith(name):
             return reason
-    if known := _SQLSTATE.get(str(getattr(cause, "sqlstate", ""))):
+    sqlstate = str(getattr(cause, "sqlstate", ""))
+    if denied and sqlstate == DENIED:
+        return denied
+    if known := _SQLSTATE.get(sqlstate):
         return known
     text = " ".join(str(cause).split())[:300]
     for secret in (location.url.password, location.url.query.get("password")):

@@ -1,4 +1,7 @@
-"""Which runs a nightly job may delete: old ones of the same target and label, never the newest ones. Pure."""
+"""Which runs a nightly job may delete: old ones of the same target, host and label, never the newest ones. Pure.
+
+The host counts because a shared store holds the nights of many, and every one of them may be called ``embedded``.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -9,16 +12,20 @@ from dbcpu.store.schema.rows import RunSummary
 def expired(
     runs: Sequence[RunSummary], like: RunSummary, keep: int, older_than_s: float, now: datetime
 ) -> tuple[str, ...]:
-    """run_ids with the target and label of ``like`` that may go, the oldest last.
+    """run_ids with the target, host and label of ``like`` that may go, the oldest last.
 
     Of these the newest ``keep`` stay whatever their age, and so does what started less than ``older_than_s`` ago or
     is still running. A run whose time cannot be read stays.
     """
-    alike = [each for each in runs if (each.target, each.label) == (like.target, like.label)]
+    alike = [each for each in runs if _of_whom(each) == _of_whom(like)]
     alike.sort(key=lambda each: (each.started_at, each.run_id), reverse=True)
     before = now - timedelta(seconds=older_than_s)
     old = (each for each in alike[keep:] if each.status != "running" and _started(each) < before)
     return tuple(each.run_id for each in old)
+
+
+def _of_whom(run: RunSummary) -> tuple[str, str, str]:
+    return run.target, run.hostname, run.label
 
 
 def _started(run: RunSummary) -> datetime:

@@ -11,9 +11,9 @@ from dbcpu.targets.base import Request, Target
 class EmbeddedTarget(LibpqTarget):
     """A LibpqTarget that brings its server along."""
 
-    def __init__(self, sessions: int, guard: Guard) -> None:
+    def __init__(self, sessions: int, guard: Guard, launch: str = "") -> None:
         super().__init__("", private=True)
-        self._server = EmbeddedServer(sessions, guard)
+        self._server = EmbeddedServer(sessions, guard, launch)
 
     def __enter__(self) -> Self:
         self._server.__enter__()
@@ -30,5 +30,5 @@ class EmbeddedTarget(LibpqTarget):
 
 
 def open_target(request: Request, guard: Guard) -> Target:
-    """``request.options['sessions']``: how many sessions the server has to take (default 32)."""
-    return EmbeddedTarget(int(request.options.get("sessions", "32")), guard)
+    """``request.options``: ``sessions`` the server has to take (default 32), a ``launch`` command before its own."""
+    return EmbeddedTarget(int(request.options.get("sessions", "32")), guard, request.options.get("launch", ""))

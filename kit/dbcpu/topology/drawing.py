@@ -120,7 +120,7 @@ def _remarks(info: HostInfo) -> list[str]:
     return ["", *lines] if lines else []
 
 
-_SHOWN_FACTS = ("boot_options", "isolated_cpus", "lxcfs", "nohz_full_cpus", "sched_ext_scheduler", "kernel_nodes")
+_SHOWN_FACTS = ("boot_options", "efficiency_cpus", "isolated_cpus", "lxcfs", "nohz_full_cpus", "sched_ext_scheduler", "kernel_nodes")
 
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:

@@ -5,6 +5,7 @@ import re
 
 from dbcpu.hosts.base import Host
 from dbcpu.record import HostInfo, Topology
+from dbcpu.topology.ahead import ahead
 from dbcpu.topology.cpu_list import format_cpu_list, parse_cpu_list
 from dbcpu.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.topology.processors import CPU_ROOT, kernel_nodes, read_nodes, read_topology
@@ -25,6 +26,8 @@ _FACT_FILES = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
     "isolated_cpus": f"{CPU_ROOT}/isolated",
     "nohz_full_cpus": f"{CPU_ROOT}/nohz_full",
+    "performance_cpus": "/sys/devices/cpu_core/cpus",
+    "efficiency_cpus": "/sys/devices/cpu_atom/cpus",
     "cpufreq_driver": f"{CPU_ROOT}/cpu0/cpufreq/scaling_driver",
     "cpufreq_boost": f"{CPU_ROOT}/cpufreq/boost",
     "intel_no_turbo": f"{CPU_ROOT}/intel_pstate/no_turbo",
@@ -59,6 +62,7 @@ _CONTAINER_MARKS = (
 
 def read_host(host: Host) -> HostInfo:
     """Everything known of the host from its files; what is missing is ``None``, 'unknown' or absent."""
+    host = ahead(host)
     topology = read_topology(host)
     cpuinfo = fields_of(host, "/proc/cpuinfo")
     return HostInfo(

@@ -7,6 +7,8 @@ session, by size or one number), ``needs`` (privileges) and ``try`` (how to run 
 statements ended by ``;`` at the end of a line. The last is measured; those before it are its setup.
 ``:n`` stands for the size wherever it occurs outside dollar quotes, as in psql. A PL/SQL block begins with
 ``declare`` or ``begin`` at the start of a line and ends with ``/`` on a line of its own, as in sqlplus.
+
+``sql/shell/<workload>.sh`` has the same form with ``#`` for ``--``: its statements are those of a shell.
 """
 
 import re
@@ -17,8 +19,12 @@ from importlib.resources.abc import Traversable
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.targets.base import Work
 
+COMMENTS = {".sql": "--", ".sh": "#"}
+"""What a comment begins with, by the suffix of the file."""
+USUAL = ("cartesian", "increment")
+"""The workload that is meant when none is named: the first that the database has."""
 SIZES = ("tiny", "short", "medium", "long", "seed")
-_HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
+_HEADER = re.compile(r"^(?:--|#)\s*([a-z]+):\s*(.*)$")
 _SIZE_MARK = re.compile(r"(?<![:\w]):n\b")
 _DOLLAR_QUOTED = re.compile(r"(\$\w*\$.*?\$\w*\$)", re.DOTALL)
 _BLOCK = re.compile(r"^((?:declare|begin)\b.*?)^/[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
@@ -78,7 +84,19 @@ def names(database: str) -> tuple[str, ...]:
     folder = _folder(database)
     if not folder.is_dir():
         return ()
-    return tuple(sorted(f.name.removesuffix(".sql") for f in folder.iterdir() if f.name.endswith(".sql")))
+    found = (f.name.rpartition(".") for f in folder.iterdir())
+    return tuple(sorted(name for name, dot, suffix in found if dot + suffix in COMMENTS))
+
+
+def usual(database: str) -> str:
+    """The workload that is meant when none is named."""
+    return next((name for name in USUAL if name in names(database)), USUAL[0])
+
+
+def file_name(database: str, name: str) -> str:
+    """``sql/<database>/<name>.sql``, or ``.sh``: where a person finds it."""
+    suffix = next((each for each in COMMENTS if (_folder(database) / f"{name}{each}").is_file()), ".sql")
+    return f"sql/{database}/{name}{suffix}"
 
 
 def load(database: str, name: str) -> Workload:
@@ -90,22 +108,23 @@ def load(database: str, name: str) -> Workload:
     """
     if name not in names(database):
         raise UnknownName(f"workload for {database}", name, names(database))
-    return parse(database, name, (_folder(database) / f"{name}.sql").read_text("utf-8"))
+    file = file_name(database, name).rpartition("/")[2]
+    return parse(database, name, (_folder(database) / file).read_text("utf-8"))
 
 
 def parse(database: str, name: str, text: str) -> Workload:
     """Take a workload file apart. Raises UsageError when its header lacks a key."""
     header: dict[str, str] = {}
+    file = file_name(database, name)
+    comment = COMMENTS[f".{file.rpartition('.')[2]}"]
     lines = text.splitlines()
     for line in lines:
         if found := _HEADER.match(line):
             header[found[1]] = found[2].strip()
     missing = [key for key in ("what", "answer", "rows", "sizes", "memory") if key not in header]
     if missing:
-        raise UsageError(
-            f"sql/{database}/{name}.sql has no {', '.join(missing)} in its header; add '-- {missing[0]}: ...'"
-        )
-    body = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
+        raise UsageError(f"{file} has no {', '.join(missing)} in its header; add '{comment} {missing[0]}: ...'")
+    body = "\n".join(line for line in lines if not line.lstrip().startswith(comment))
     statements = tuple(part.strip() for part in re.split(r";[ \t]*(?:\n|$)", _hide(body)) if part.strip())
     return Workload(
         database=database,

@@ -1,4 +1,4 @@
-"""Pictures of a comparison: panels with shared axes, normalised bars, growth with CPUs, as SVG and PNG.
+"""Pictures of a comparison: panels with shared axes, normalised bars, growth with CPUs, figures over time; SVG and PNG.
 
 The same sheet gives the same bytes: jitter comes from the order of the points, and no date is written.
 """
@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from dbcpu.comparisons.base import Sheet
-from dbcpu.comparisons.chart import bars, curves, panels
+from dbcpu.comparisons.chart import bars, curves, panels, timeline
 from dbcpu.renderers.chart.style import STYLE
 
 SUFFIX = ".svg"
@@ -27,7 +27,7 @@ def render(sheet: Sheet) -> bytes:
 
 
 def pictures(sheet: Sheet, form: str) -> Mapping[str, bytes]:
-    """``panels``, ``bars`` and ``scaling`` as ``svg`` or ``png``; a second of a kind is numbered ``bars-2``."""
+    """``panels``, ``bars``, ``scaling``, ``history`` as ``svg`` or ``png``; a second of a kind is ``bars-2``."""
     made: dict[str, bytes] = {}
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with mpl.rc_context(STYLE), warnings.catch_warnings():
@@ -38,6 +38,8 @@ def pictures(sheet: Sheet, form: str) -> Mapping[str, bytes]:
             made["bars" if at == 1 else f"bars-{at}"] = _bytes(bars.draw(each, sheet.title), form)
         for at, curve in enumerate(sheet.curves, 1):
             made["scaling" if at == 1 else f"scaling-{at}"] = _bytes(curves.draw(curve, sheet.title), form)
+        for at, line in enumerate(sheet.timelines, 1):
+            made["history" if at == 1 else f"history-{at}"] = _bytes(timeline.draw(line), form)
     return made
 
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import framed, legend
+from dbcpu.renderers.chart.style import cells, framed, legend
 from dbcpu.wording import plural
 
 MOST_CPU_ROWS = 64
@@ -63,8 +63,7 @@ def _rows(axes: Axes, line: Timeline, rows: np.ndarray, groups: Sequence[int], n
         last = at == len(groups) - 1 or groups[at] != groups[at + 1]
         if last and several:
             image[(at + 1) * _PIXELS - 1] = 1.0
-    extent = (float(line.edges_s[0]), float(line.edges_s[-1]), len(groups) - 0.5, -0.5)
-    axes.imshow(image, aspect="auto", interpolation="none", extent=extent)
+    cells(axes, line.edges_s, np.arange(len(image) + 1) / _PIXELS - 0.5, image)
     labelled = range(0, len(names), max(1, -(-len(names) // 32)))
     axes.set_yticks(list(labelled), [names[at] for at in labelled], fontsize=8)
     axes.tick_params(axis="y", length=0)

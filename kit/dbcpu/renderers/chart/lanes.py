@@ -11,7 +11,7 @@ from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.timeline import ABSENT, ALONE, OFF, QUEUED, SIBLING, STATE_WORDS, UNSEEN, Timeline, timeline
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import telling_sessions
-from dbcpu.renderers.chart.style import CARD_EDGE, fitted, framed, legend
+from dbcpu.renderers.chart.style import CARD_EDGE, cells, fitted, framed, legend
 from dbcpu.wording import plural
 
 WIDTH = 8.2
@@ -108,8 +108,7 @@ def _image(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
     for row, at in enumerate(rows):
         moments = np.clip(np.searchsorted(line.edges_s, line.moves_s[at]) - 1, 0, states.shape[1] - 1)
         image[row, moments] = 0.0
-    extent = (float(line.edges_s[0]), float(line.edges_s[-1]), len(rows) - 0.5, -0.5)
-    axes.imshow(image, aspect="auto", interpolation="none", extent=extent)
+    cells(axes, line.edges_s, np.arange(len(rows) + 1) - 0.5, image)
     handles = [
         Patch(facecolor=STATE_COLOURS[state], edgecolor=CARD_EDGE, lw=0.4, label=STATE_WORDS[state])
         for state in STATE_COLOURS

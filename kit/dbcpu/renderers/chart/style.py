@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +15,8 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.base import Analysis, LevelView
 from dbcpu.record import RunRecord
 from dbcpu.wording import plain, plural
+
+Floats = npt.NDArray[np.floating[Any]]
 
 MARKS: Mapping[str, tuple[str, str]] = {
     "none": ("#8a949e", "o"),
@@ -118,6 +122,17 @@ def framed(width: float, height: float, record: RunRecord, analysis: Analysis, t
         in_layout=False,
     )
     return figure, axes
+
+
+def cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Floats) -> None:
+    """Fill a grid of cells: ``colours`` (rows, columns, 3) from 0 to 1, between columns + 1 and rows + 1 edges.
+
+    Downwards: the first row is on top.
+    """
+    # Not imshow: its resampling takes 50 MB, however small the image.
+    axes.pcolormesh(x_edges, y_edges, colours, rasterized=True)
+    axes.set_xlim(float(x_edges[0]), float(x_edges[-1]))
+    axes.set_ylim(float(y_edges[-1]), float(y_edges[0]))
 
 
 def nothing(record: RunRecord, analysis: Analysis) -> Figure:

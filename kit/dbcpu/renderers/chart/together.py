@@ -27,7 +27,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         if each.low and each.high and each.alone_s:
             axes.plot([each.low * each.alone_s, each.high * each.alone_s], [at + 0.19] * 2, color="black", lw=1)
         end = max(each.beside_s or 0.0, (each.high or 0.0) * (each.alone_s or 0.0))
-        axes.annotate(times(each.loss), (end, at + 0.19), (4, 0), textcoords="offset points", va="center", fontsize=8.5)  # fmt: skip
+        axes.annotate(times(each.loss), (end, at + 0.19), (4, 0), textcoords="offset points", va="center", fontsize=8.5)
     names = [plain(each.name) for each in parties]
     short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
     where = [f"{each.sessions} x" + (f" on CPUs {ranges(each.cpus)}" if each.cpus else "") for each in parties]

@@ -4,12 +4,17 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select
+from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, func, inspect, select
 
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
 from dbcpu.store.engine import Location, told
 
+MAY_NOT = (
+    "the user may not create or change its tables; let the owner of the tables run dbcpu store upgrade (docs/store.md)"
+)
+LOCK = 0x64626370
+"""Any number that nobody else locks: "dbcp"."""
 FOLDER = Path(__file__).parent
 _version_table = Table(schema.VERSION_TABLE, MetaData(), Column("version_num", String(32)))
 
@@ -26,7 +31,11 @@ def check(engine: Engine, location: Location) -> None:
     if found == schema.HEAD:
         return
     if location.path is None:
-        state = f"is at schema {found}, older than {schema.HEAD}" if found else "has no tables of dbcpu yet"
+        state = (
+            f"is at schema {found}, older than {schema.HEAD}"
+            if found
+            else "has no tables of dbcpu yet that you may see"
+        )
         _refuse_newer(found, location)
         raise StoreError(
             f"the store {location.shown} {state}; others may use it, so say it once: "
@@ -43,7 +52,10 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
     Raises:
         StoreError: newer than this program, not ours, or the database failed; then nothing is changed.
     """
-    with told(location), engine.execution_options(writes=True).begin() as connection:
+    with told(location, MAY_NOT), engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            # Two at once: the second waits, and then finds the work done.
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
         found = revision(connection)
         _refuse_newer(found, location)
         if found == schema.HEAD:

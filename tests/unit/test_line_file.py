@@ -7,7 +7,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import RunRecord
-from dbcpu.store import codec, fanout_lines
+from dbcpu.store import codec, line_file
 from dbcpu.workloads import base
 
 LINES = """dbcpu-fanout 1
@@ -37,7 +37,7 @@ end status=complete
 
 
 def record(text: str = LINES) -> RunRecord:
-    return fanout_lines.parse(text, "lines")
+    return line_file.from_text(text, "lines")
 
 
 def test_the_header() -> None:
@@ -95,7 +95,7 @@ def test_the_same_file_gives_the_same_run() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (LINES.replace("dbcpu-fanout 1", "dbcpu-fanout 2"), "does not begin with 'dbcpu-fanout 1'"),
+        (LINES.replace("dbcpu-fanout 1", "dbcpu-fanout 2"), "does not begin with 'dbcpu-lines 1'"),
         (LINES.replace("level=2 ", ""), "line 18 is not understood"),
         (LINES.replace("end=1735787053", "end=later"), "line 20 is not understood"),
         (LINES.replace("siblings=1,3", "siblings=x", 1), "line 4 is not understood"),
@@ -117,10 +117,10 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
     lines, other = tmp_path / "lines", tmp_path / "run.json"
     lines.write_text(LINES)
     other.write_text("{}")
-    assert fanout_lines.recognises(str(lines))
-    assert not fanout_lines.recognises(str(other))
-    assert not fanout_lines.recognises(str(tmp_path / "gone"))
-    assert fanout_lines.read(str(lines)) == record()
+    assert line_file.recognises(str(lines))
+    assert not line_file.recognises(str(other))
+    assert not line_file.recognises(str(tmp_path / "gone"))
+    assert line_file.read(str(lines)) == record()
 
 
 @pytest.mark.parametrize("name", ["cartesian", "cartesian_cte", "emp_join", "arithmetic"])

@@ -1,0 +1,39 @@
+"""The host as the sessions of one variant had it: without CPUs that were offline, or that they might not use."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dbcpu.record import Cpu, Header, Round
+
+
+def as_under(header: Header, rounds: Sequence[Round]) -> Header:
+    """The header with the CPUs that were seen in these rounds, and no more vCPUs than those."""
+    host = header.host
+    if host is None:
+        return header
+    online = _online(rounds) or {each.cpu for each in host.topology.cpus if each.online}
+    allowed = {cpu for each in rounds for session in each.sessions for cpu in session.allowed_cpus}
+    usable = (allowed or set(host.limits.allowed_cpus)) & online or online
+    cpus = tuple(_cpu(each, online) for each in host.topology.cpus)
+    vcpus = header.plan.vcpus
+    return replace(
+        header,
+        plan=replace(header.plan, vcpus=None if vcpus is None else min(vcpus, len(usable))),
+        host=replace(
+            host,
+            topology=replace(host.topology, cpus=cpus),
+            limits=replace(host.limits, allowed_cpus=tuple(sorted(usable))),
+        ),
+    )
+
+
+def _online(rounds: Sequence[Round]) -> set[int]:
+    """CPUs that /proc/stat listed in every sampled round."""
+    seen = [{series.cpu for series in each.cpu_timeline} for each in rounds if each.cpu_timeline]
+    return set.intersection(*seen) if seen else set()
+
+
+def _cpu(each: Cpu, online: set[int]) -> Cpu:
+    if each.cpu not in online:
+        return Cpu(each.cpu, -1, -1, -1, (), online=False)
+    return replace(each, siblings=tuple(cpu for cpu in each.siblings if cpu in online))

@@ -1,0 +1,171 @@
+"""A host reached by the system's own ssh: its files are read by shell/serve-host, which is sent over the connection."""
+
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Self
+
+from dbcpu.errors import HostError
+from dbcpu.hosts.base import Finished, Reading, Sweep
+from dbcpu.ssh_connection import SshConnection
+
+UPTIME_GRAIN_S = 0.01
+"""/proc/uptime has two decimals."""
+_QUESTION_BYTES = 16_000
+"""Of paths at once: far below the longest line that any awk takes."""
+_LACKS = {"no-proc": "its /proc cannot be read", "no-awk": "it has no awk"}
+
+
+class SshHost:
+    """See ``hosts.base.RemoteHost``. A context manager: leaving it ends the connection.
+
+    ``root``: a folder there to read instead of /, for tests. Raises HostError when it cannot be reached or read.
+    """
+
+    over = "ssh"
+    live = True
+
+    def __init__(self, where: str, root: str = "") -> None:
+        self.name = f"ssh:{where}"
+        self._root = root
+        self._watched = 0
+        self._connection = SshConnection(where, (files("dbcpu") / "shell" / "serve-host").read_text("utf-8"))
+        try:
+            version, *rest = self._connection.greeting
+            if version == "none":
+                raise HostError(f"the server processes of {self.name} cannot be watched: {_LACKS[rest[0]]}")
+            pid, parent, self.clock_ticks = (int(word) for word in rest)
+            self.own_pids: tuple[int, ...] = (pid,)
+            # Its parent serves the connection, unless the login shell did not make way for the program.
+            if "(sshd" in "".join(self.read_all([f"/proc/{parent}/stat"]).values()):
+                self.own_pids = (pid, parent)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The ssh process on this machine."""
+        return self._connection.pid
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    # --- a host
+
+    def read(self, path: str) -> str:
+        found = self.read_all([path])
+        if path not in found:
+            raise FileNotFoundError(path)
+        return found[path]
+
+    def list(self, path: str) -> tuple[str, ...]:
+        return tuple(sorted(_texts(self._connection.ask(["l", self._root + path]))))
+
+    def write(self, path: str, text: str) -> None:
+        done = self._run(f"printf %s {shlex.quote(text)} >{shlex.quote(self._root + path)}", 30.0)
+        if done.code:
+            said = done.stderr.strip().splitlines()
+            raise HostError(
+                f"{path} on {self.name} could not be written: {said[-1] if said else f'exit code {done.code}'}; "
+                "root is needed for most settings"
+            )
+
+    def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished:
+        """Raises HostError when the command is missing or does not end in time."""
+        done = self._run(shlex.join(argv), timeout_s)
+        if done.code == 127:
+            raise HostError(f"{argv[0]} is not installed on {self.name}")
+        return done
+
+    def clock(self) -> float:
+        """/proc/uptime: like CLOCK_MONOTONIC, but for time in which the host was suspended."""
+        return float(self.read("/proc/uptime").split()[0])
+
+    # --- a remote host
+
+    def read_all(self, paths: Sequence[str]) -> dict[str, str]:
+        return {
+            path: text
+            for part in _portions(paths, len(self._root))
+            for path, text in self._files("f", [self._root + path for path in part])
+        }
+
+    def read_matching(self, patterns: Sequence[str]) -> dict[str, str]:
+        return dict(self._files("g", [self._root + pattern for pattern in patterns]))
+
+    def process_stats(self) -> tuple[str, ...]:
+        return tuple(_texts(self._connection.ask(["a"])))
+
+    def watch(self, folders: Sequence[str]) -> None:
+        self._connection.ask(["w", *folders])
+        self._watched = len(folders)
+
+    def sweep(self, cpus: bool) -> Sweep:
+        sent_s = time.monotonic()
+        lines = self._connection.ask(["p", "1" if cpus else "0"])
+        received_s = time.monotonic()
+        readings = tuple(_reading(line) for line in lines[1 : 1 + self._watched])
+        text = "\n".join(_texts(lines[1 + self._watched :]))
+        return Sweep(sent_s, received_s, float(lines[0][1:]), UPTIME_GRAIN_S, readings, text)
+
+    def _run(self, command: str, timeout_s: float) -> Finished:
+        """Run a command of sh there; each line of its output is marked by where it came from."""
+        marked = (
+            f"{{ {{ {{ ( {command} ) </dev/null 3>&- 4>&-; echo s$? >&3; }} 2>&1 >&4 | sed s/^/e/ >&3; }} 4>&1"
+            " | sed s/^/o/ >&3; } 3>&1"
+        )
+        lines = _texts(self._connection.ask(["x", marked], timeout_s))
+        told = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
+        code = int(told["s"][0]) if told["s"] else 127
+        return Finished(code, "".join(told["o"]), "".join(told["e"]))
+
+    def _files(self, verb: str, arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Path and text of each file in the answer."""
+        path: str | None = None
+        lines: list[str] = []
+        for line in [*self._connection.ask([verb, *arguments]), "-"]:
+            if line.startswith("|"):
+                lines.append(line[1:] + "\n")
+                continue
+            if path is not None:
+                yield path.removeprefix(self._root), "".join(lines)
+            path, lines = (line[1:] if line.startswith("+") else None), []
+
+
+def open_host(where: str) -> SshHost:
+    """``where``: [USER@]HOST[:PORT], or a name of ~/.ssh/config. Connects. Raises HostError, UsageError."""
+    return SshHost(where)
+
+
+def _texts(lines: Sequence[str]) -> list[str]:
+    return [line[1:] for line in lines if line.startswith("|")]
+
+
+def _portions(paths: Sequence[str], extra: int) -> Iterator[Sequence[str]]:
+    """Parts of a list of paths, each short enough for one question."""
+    part: list[str] = []
+    size = 0
+    for path in paths:
+        size += len(path) + extra + 1
+        if size > _QUESTION_BYTES and part:
+            yield part
+            part, size = [], len(path) + extra + 1
+        part.append(path)
+    if part:
+        yield part
+
+
+def _reading(line: str) -> Reading | None:
+    if line == "-":
+        return None
+    state, cpu, start, run, delay = line.split()
+    return Reading(state, int(cpu), int(start), *((int(run), int(delay)) if run != "-" else (None, None)))

@@ -1,0 +1,1 @@
+"""What samplers have in common: the meaning of the counters, and polling over a connection."""

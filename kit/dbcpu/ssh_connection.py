@@ -1,0 +1,188 @@
+"""A connection through the system's own ssh to a program at the other end, one question at a time.
+
+ssh does as the user's configuration says: agent, bastion, port, host key check. It is never given a password
+(BatchMode) and never asked to forward anything. Whatever ends dbcpu closes its end, and then the other end ends too.
+"""
+
+import contextlib
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
+
+from dbcpu.errors import HostError, UsageError
+
+CONNECT_TIMEOUT_S = 15
+_OPTIONS = (
+    "BatchMode=yes",
+    f"ConnectTimeout={CONNECT_TIMEOUT_S}",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "ClearAllForwardings=yes",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+    "ControlMaster=no",
+)
+# The login shell may be any: this is plain to all of them. It takes the script, up to a line with a full stop, from
+# standard input without reading a byte more, which "sh -s" does not promise.
+_BOOTSTRAP = (
+    "echo dbcpu-system; uname -s; exec sh -c "
+    '\'n=$(printf "\\n_");n=${n%_};s=;while IFS= read -r l;do [ "$l" = . ]&&break;s=$s$l$n;done;eval "$s"\''
+)
+_REASONS = (
+    ("IDENTIFICATION HAS CHANGED", "its host key is not the one that ssh knows; find out why before all else"),
+    ("Host key verification failed", "ssh does not know its host key; log in by hand once (ssh {where}) and check it"),
+    ("Permission denied", "it refused the login; dbcpu gives no password: use a key, until `ssh {where}` asks nothing"),
+    ("Too many authentication", "it refused the login; name the right key in ~/.ssh/config (IdentityFile)"),
+    ("Could not resolve hostname", "its name is not known; is it spelled as in ~/.ssh/config?"),
+    ("Connection refused", "nothing takes ssh connections there; is the port right (ssh:HOST:PORT)?"),
+    ("timed out", "it did not answer; is it reachable from here?"),
+    ("No route to host", "there is no way to it from here"),
+    ("Network is unreachable", "there is no way to it from here"),
+)  # fmt: skip
+_DESTINATION = re.compile(r"(?P<login>[^\s\0:-][^\s\0:]*|[^\s\0:-]*\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?")
+
+
+class SshConnection:
+    """``where``: [USER@]HOST[:PORT]; ``script``: a text for sh whose first line begins with dbcpu-host.
+
+    ``greeting`` is that line. Every method raises HostError in one sentence.
+    """
+
+    def __init__(self, where: str, script: str) -> None:
+        parts = _DESTINATION.fullmatch(where)
+        if parts is None:
+            raise UsageError(f"{where!r} is no host for ssh; write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT")
+        self._name, self._where = f"ssh:{where}", where
+        self._lock = threading.Lock()
+        self._broken = ""
+        port = ["-p", parts["port"]] if parts["port"] else []
+        options = [part for option in _OPTIONS for part in ("-o", option)]
+        login = parts["login"].replace("[", "").replace("]", "")
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        self._process = self._launch(["ssh", "-T", "-a", "-x", *options, *port, "--", login, _BOOTSTRAP])
+        try:
+            self.greeting = self._begin(script)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The ssh process on this machine."""
+        return self._process.pid
+
+    def close(self) -> None:
+        """End the connection; the program at the other end sees the end of its input."""
+        self._broken = self._broken or "it is closed"
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        try:
+            self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def ask(self, question: Sequence[str], timeout_s: float | None = None) -> list[str]:
+        """The lines of the answer to a question; its parts hold neither tabs nor line breaks."""
+        if any("\n" in part or "\t" in part for part in question):
+            raise HostError(f"what has a tab or line break in it cannot be asked of {self._name}")
+        answer: list[str] = []
+        with self._exchange(timeout_s) as (send, receive):
+            send("\t".join(question) + "\n")
+            while (line := receive()) != ".":
+                answer.append(line)
+        return answer
+
+    def _launch(self, command: list[str]) -> "subprocess.Popen[bytes]":
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            self._errors.close()
+            raise HostError(
+                f"{self._name} cannot be reached: there is no ssh on this machine; "
+                "install OpenSSH's client (openssh-client), or leave --host away"
+            ) from None
+
+    def _begin(self, script: str) -> list[str]:
+        """Send the program; the words of its greeting."""
+        with self._exchange(3 * CONNECT_TIMEOUT_S) as (send, receive):
+            while (line := receive()) != "dbcpu-system":
+                pass  # a login shell may greet
+            system = receive()
+            if system != "Linux":
+                raise HostError(
+                    f"{self._name} runs {system or 'an unknown system'}, not Linux: there is no /proc to watch server "
+                    "processes by; elapsed times and the database's counters are measured without --host, too"
+                )
+            send(script + ".\n")
+            while not (line := receive()).startswith("dbcpu-host "):
+                pass
+        return line.split()[1:]
+
+    @contextlib.contextmanager
+    def _exchange(self, timeout_s: float | None) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
+        """One at a time. Whatever breaks into it, Ctrl-C for one, leaves a connection that is used no more."""
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            self._process.kill()
+
+        with self._lock:
+            if self._broken:
+                raise HostError(f"the connection to {self._name} cannot be used: {self._broken}")
+            self._broken = "it was interrupted"
+            timer = threading.Timer(timeout_s, give_up) if timeout_s else None
+            if timer:
+                timer.start()
+            try:
+                yield self._send, self._receive
+                self._broken = ""
+            except HostError:
+                if late.is_set():
+                    self._broken = "it was too slow"
+                    raise HostError(f"{self._name} did not answer within {timeout_s:g} s") from None
+                raise
+            finally:
+                if timer:
+                    timer.cancel()
+
+    def _send(self, text: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(text.encode("utf-8", "surrogateescape"))
+            self._process.stdin.flush()
+        except OSError:
+            self._lost()
+
+    def _receive(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            self._lost()
+        return line[:-1].decode("utf-8", "replace")
+
+    def _lost(self) -> NoReturn:
+        """Say what ssh said as it ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace")
+        self._broken = "it was lost"
+        for mark, reason in _REASONS:
+            if mark in said:
+                raise HostError(f"{self._name} cannot be reached: {reason.format(where=self._where)}")
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        raise HostError(f"the connection to {self._name} ended: {lines[-1] if lines else 'ssh gave no reason'}")

@@ -1,0 +1,245 @@
+"""Makes a normal record of the lines that the scripts of shell/ write; docs/line-format.md describes them.
+
+Executions have the stamps of the server, or of the session itself; placement is polled a few times a second. A
+round's times count from the earliest stamp in it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from dbcpu.errors import RecordFormatError
+from dbcpu.record import (
+    Cpu,
+    Database,
+    Driver,
+    Execution,
+    Gate,
+    Header,
+    HostInfo,
+    Limits,
+    Plan,
+    Residency,
+    Round,
+    RunRecord,
+    Server,
+    Session,
+    Topology,
+    WorkloadInfo,
+)
+from dbcpu.store.line_reader import Lines, Look, RoundLines, epoch_s, parse, read_text, recognises
+
+__all__ = ["from_text", "read", "recognises"]
+
+_POLLED = "placement is polled a few times a second"
+_VERIFIED = {
+    "oracle": "spid of v$process, an Oracle process there",
+    "postgresql": "pg_backend_pid(), a postgres process there",
+    "shell": "the process that was started for the session",
+}
+_NEAR_S = 1.0
+"""A sample belongs to a round if it was taken at most this long before or after it."""
+
+
+def read(path: str, samples: Sequence[str] = ()) -> RunRecord:
+    """``samples``: what sample-psr wrote on the database's host meanwhile, matched by process number and time.
+
+    Raises:
+        RecordFormatError: a file is cut short, of another version, or not of the kind it should be; names the line.
+    """
+    texts = [(read_text(each), each) for each in samples]
+    return from_text(read_text(path), path, texts)
+
+
+def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> RunRecord:
+    """The record of such a text. ``name`` is for messages; ``samples`` are (text, name). Raises as ``read``."""
+    lines = parse(text, name)
+    if lines.samples and not lines.run:
+        raise RecordFormatError(f"{name} holds samples and no run; import the run's file, with --samples {name}")
+    if not lines.run or not lines.workload:
+        raise RecordFormatError(f"{name} has no run and workload lines: it was cut short before the first round")
+    digest = hashlib.sha256(text.encode())
+    for other, called in samples:
+        _add_samples(lines, parse(other, called), called)
+        digest.update(other.encode())
+    rounds = tuple(_round(lines, order) for order in sorted(lines.rounds) if lines.rounds[order].sessions)
+    return RunRecord(_header(lines, digest.hexdigest(), rounds), rounds)
+
+
+def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
+    """Give each session what was seen of its process in its round. Raises RecordFormatError when nothing fits."""
+    matched = 0
+    for each in lines.rounds.values():
+        from_s, to_s = each.span_s
+        for session in each.sessions.values():
+            looks = samples.processes.get(session.pid, ()) if session.pid is not None else ()
+            fitting = [look for look in looks if from_s - _NEAR_S <= look.at_s <= to_s + _NEAR_S]
+            matched += len(fitting)
+            session.seen = sorted([*session.seen, *fitting], key=lambda look: look.at_s)
+    if not matched:
+        raise RecordFormatError(
+            f"{name} saw no process of this run while it ran; was sample-psr on the database's host, and do the clocks agree?"
+        )
+    lines.cpus = samples.cpus or lines.cpus
+    lines.run = {**lines.run, "host": samples.samples.get("host", lines.run["host"])}
+
+
+def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
+    run, workload = lines.run, lines.workload
+    sql = "\n".join(lines.sql)
+    started = datetime.fromtimestamp(epoch_s(run["started"]), UTC)
+    cpus = int(run.get("cpus", "0")) or None
+    sampled = any(session.residency for each in rounds for session in each.sessions)
+    kind, workers = run.get("kind", "oracle"), run.get("workers", "sqlplus")
+    for_s = float(workload["for_s"]) if "for_s" in workload else None
+    clock = "the session's own" if kind == "shell" else "the server's"
+    return Header(
+        run_id=f"{started:%Y%m%d-%H%M%S}-{digest[:6]}",
+        label=" ".join(lines.label),
+        started_at=started.isoformat(timespec="seconds"),
+        status=lines.status,
+        tool_version="dbcpu-lines 1",
+        plan=Plan(
+            target=f"{workers} on {run['host']}",
+            workload=WorkloadInfo(
+                name=workload["name"],
+                size=workload["size"],
+                n=int(workload["n"]),
+                rows=int(workload["rows"]),
+                sql=sql,
+                sql_hash=hashlib.sha256(sql.encode()).hexdigest(),
+                answer=workload["answer"],
+            ),
+            levels=tuple(sorted({each.level for each in lines.rounds.values()})),
+            repeats=1 + max((each.repeat for each in lines.rounds.values()), default=0),
+            seed=0,
+            executions=None if for_s else int(workload["executions"]),
+            for_s=for_s,
+            sampler="ps" if sampled else "none",
+            hz=1.0,
+            vcpus=cpus,
+            vcpus_source="getconf" if cpus else "unknown",
+        ),
+        host=_host(lines),
+        database=Database(kind, run.get("version", "unknown"), driver=workers, driver_on_host=sampled or None),
+        driver=Driver(run["host"], 0, None, ""),
+        notes=(f"made by {workers}: times are {clock}, {_POLLED if sampled else 'placement is not seen'}",),
+    )
+
+
+def _host(lines: Lines) -> HostInfo | None:
+    """The host, where the lines tell its topology."""
+    if not lines.cpus:
+        return None
+    groups = {cpu: siblings for cpu, _, siblings in lines.cpus}
+    sockets = {cpu: socket for cpu, socket, _ in lines.cpus}
+    # Cores and sockets are numbered in order of their lowest CPU, as everywhere in a record.
+    cores = {siblings: core for core, siblings in enumerate(sorted(set(groups.values())))}
+    socket_order = list(dict.fromkeys(sockets[cpu] for cpu in sorted(sockets)))
+    cpus = tuple(
+        Cpu(cpu, cores[groups[cpu]], socket_order.index(sockets[cpu]), 0, groups[cpu]) for cpu in sorted(groups)
+    )
+    smt = any(len(siblings) > 1 for siblings in groups.values())
+    return HostInfo(
+        hostname=lines.run["host"],
+        kernel=lines.run.get("release", ""),
+        cpu_model="CPU not recorded",
+        topology=Topology(cpus, smt_active=smt),
+        limits=Limits(tuple(sorted(groups))),
+    )
+
+
+def _round(lines: Lines, order: int) -> Round:
+    each = lines.rounds[order]
+    starts = [start for session in each.sessions.values() for start, _, _ in session.executions[:1]]
+    released_s = min(starts, default=each.released_s)
+    kind = lines.run.get("kind", "oracle")
+    sessions = tuple(
+        _session(ordinal, each, released_s, lines.workload["answer"], kind) for ordinal in sorted(each.sessions)
+    )
+    errors = [session.error for session in sessions]
+    watched = sum(session.server.verified for session in sessions)
+    counted = any(session.cpu_s is not None for session in sessions)
+    return Round(
+        level=each.level,
+        repeat=each.repeat,
+        variant="baseline",
+        order=order,
+        released_at=datetime.fromtimestamp(released_s, UTC).isoformat(),
+        released_monotonic_s=0.0,
+        gate=Gate(each.level, len(sessions), watched, max(starts) - min(starts) if starts else 0.0, realtime=False),
+        sessions=sessions,
+        not_sampled=None
+        if counted
+        else f"{lines.run.get('workers', 'sqlplus')} polls placement only; "
+        "dbcpu run on that host counts CPU time and run queues",
+        error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
+    )
+
+
+def _session(ordinal: int, each: RoundLines, released_s: float, expected: str, kind: str) -> Session:
+    session = each.sessions[ordinal]
+    wrong = next((answer for _, _, answer in session.executions if not _same(answer, expected)), None)
+    error = session.error
+    if wrong is not None:
+        error = error or f"the answer was {wrong}, not {expected}: the work was not done"
+    known = session.pid is not None
+    how = _VERIFIED.get(kind, f"told by {kind}") if known else "its server process was not seen on that host"
+    return Session(
+        ordinal=ordinal,
+        server=Server(session.pid, verified=known, how=how),
+        connect_s=session.connect_s,
+        executions=tuple(
+            Execution(start - released_s, end - start, start - released_s, end - start)
+            for start, end, _ in session.executions
+        ),
+        answer_ok=wrong is None if session.executions else None,
+        error=error,
+        # Its own count only: looks miss both ends.
+        cpu_s=session.cpu_s,
+        cpu_source=None if session.cpu_s is None else "schedstat",
+        run_delay_s=session.delay_s,
+        residency=tuple(_stretches(session.seen, released_s)),
+    )
+
+
+def _stretches(seen: Sequence[Look], released_s: float) -> Iterable[Residency]:
+    """Looks that follow each other with the same CPU and state; a change is put in the middle between two."""
+    if not seen:
+        return
+    began = (seen[0].at_s, seen[0].run_s, seen[0].delay_s)
+    for earlier, later in pairwise(seen):
+        if (earlier.cpu, earlier.state) != (later.cpu, later.state):
+            turn = (
+                (earlier.at_s + later.at_s) / 2,
+                _middle(earlier.run_s, later.run_s),
+                _middle(earlier.delay_s, later.delay_s),
+            )
+            yield _stretch(earlier, began, turn, released_s)
+            began = turn
+    last = seen[-1]
+    yield _stretch(last, began, (last.at_s, last.run_s, last.delay_s), released_s)
+
+
+_Moment = tuple[float, float | None, float | None]
+"""Seconds since 1970, CPU time so far, time on the run queue so far."""
+
+
+def _stretch(look: Look, began: _Moment, ended: _Moment, released_s: float) -> Residency:
+    gained = [
+        None if one is None or two is None else max(0.0, two - one)
+        for one, two in zip(began[1:], ended[1:], strict=True)
+    ]
+    return Residency(look.cpu, look.state, began[0] - released_s, ended[0] - released_s, *gained)
+
+
+def _middle(one: float | None, two: float | None) -> float | None:
+    return None if one is None or two is None else (one + two) / 2
+
+
+def _same(answer: str, expected: str) -> bool:
+    try:
+        return float(answer) == float(expected)
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""Settings under which the same levels are measured again: one file each, pure planners."""

@@ -1,0 +1,36 @@
+"""Oracle instance caging: the instance may use so many CPUs (``cage:2``), by ``cpu_count`` and a resource plan.
+
+Both are set in memory only, so that a restart of the instance takes them back too. Source: Oracle Database
+Administrator's Guide, "Managing Multiple Database Instances on a Single Server"
+"""
+
+from dbcpu.variants.base import Change, Place, count
+
+SCOPE = "server"
+ARGUMENT = "2"
+PLAN, COUNT = "resource_manager_plan", "cpu_count"
+DEFAULT_PLAN = "DEFAULT_PLAN"
+
+
+def check(argument: str) -> None:
+    count("cage", argument)
+
+
+def why_not(argument: str, place: Place) -> str | None:
+    if place.database.kind != "oracle":
+        return f"instance caging is Oracle's, and this is {place.database.kind}; use cpus: or active:"
+    parameters = place.database.parameters
+    if COUNT not in parameters:
+        return "cpu_count cannot be read (select on V_$PARAMETER), so it could not be put back"
+    if parameters.get("managed_service") == "Amazon RDS":
+        return "Amazon RDS allows no alter system; set cpu_count in the instance's parameter group instead"
+    if parameters.get("cloud_service"):
+        return "an Autonomous Database allows no alter system; set its ECPU count instead"
+    return None
+
+
+def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
+    parameters = place.database.parameters
+    plan = parameters.get(PLAN, "")
+    planned = () if plan else (Change(f"parameter:{PLAN}", "", DEFAULT_PLAN),)
+    return (*planned, Change(f"parameter:{COUNT}", parameters[COUNT], argument))

@@ -1,0 +1,4 @@
+-- what: switches on the plan that instance caging needs, where none is on
+-- needs: ALTER SYSTEM
+-- source: Oracle Database Administrator's Guide, Enabling Instance Caging
+alter system set resource_manager_plan = 'DEFAULT_PLAN' scope = memory;

@@ -1,0 +1,118 @@
+"""Variants are really in force on server processes of this machine, compared with the baseline, and undone."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from dbcpu.record import Round, RunRecord
+from dbcpu.restoring import leftovers
+from driving import Drive, until
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+SMALL = ("--size", "tiny", "--executions", "4", "--repeats", "1", "--yes")
+two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+@pytest.fixture(autouse=True)
+def journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "journals"
+    monkeypatch.setenv("DBCPU_JOURNAL", str(folder))
+    return folder
+
+
+def rounds(record: RunRecord, variant: str, level: int = 2) -> list[Round]:
+    return [each for each in record.rounds if (each.variant, each.level) == (variant, level)]
+
+
+def allowed(record: RunRecord, variant: str) -> set[tuple[tuple[int, ...], ...]]:
+    """CPUs that the kernel let each session of a round use."""
+    return {tuple(session.allowed_cpus for session in each.sessions) for each in rounds(record, variant)}
+
+
+@two_cpus
+def test_variants_are_in_force_and_the_result_is_a_comparison(drive: Drive, journals: Path) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    first = cpus[0]
+    names = f"spread,pack,cpus:{first},policy:batch,policy:idle,active:1,ncpus:2"
+    code, out, err = drive("vary", "--variants", names, "--sessions", "2", *SMALL).finish()
+    assert code == 0, err
+    record = drive.last()
+    assert record.header.plan.variants == ("baseline", *names.split(","))
+    assert len(record.rounds) == record.header.plan.rounds == 8 + 2
+    assert allowed(record, "baseline") == {(tuple(cpus),) * 2}
+    (spread,) = allowed(record, "spread")
+    assert sorted(cpu for mask in spread for cpu in mask) == sorted({cpu for mask in spread for cpu in mask})
+    assert all(len(mask) == 1 for mask in spread)
+    assert allowed(record, f"cpus:{first}") == {((first,), (first,))}
+    assert {s.policy for each in rounds(record, "policy:batch") for s in each.sessions} == {"batch"}
+    assert {s.policy for each in rounds(record, "policy:idle") for s in each.sessions} == {"idle"}
+    assert {s.policy for each in rounds(record, "baseline") for s in each.sessions} == {"other"}
+    for each in rounds(record, f"cpus:{first}"):
+        assert {stretch.cpu for session in each.sessions for stretch in session.residency} == {first}
+    for each in rounds(record, "active:1"):
+        one, other = sorted((s.executions[0].start_s, s.executions[-1].start_s + s.executions[-1].elapsed_s)
+                            for s in each.sessions)  # fmt: skip
+        assert one[1] <= other[0], "two sessions were at work at the same time"
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
+    assert f"cpus:{first} against baseline at N=2: CV" in out
+    assert not list(journals.iterdir())
+    code, out, _ = drive("compare", "last", "--format", "json").finish()
+    assert [each["name"] for each in json.loads(out)["variants"]] == list(record.header.plan.variants)
+    code, out, err = drive("compare", "last:spread", "last:policy:batch", "--format", "csv").finish()
+    assert code == 0, err
+    assert "policy:batch,level,2," in out
+
+
+@two_cpus
+def test_throughput_by_cpus_has_so_many_sessions_per_cpu(drive: Drive) -> None:
+    code, out, err = drive("vary", "--variants", "cpus:1,cpus:2", "--per-cpu", "2", *SMALL).finish()
+    assert code == 0, err
+    record = drive.last()
+    levels = {each.variant: each.level for each in record.rounds if not each.anchor}
+    assert levels == {"ncpus:1": 2, "ncpus:2": 4}
+    assert "Throughput by CPUs, 2 sessions per CPU" in out
+
+
+@two_cpus
+def test_dry_run_says_what_would_be_changed_and_measures_nothing(drive: Drive) -> None:
+    code, out, err = drive("vary", "--variants", "spread,active:1", "--sessions", "2", "--dry-run").finish()
+    assert code == 0, err
+    assert out.splitlines() == [
+        "spread: server processes on a CPU each: 0, 1",
+        "active:1: 1 of 2 sessions at a time",
+    ]
+    assert drive.runs() == []
+
+
+def test_what_cannot_be_had_is_refused_before_anything_is_loaded(drive: Drive) -> None:
+    for variant, said in (
+        ("cpus:4000", "CPUs 4000 are not among"),
+        ("node:77", "memory node 77 has no usable CPU"),
+        ("cage:2", "instance caging is Oracle's"),
+    ):
+        code, _, err = drive("vary", "--variants", variant, "--sessions", "2", "--yes").finish()
+        assert code == 2, err
+        assert said in err
+    code, _, err = drive("vary", "--variants", "active:1", "--sessions", "2", "--for", "1s", "--yes").finish()
+    assert code == 2
+    assert "--for makes no sense" in err
+    assert drive.runs() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: Path, number: signal.Signals) -> None:
+    # Pinned sessions that work for seconds: the journal holds their affinity meanwhile.
+    long = ("--size", "medium", "--executions", "4", "--repeats", "1", "--yes")
+    driver = drive("vary", "--variants", "cpus:0", "--sessions", "2", *long).said("under cpus:0")
+    until(lambda: any(each.entries for each in leftovers()), "their affinity is in the journal")
+    driver.send(number)
+    code, _, err = driver.finish()
+    assert code == (-9 if number == signal.SIGKILL else 130), err
+    until(lambda: not list(journals.iterdir()), "nothing is left to undo")
+    until(lambda: not drive.embedded(), "the server is gone")
+    code, out, _ = drive("restore").finish()
+    assert (code, out) == (0, "nothing was left changed\n")

@@ -1,0 +1,232 @@
+"""The variants of a run held against its first, on simulated hosts whose truth is known."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.by_cpus import by_cpus
+from dbcpu.analysis.explain import explain, explain_variants
+from dbcpu.analysis.per_round import one_variant
+from dbcpu.analysis.variants import compare_variants
+from dbcpu.comparing import _run_and_variant, variants_sheet
+from dbcpu.errors import UsageError
+from dbcpu.plan import AA, RoundSpec, blocks
+from dbcpu.record import Round, RunRecord
+from dbcpu.registry import load
+from dbcpu.simulator import SimulatedHost, simulate, simulate_now
+
+HOST = SimulatedHost("smt", cores=4, scheduler="sticky", smt_yield=0.3, rebalance_s=0.2, noise=0.002)
+
+
+@pytest.fixture(scope="module")
+def varied() -> RunRecord:
+    return simulate(HOST, (1, 4, 5, 8), repeats=5, seed=3, executions=6, variants=("baseline", "smt_off"))
+
+
+def renamed(record: RunRecord, variant: str, cpus: tuple[int, ...]) -> tuple[Round, ...]:
+    """The rounds as if they had been measured under ``variant`` on these CPUs."""
+    return tuple(
+        replace(
+            each,
+            variant=variant,
+            sessions=tuple(replace(session, allowed_cpus=cpus) for session in each.sessions),
+        )
+        for each in record.rounds
+        if not each.anchor
+    )
+
+
+def by_size(*parts: tuple[str, tuple[int, ...], RunRecord]) -> RunRecord:
+    """One run of several variants from runs of simulated hosts of so many CPUs."""
+    rounds = [each for name, cpus, record in parts for each in renamed(record, name, cpus)]
+    header = parts[-1][2].header
+    numbered = tuple(replace(each, order=order, cpu_timeline=()) for order, each in enumerate(rounds))
+    return RunRecord(replace(header, plan=replace(header.plan, variants=tuple(part[0] for part in parts))), numbered)
+
+
+# --- the order of rounds
+
+
+def test_variants_take_turns_forwards_and_backwards_with_the_same_levels() -> None:
+    specs = blocks({"baseline": (1, 2), "pack": (1, 2), "spread": (1, 2)}, repeats=2, seed=1)
+    turns = [spec.variant for spec in specs[::2]]
+    assert turns == ["baseline", "pack", "spread", "spread", "pack", "baseline"]
+    assert [spec.order for spec in specs] == list(range(12))
+    for repeat in (0, 1):
+        orders = {
+            tuple(spec.level for spec in specs if (spec.variant, spec.repeat) == (name, repeat))
+            for name in ("baseline", "pack", "spread")
+        }
+        assert len(orders) == 1
+
+
+def test_without_a_solo_level_the_first_variant_gets_anchors() -> None:
+    specs = blocks({"ncpus:1": (2,), "ncpus:2": (4,)}, repeats=1, seed=1)
+    assert specs[0] == RoundSpec(1, 0, "ncpus:1", 0, anchor=True)
+    assert specs[-1] == RoundSpec(1, 1, "ncpus:1", 3, anchor=True)
+    with pytest.raises(UsageError, match="not between 1 and 1000"):
+        blocks({"a": (1,), "b": (1,)}, repeats=0, seed=1)
+
+
+# --- against the baseline
+
+
+def test_each_variant_is_explained_on_the_cpus_that_it_left(varied: RunRecord) -> None:
+    found = explain_variants(varied)
+    assert (found["baseline"].vcpus, found["baseline"].cores) == (8, 4)
+    assert (found["smt_off"].vcpus, found["smt_off"].cores) == (4, 4)
+    causes = {name: {v.cause for v in analysis.sessions if v.level == 5} for name, analysis in found.items()}
+    assert "shared_core" in causes["baseline"]
+    assert "run_queue" not in causes["baseline"]
+    assert "run_queue" in causes["smt_off"]
+    assert "shared_core" not in causes["smt_off"]
+    whole = explain(varied)
+    assert len(whole.sessions) == sum(len(each.sessions) for each in varied.rounds)
+    assert {each.variant for each in whole.levels} == {"baseline", "smt_off"}
+    assert "incomplete-run" not in {each.code for each in whole.findings}
+
+
+def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> None:
+    found = compare_variants(varied)
+    assert found.telling == 5
+    one, other = found.first.row(5), found.variants[1].row(5)
+    assert one is not None
+    assert other is not None
+    assert (one.cv or 0) > 0.15
+    assert (other.cv or 1) < 0.1
+    assert one.cause == "shared_core"
+    throughput, spread = found.variants[1].decisions
+    assert throughput.levels == "N=8"
+    assert throughput.outcome == "less"
+    assert throughput.ratio == pytest.approx(1 / 1.3, rel=0.03)
+    assert spread.outcome == "less"
+    (sentence,) = variants_sheet(varied).verdict
+    assert sentence.startswith("smt_off against baseline at N=5: CV ")
+    assert "throughput lower at N=8, spread lower at N=4-8 (3 levels)" in sentence
+
+
+def test_throughput_is_by_makespan_so_that_taking_turns_is_no_gain() -> None:
+    """Two after the other at full speed each: the sum of their rates would promise twice of what was done."""
+    record = simulate(SimulatedHost("one", cores=1, threads=1, noise=0.0), (1, 2), repeats=3, seed=1)
+    turns = []
+    for each in record.rounds:
+        if each.level == 2 and not each.anchor:
+            whole_s = max(e.start_s + e.elapsed_s for s in each.sessions for e in s.executions)
+            half_s = whole_s / 2
+            sessions = tuple(
+                replace(
+                    session,
+                    executions=(
+                        replace(
+                            session.executions[0],
+                            start_s=i * half_s,
+                            elapsed_s=half_s,
+                            server_start_s=i * half_s,
+                            server_elapsed_s=half_s,
+                        ),
+                    ),
+                )
+                for i, session in enumerate(each.sessions)
+            )
+            turns.append(replace(each, variant="active:1", sessions=sessions))
+    rounds = tuple(replace(each, order=i) for i, each in enumerate((*record.rounds, *turns)))
+    header = replace(record.header, plan=replace(record.header.plan, variants=("baseline", "active:1")))
+    row = compare_variants(RunRecord(header, rounds)).variants[1].row(2)
+    assert row is not None
+    assert row.ratio == pytest.approx(1.0, abs=0.02)
+
+
+def test_packed_against_spread_says_what_sharing_a_core_costs() -> None:
+    spread = simulate(replace(HOST, smt_off=True), (1, 2, 4), repeats=3, seed=1, executions=3)
+    slower = simulate(replace(HOST, smt_off=True, mrows_per_s=26.0), (1, 2, 4), repeats=3, seed=1, executions=3)
+    record = simulate(HOST, (1, 2, 4), repeats=3, seed=1, executions=3)
+    varied = by_size(
+        ("baseline", tuple(range(8)), record), ("spread", (0, 1, 2, 3), spread), ("pack", tuple(range(8)), slower)
+    )
+    plan = replace(record.header.plan, variants=("baseline", "spread", "pack"))
+    found = compare_variants(replace(varied, header=replace(record.header, plan=plan)))
+    assert dict(found.penalties) == {2: pytest.approx(40 / 26, rel=0.02), 4: pytest.approx(40 / 26, rel=0.02)}
+
+
+def test_twice_the_same_are_no_variants() -> None:
+    record = simulate(HOST, (1, 5), repeats=3, seed=1, variants=AA)
+    assert one_variant(record, "aa1").header.host == record.header.host
+    assert {each.variant for each in explain(record).levels} == set(AA)
+
+
+def test_one_variant_is_no_comparison() -> None:
+    record = simulate(HOST, (1, 2), repeats=2, seed=1)
+    with pytest.raises(UsageError, match="two are needed"):
+        compare_variants(record)
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
+def test_every_form_shows_the_variants(varied: RunRecord, form: str) -> None:
+    assert "smt_off" in load("comparisons", form).render(variants_sheet(varied)).replace("\\", "")
+
+
+# --- by CPUs
+
+
+def scaled(*cpus: int, full: float = 40.0, last: float = 40.0) -> RunRecord:
+    """A host on which the largest count of CPUs runs at another speed."""
+    parts = []
+    for count in cpus:
+        speed = last if count == cpus[-1] else full
+        host = SimulatedHost(
+            "box", cores=cpus[-1], threads=1, scheduler="smt_balancing", noise=0.002, mrows_per_s=speed
+        )
+        record = simulate(replace(host, cores=count), (count,), repeats=3, seed=count, executions=2)
+        parts.append((f"ncpus:{count}", tuple(range(count)), record))
+    return by_size(*parts)
+
+
+def test_linear_scaling_is_called_so() -> None:
+    found = by_cpus(scaled(1, 2, 4))
+    assert found is not None
+    assert [each.cpus for each in found.points] == [1, 2, 4]
+    assert [each.times for each in found.points] == pytest.approx([1.0, 2.0, 4.0], rel=0.03)
+    assert (found.linear_to, found.flat_from, found.per_cpu) == (4, None, 1.0)
+    sentences = variants_sheet(scaled(1, 2, 4)).verdict
+    assert sentences[0].startswith("Linear over all that was measured: 4 CPUs do")
+    assert sentences[1] == "One instance can have all 4 CPUs."
+
+
+def test_where_it_flattens_several_instances_are_suggested() -> None:
+    record = scaled(1, 2, 4, 8, last=22.0)
+    found = by_cpus(record)
+    assert found is not None
+    assert (found.linear_to, found.flat_from) == (4, 4)
+    first, second = variants_sheet(record).verdict
+    assert first.startswith("Linear up to 4 CPUs (4.0")
+    assert "from 4 CPUs on one more adds little" in first
+    assert second.startswith("2 instances of 4 CPUs would do 1.8")
+
+
+def test_variants_of_equal_size_are_not_taken_for_scaling(varied: RunRecord) -> None:
+    assert by_cpus(varied) is None
+
+
+# --- names and simulated hosts
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "variant"),
+    [
+        ("last", "", ""),
+        ("last:spread", "last", "spread"),
+        ("last:cpus:0-3", "last", "cpus:0-3"),
+        ("C:/x.json:active:4", "C:/x.json", "active:4"),
+    ],
+)
+def test_a_variant_behind_a_run_may_have_a_colon(name: str, run: str, variant: str) -> None:
+    assert _run_and_variant(name) == (run, variant)
+
+
+def test_a_simulated_host_knows_two_variants() -> None:
+    record = simulate_now("c4.4xlarge", "1,9", variants="smt_off", repeats=1)
+    assert record.header.plan.variants == ("baseline", "smt_off")
+    with pytest.raises(UsageError, match="there are: baseline, smt_off"):
+        simulate_now("c4.4xlarge", "1", variants="pack")
+    with pytest.raises(UsageError, match="no second threads"):
+        simulate_now("graviton", "1", variants="smt_off")

@@ -1,0 +1,44 @@
+"""A driver that varies a host below a folder and dies at a named step: ``python varying_host.py ROOT STEP N [guard]``.
+
+Run by tests with SIGKILL at every step; ROOT is a recorded host on disk, or / in the emulated guest, and nowhere else.
+"""
+
+import os
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from dbcpu.conditions import Conditions
+from dbcpu.guard import Guard
+from dbcpu.hosts.local import LocalHost
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Database
+from dbcpu.topology import read_host
+from dbcpu.variants.base import Place
+from dbcpu.varying import chosen
+
+
+def main(root: str, at: str, times: int, guarded: bool) -> None:
+    """SMT off, on again, off again, and the end; killed when ``at`` comes for the ``times``-th time."""
+    seen = 0
+
+    def step(name: str) -> None:
+        nonlocal seen
+        seen += name == at
+        if name == at and seen == times:
+            sys.stdout.write(f"{name}\n")
+            sys.stdout.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    host = LocalHost(Path(root))
+    with ExitStack() as stack:
+        guard = stack.enter_context(Guard()) if guarded else None
+        place = Place(read_host(host), Database("postgresql", "18"))
+        conditions = stack.enter_context(Conditions(chosen("smt_off"), place, host, "embedded", guard, step=step))
+        for order, variant in enumerate(("smt_off", "baseline", "smt_off")):
+            conditions.begin(RoundSpec(1, order, variant, order))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:] == ["guard"])
