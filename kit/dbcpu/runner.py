@@ -169,7 +169,9 @@ def run(
             guard.end_later(sampler.pid)
         conditions: Conditions = AsItIs()
         if varied:
-            conditions = stack.enter_context(varied.conditions(host, request, target, guard, experiment.open))
+            conditions = stack.enter_context(
+                varied.conditions(host, request, target, guard, experiment.open, watcher.stage)
+            )
         header = Header(
             run_id=_run_id(),
             label=choices.label,

@@ -26,8 +26,10 @@ from dbcpu.renderers.chart import (
     soak,
     throughput,
     together,
+    variants,
 )
-from dbcpu.renderers.chart.style import STYLE, narrow, nothing
+from dbcpu.renderers.chart.frame import nothing
+from dbcpu.renderers.chart.style import STYLE, narrow
 
 SUFFIX = ".svg"
 BINARY = True
@@ -35,9 +37,9 @@ FORMS = ("svg", "png")
 PNG_DPI = 144
 MISSING_LETTER = r"Glyph .* missing from"
 DRAWINGS = {
-    "host": host.draw,
     "slowdown": slowdown.draw,
     "throughput": throughput.draw,
+    "host": host.draw,
     "sessions": sessions.draw,
     "cpu_map": cpu_map.draw,
     "lanes": lanes.draw,
@@ -46,6 +48,8 @@ DRAWINGS = {
 """In the order in which a report shows them."""
 EXPERIMENTS = {"soak": soak.draw, "sizes": sizes.draw, "pool": pool.draw, "together": together.draw}
 """Pictures that only such runs have; they stand first."""
+OF_SEVERAL_VARIANTS = {"variants": variants.draw}
+"""There is nothing to say of it in a run of one variant."""
 
 
 def render(record: RunRecord, analysis: Analysis) -> bytes:
@@ -56,7 +60,7 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
     """All pictures by name as ``svg`` or ``png``; one without data says so."""
     drawn = dict(pictures_with_data(record, analysis, form))
-    if DRAWINGS.keys() - drawn:
+    if not drawn.keys() >= DRAWINGS.keys():
         with mpl.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=MISSING_LETTER)
             empty = _bytes(nothing(record, analysis), form)
@@ -72,7 +76,7 @@ def pictures_with_data(
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=MISSING_LETTER)
-        for name, draw in (EXPERIMENTS | DRAWINGS).items():
+        for name, draw in {**EXPERIMENTS, **OF_SEVERAL_VARIANTS, **DRAWINGS}.items():
             figure = draw(record, analysis)
             if figure is not None:
                 made[name] = _bytes(figure, form)

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.experiment_views import Pool
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import FAINT, fitted, framed
+from dbcpu.renderers.chart.frame import framed
+from dbcpu.renderers.chart.style import FAINT, fitted
 
 WIDTH, NARROW_BELOW = 8.6, 6.0
 

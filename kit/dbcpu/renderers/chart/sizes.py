@@ -4,7 +4,8 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import FAINT, framed
+from dbcpu.renderers.chart.frame import framed
+from dbcpu.renderers.chart.style import FAINT
 from dbcpu.wording import seconds, times
 
 

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.experiment_views import Heat, Histogram, Soak
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import CARD_EDGE, FAINT, INK, MARKS, PART_COLOURS, fitted, framed
+from dbcpu.renderers.chart.frame import framed
+from dbcpu.renderers.chart.style import CARD_EDGE, FAINT, INK, MARKS, PART_COLOURS, fitted
 from dbcpu.wording import seconds
 
 WIDTH, NARROW_BELOW = 8.6, 6.0

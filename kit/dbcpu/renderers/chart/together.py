@@ -5,7 +5,8 @@ from matplotlib.patches import Patch
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import PART_COLOURS, framed, legend
+from dbcpu.renderers.chart.frame import framed
+from dbcpu.renderers.chart.style import PART_COLOURS, legend
 from dbcpu.wording import plain, ranges, times
 
 ALONE, BESIDE = PART_COLOURS["reference_s"], PART_COLOURS["queue_s"]
