@@ -40,7 +40,11 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
     spread = float(NORMAL_CONSISTENT * np.median(np.abs(np.array(alone_s) / before - 1))) if before else 0.0
     gate = 1.0 + max(LEAST_TOLERANCE, SPREADS * spread)
     loss = _median(ratios)
-    seen = {stretch.cpu for members in beside for each in members for stretch in each.session.residency}
+    # A sleeping process still shows the CPU that it was on before it was held on others.
+    seen = {
+        stretch.cpu for members in beside for each in members for stretch in each.session.residency
+        if stretch.state == "R"
+    }  # fmt: skip
     return PartyView(
         name=party.target,
         sessions=party.sessions,
