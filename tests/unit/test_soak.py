@@ -11,7 +11,7 @@ from dbcpu.analysis.experiment_views import Soak
 from dbcpu.analysis.experiments import MOST_KEPT, thinned
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.experiment_tables import experiment_lines, experiment_tables
-from dbcpu.record import Execution, RunRecord
+from dbcpu.record import Execution, KitCost, RunRecord
 from dbcpu.renderers import chart, table
 
 
@@ -107,7 +107,7 @@ def broken(record: RunRecord, at: int, lost_s: float) -> RunRecord:
         replace(each, executions=each.executions[:10], error="terminating connection") for each in rounds[at].sessions
     )
     error = "4 of 4 sessions ended: terminating connection"
-    cost = replace(rounds[at].cost, window_s=20.0) if rounds[at].cost else None
+    cost = KitCost(20.0, 0.01)
     rounds[at] = replace(rounds[at], sessions=members, error=error, cost=cost)
     moved = [replace(each, released_monotonic_s=each.released_monotonic_s + lost_s) for each in rounds[at + 1 :]]
     return replace(record, rounds=(*rounds[: at + 1], *moved))

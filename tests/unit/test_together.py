@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import build_experiments as build
+from build_record import ROWS
 from dbcpu.affinity import hold
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import MeasureError, UsageError
@@ -41,7 +42,7 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
 def test_rates_are_the_partys_own() -> None:
     analysis = explain(build.together([1.0, 2.0], [2.0, 4.0]))
     assert analysis.together is not None
-    rows = build.build.ROWS / 1e6
+    rows = ROWS / 1e6
     assert [each.alone_rate for each in analysis.together.parties] == pytest.approx([2 * rows, rows], rel=0.02)
     assert [each.beside_rate for each in analysis.together.parties] == pytest.approx([rows, rows / 2], rel=0.02)
 

@@ -49,7 +49,7 @@ def nearest_unimodal(values: Floats) -> float:
                 bound({columns[-2]: 1, columns[-1]: -1}, 0.0)
                 bound({columns[0]: 1, columns[1]: -1}, 0.0)
         solved = linprog([0.0] * (n + 1) + [1.0], A_ub=np.array(rows), b_ub=bounds, bounds=[(0, 1)] * (n + 2))
-        if solved.success:
+        if solved.success and solved.fun is not None:
             best = min(best, float(solved.fun))
     return best
 
