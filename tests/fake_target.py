@@ -83,6 +83,9 @@ class FakeSession:
         self._ours.recv(100)
         return self._ended.is_set()
 
+    def failed(self) -> bool:
+        return self._error is not None
+
     def outcome(self) -> Outcome:
         return Outcome(self._executions, True if self._executions else None, self._error)
 

@@ -19,11 +19,13 @@ from dbcpu.record import (
     HostInfo,
     KitCost,
     Limits,
+    Party,
     Plan,
     Residency,
     Round,
     RunRecord,
     Server,
+    ServerUse,
     Session,
     Topology,
     Wait,
@@ -101,8 +103,12 @@ def full_record() -> RunRecord:
         facts={"tuned": "throughput-performance", "boot": "mitigations=off"},
     )
     plan = Plan(
-        "embedded", _WORKLOAD, (1, 2), 1, 42, None, 2.5, "procfs", 20.0, 2, "host", ("baseline", "spread"), rounds=2
-    )
+        "embedded", _WORKLOAD, (1, 2), 1, 42, None, 2.5, "procfs", 20.0, 2, "host", ("baseline", "spread"), rounds=2,
+        experiment="together", segment_s=60.0, pieces=100,
+        sizes=(dataclasses.replace(_WORKLOAD, size="long"),),
+        parties=(Party("embedded-1", Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
+                       _WORKLOAD, 2, (0, 1)),),
+    )  # fmt: skip
     whole = Header(
         run_id="example-1",
         label="before the upgrade",
@@ -154,6 +160,7 @@ def full_record() -> RunRecord:
         foreign=(Foreign(77, "backup \udcff) R", 0.2, (1,)),),
         cgroups=(CgroupUse("/db.slice", 1.5, 10, 2, 0.05, (0,)),),
         cost=KitCost(0.3, 0.001, 0.002, 6, 19.9),
+        server_use=ServerUse(7, 8, 50_000_000, 14_000_000),
     )
     failed = round_of(2, 1, sessions=(), not_sampled="the server is on another machine", error="17 of 32 connected")
     return RunRecord(whole, (first, failed))

@@ -33,6 +33,11 @@ CANCEL_AGAIN_S = 0.2
 IDLE_LOOK_S = 0.02
 WARM_UPS = 4
 
+Order = tuple[int | None, float | None]
+"""Executions, or driver monotonic time until which new ones begin; as ``Session.start`` takes them."""
+Again = Callable[[Session], Order | None]
+"""Asked for more work for a session that has finished or failed, by its own thread if it has one; None ends it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Released:
@@ -69,6 +74,8 @@ class Gate:
         self._threads: _Threads | None = None
         self._running: set[Session] = set()
         self._late: dict[int, str] = {}
+        self._again: Again = lambda _: None
+        self._paused = False
         self._waiting: list[Session] = []
         self._order: tuple[int | None, float | None] = (None, None)
         self.members: list[Member] = []
@@ -164,20 +171,28 @@ class Gate:
     # --- the release
 
     def release(
-        self, executions: int | None, for_s: float | None, timeout_s: float, at_most: int | None = None
+        self,
+        executions: int | None,
+        for_s: float | None,
+        timeout_s: float,
+        at_most: int | None = None,
+        again: Again | None = None,
     ) -> Released:
         """Send to all, then take in answers until all have finished or ``timeout_s`` has passed.
 
         One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given. A session that is late is
         cancelled and reports so in its outcome. ``at_most`` sessions are at work at once: one that ends lets the
-        next one begin; the skew is that of the first.
+        next one begin; the skew is that of the first. ``again`` gives more to those that have finished.
         """
+        self._again = again or self._again
         sessions = [member.session for member in self.members]
         every = [session for session in sessions if session.fileno() is not None]
         polled, self._waiting = every[:at_most], every[at_most:] if at_most is not None else []
         for session in every:
             self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
-        threads = self._threads = _Threads([session for session in sessions if session.fileno() is None], at_most)
+        threads = self._threads = _Threads(
+            [session for session in sessions if session.fileno() is None], lambda session: self._again(session), at_most
+        )
         self._selector.register(threads.done, selectors.EVENT_READ, threads)
         self._running = set(sessions)
         with _undisturbed():
@@ -199,9 +214,7 @@ class Gate:
                 if realtime and blocking:
                     _realtime(False)
             window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
-        if self._running:
-            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
-            self._end_running()
+        self._end_late(timeout_s)
         stamps += sorted(threads.stamps)[:at_most]
         return Released(
             at=at.isoformat(),
@@ -213,12 +226,28 @@ class Gate:
             driver_cpu_s=cpu_s,
         )
 
+    def pause(self) -> None:
+        """From within ``again``: ``release`` or ``resume`` returns, and the sessions go on. Any thread."""
+        self._paused = True
+
+    @property
+    def running(self) -> bool:
+        """Whether any session has not ended yet."""
+        return bool(self._running)
+
+    def resume(self, timeout_s: float) -> None:
+        """After a pause: take in answers again, as ``release`` does."""
+        self._paused = False
+        with _undisturbed():
+            self._receive(time.monotonic() + timeout_s)
+        self._end_late(timeout_s)
+
     def _receive(self, deadline_s: float) -> None:
-        while self._running and (left_s := deadline_s - time.monotonic()) > 0:
+        while self._running and not self._paused and (left_s := deadline_s - time.monotonic()) > 0:
             for key, _ in self._selector.select(left_s):
                 if isinstance(key.data, _Threads):
                     self._running.difference_update(key.data.take())
-                elif key.data.finish():
+                elif key.data.finish() and not self._gave_more(key.data):
                     self._running.discard(key.data)
                     self._selector.unregister(key.fd)
                     self._begin_next()
@@ -230,9 +259,23 @@ class Gate:
             session.start(*self._order)
             session.feed()
 
+    def _gave_more(self, session: Session) -> bool:
+        order = self._again(session)
+        if order is None:
+            return False
+        session.start(*order)
+        session.feed()
+        return True
+
+    def _end_late(self, timeout_s: float) -> None:
+        if self._running and not self._paused:
+            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
+            self._end_running()
+
     def _end_running(self) -> None:
         """Cancel until all have stopped: one request ends one batch of a pipeline. Gives up after ``CANCEL_S``."""
         deadline_s = time.monotonic() + CANCEL_S
+        self._again, self._paused = lambda _: None, False
         self._running.difference_update(self._waiting)
         self._waiting = []
         if self._threads:
@@ -253,13 +296,14 @@ class Gate:
 class _Threads:
     """Sessions of drivers that block: a thread each, all waiting for one event."""
 
-    def __init__(self, sessions: Sequence[Session], at_most: int | None = None) -> None:
+    def __init__(self, sessions: Sequence[Session], again: Again, at_most: int | None = None) -> None:
+        self._again = again
         # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
         self._taker, self._teller = socket.socketpair()
         self.done = self._taker.fileno()
-        self._finished: queue.SimpleQueue[Session] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[Session | None] = queue.SimpleQueue()
         self._go = threading.Event()
-        self._order: tuple[int | None, float | None] = (None, None)
+        self._order: Order = (None, None)
         self._places = threading.Semaphore(max(1, len(sessions) if at_most is None else at_most))
         self._given_up = False
         self.stamps: list[float] = []
@@ -272,7 +316,7 @@ class _Threads:
 
     def take(self) -> list[Session]:
         count = len(self._taker.recv(4096))
-        return [self._finished.get() for _ in range(count)]
+        return [session for _ in range(count) if (session := self._finished.get()) is not None]
 
     def give_up(self) -> None:
         """Who has not begun does not begin."""
@@ -293,6 +337,13 @@ class _Threads:
         with self._places:
             if not self._given_up:
                 self.stamps.append(session.start(*self._order))
+                while (order := self._again(session)) is not None:
+                    # Told of each end, not only of the last: the gate may have been paused by it.
+                    self._tell(None)
+                    session.start(*order)
+        self._tell(session)
+
+    def _tell(self, session: Session | None) -> None:
         self._finished.put(session)
         with contextlib.suppress(OSError):
             self._teller.send(b".")

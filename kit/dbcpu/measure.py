@@ -4,20 +4,23 @@ It knows neither charts nor findings. What comes next is asked of the caller bef
 fixed plan and one that looks at the results so far are the same to it.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from dbcpu.errors import ServerError
-from dbcpu.gate import Gate, Member, Released
+from dbcpu.gate import Again, Gate, Member, Released
 from dbcpu.hosts.base import Host
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Server, Session
+from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord
+from dbcpu.record import Session as SessionRecord
 from dbcpu.samplers.base import Sampled, Sampler, Seen, Watched
+from dbcpu.server_use import server_use
 from dbcpu.settle import Quiet, settle
-from dbcpu.targets.base import Outcome, Target, Work
+from dbcpu.targets.base import Outcome, Session, Target, Work
 
 SETTLE_S = 2.0
 LEAST_TIMEOUT_S = 60.0
@@ -71,7 +74,9 @@ class Setting:
     """Everything a round needs. ``host`` is where the server processes run, None if it cannot be read.
 
     ``solo_s``: what one execution takes alone, from the calibration; deadlines follow from it.
-    ``not_sampled``: why the sampler in use sees nothing, or ''.
+    ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
+    share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
+    ``gathered`` is told of the verified sessions before they are released.
     """
 
     target: Target
@@ -85,6 +90,9 @@ class Setting:
     clock_ticks: int
     kit_pids: tuple[int, ...] = ()
     not_sampled: str = ""
+    pieces: int | None = None
+    weighed: bool = False
+    gathered: Callable[[Sequence[Member]], object] = lambda _: None
     conditions: Conditions = field(default_factory=AsItIs)
 
 
@@ -140,34 +148,59 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     setting = replace(setting, target=conditions.target(spec) or setting.target)
     at_most = conditions.at_most(spec)
     places = [each for each in (setting.vcpus, conditions.cpus(spec), at_most) if each]
-    timeout_s = _timeout_s(setting, spec.level, min(places, default=1))
+    timeout_s = timeout_of(setting, spec.level, min(places, default=1))
     clock_before = setting.target.clock()
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.place(spec, [member.server for member in gate.members])
-        watched = [
-            Watched(member.session.ordinal, member.server.pid, member.server.tid)
-            for member in gate.members
-            if member.server.verified and member.server.pid is not None
-        ]
+        setting.gathered(gate.members)
         quiet = settle(setting.host, SETTLE_S)
-        setting.sampler.start(watched, setting.kit_pids)
-        released = gate.release(setting.executions, setting.for_s, timeout_s, at_most)
+        setting.sampler.start(watched_of(gate.members), setting.kit_pids)
+        released = gate.release(setting.executions, setting.for_s, timeout_s, at_most, _more(setting, spec.level))
         sampled = setting.sampler.stop()
         outcomes = gate.outcomes()
         members = gate.members
+        use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
     conditions.end(spec)
-    return _assemble(setting, spec, members, outcomes, released, sampled, quiet, clock_before)
+    clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
+    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use)
 
 
-def _timeout_s(setting: Setting, level: int, vcpus: int) -> float:
+def watched_of(members: Sequence[Member]) -> list[Watched]:
+    """The verified server processes among them."""
+    return [
+        Watched(member.session.ordinal, member.server.pid, member.server.tid)
+        for member in members
+        if member.server.verified and member.server.pid is not None
+    ]
+
+
+def _pids(members: Sequence[Member]) -> list[int]:
+    return [each.pid for each in watched_of(members)]
+
+
+def _more(setting: Setting, level: int) -> Again | None:
+    """The next of the pieces that the sessions share; each began with one."""
+    if setting.pieces is None:
+        return None
+    left = iter(range(setting.pieces - level))
+
+    def again(session: Session) -> tuple[int, None] | None:
+        # One step of a range's iterator is not interrupted by another thread.
+        return None if session.failed() or next(left, None) is None else (1, None)
+
+    return again
+
+
+def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
     """What the round should take under fair sharing, times twenty, and no less than a minute."""
-    share = max(1.0, level / max(1, vcpus))
-    expected_s = setting.for_s or setting.solo_s * (setting.executions or 1) * share
+    share = max(1.0, level / max(1, vcpus or setting.vcpus))
+    executions = math.ceil(setting.pieces / level) if setting.pieces else setting.executions or 1
+    expected_s = setting.for_s or setting.solo_s * executions * share
     return max(LEAST_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
 
 
-def _assemble(
+def assemble(
     setting: Setting,
     spec: RoundSpec,
     members: Sequence[Member],
@@ -175,11 +208,13 @@ def _assemble(
     released: Released,
     sampled: Sampled,
     quiet: Quiet,
-    clock: Clock,
+    clocks: tuple[Clock, ...],
+    use: ServerUse | None = None,
 ) -> Round:
+    """The round as the record keeps it; ``clocks`` are before and, if it could be asked, after it."""
     seen = {one.ordinal: one for one in sampled.sessions}
     sessions = tuple(
-        _session(member, outcome, seen.get(member.session.ordinal), released, clock)
+        _session(member, outcome, seen.get(member.session.ordinal), released, clocks[0])
         for member, outcome in zip(members, outcomes, strict=True)
     )
     errors = [session.error for session in sessions]
@@ -195,7 +230,7 @@ def _assemble(
         released_monotonic_s=released.monotonic_s,
         gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
         sessions=sessions,
-        clocks=(clock, *([] if all(errors) else [setting.target.clock()]), *sampled.clocks),
+        clocks=(*clocks, *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
         foreign=sampled.foreign,
@@ -209,11 +244,12 @@ def _assemble(
         ),
         not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
+        server_use=use,
     )
 
 
-def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> Session:
-    session = Session(
+def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> SessionRecord:
+    session = SessionRecord(
         ordinal=member.session.ordinal,
         server=member.server,
         connect_s=member.connect_s,

@@ -4,23 +4,25 @@ import sys
 from pathlib import Path
 
 from dbcpu.comparing import variants_sheet, write_sheet
-from dbcpu.explaining import explained
+from dbcpu.explaining import explained, explained_run
 from dbcpu.findings import reached
 from dbcpu.record import RunRecord
 from dbcpu.registry import load
 from dbcpu.reporting import write_report
+from dbcpu.store import record_file
+from dbcpu.store.database import load_run
 
 
-def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool) -> int:
+def present(
+    run_id: str, store: str | None, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool
+) -> int:
     """Print the table (or, for ``json_file`` '-', the record) and write the report; returns the exit code.
 
     ``out``: folder of the report, by default reports/<run>. Raises StoreError where a file cannot be written.
     """
-    from dbcpu.store.record_file import write_record
-
-    analysis = explained(record)
+    record, analysis = explained_run(run_id, store)
     if json_file is not None:
-        write_record(json_file, record)
+        record_file.write_record(json_file, load_run(run_id, store))
     table = load("renderers", "table")
     if json_file == "-":
         pass
@@ -39,11 +41,9 @@ def present(record: RunRecord, out: Path | None, json_file: str | None, fail_on:
 
 def present_variants(record: RunRecord, out: Path | None, json_file: str | None, fail_on: str, *, quiet: bool) -> int:
     """The same for a run of several variants: the comparison is printed, and written beside the report."""
-    from dbcpu.store.record_file import write_record
-
     analysis, sheet = explained(record), variants_sheet(record)
     if json_file is not None:
-        write_record(json_file, record)
+        record_file.write_record(json_file, record)
     if json_file != "-":
         sys.stdout.write(load("comparisons", "table").render(sheet))
     folder = out or Path("reports") / record.header.run_id

@@ -33,6 +33,8 @@ class Preview:
     findings: tuple[Finding, ...]
     at_most: bool = False
     """Rounds are chosen as results come in: these are the most."""
+    amount: str = ""
+    """How much each session does, in words."""
     changes: tuple[str, ...] = ()
     """What will be changed and put back, a line per variant."""
     touches_host: bool = False
@@ -65,6 +67,7 @@ def preview_of(
         cpu_s=sum(solo_work_s * (min(spec.level, vcpus or spec.level) if for_s else spec.level) for spec in specs),
         memory_bytes=work.memory_bytes * max(spec.level for spec in specs),
         findings=findings,
+        amount=f"{executions} executions per session" if executions else "fixed time per session",
     )
 
 

@@ -87,11 +87,11 @@ class ProgressWatcher(Watcher):
 
 def _described(preview: Preview) -> str:
     levels = ", ".join(str(level) for level in preview.levels)
+    rounds = f"{preview.rounds} rounds of {levels} sessions"
     most, about = ("at most ", "at most") if preview.at_most else ("", "about")
-    amount = f"{preview.executions} executions" if preview.executions else "fixed time"
     return (
-        f"{preview.database.kind} {preview.database.version}: {preview.work.name} {preview.work.size}, {amount} per "
-        f"session; {most}{preview.rounds} rounds of {levels} sessions: {about} {_duration(preview.duration_s)}, "
+        f"{preview.database.kind} {preview.database.version}: {preview.work.name} {preview.work.size}, "
+        f"{preview.amount}; {most}{rounds}: {about} {_duration(preview.duration_s)}, "
         f"{preview.cpu_s:.0f} CPU-seconds, up to {preview.memory_bytes / 1e6:.0f} MB"
     )
 

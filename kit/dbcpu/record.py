@@ -115,8 +115,27 @@ class WorkloadInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Party:
+    """One of several targets of a run. Its sessions are the next ``sessions`` ordinals after those of the one before.
+
+    ``cpus`` its server processes are held on; () is wherever the system puts them.
+    """
+
+    target: str
+    database: Database
+    workload: WorkloadInfo
+    sessions: int
+    cpus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What the run set out to do. Of ``executions`` (fixed work) and ``for_s`` (fixed time) one is set."""
+    """What the run set out to do. Of ``executions`` (fixed work) and ``for_s`` (fixed time) one is set.
+
+    ``experiment``: sweep (levels), soak (one level for a time, each round a segment of ``segment_s``), pool (each
+    round's sessions share ``pieces`` executions among them) or together (several ``parties``; a round's variant is the
+    name of one party alone, or together). ``sizes``: further workloads; a round's variant is then its size.
+    """
 
     target: str
     workload: WorkloadInfo
@@ -131,6 +150,11 @@ class Plan:
     vcpus_source: str
     variants: tuple[str, ...] = ("baseline",)
     rounds: int | None = None
+    experiment: str = "sweep"
+    segment_s: float | None = None
+    pieces: int | None = None
+    sizes: tuple[WorkloadInfo, ...] = ()
+    parties: tuple[Party, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +350,20 @@ class KitCost:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerUse:
+    """What the database's processes hold at the end of a round, while its sessions are still connected.
+
+    ``processes``: the sessions' own, their parent and its other children where they are the database's. ``pss_bytes``
+    counts shared memory once (smaps_rollup, proc(5)); None where it may not be read.
+    """
+
+    processes: int
+    threads: int
+    rss_bytes: int
+    pss_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """N sessions released together once. ``order`` counts rounds within the run from 0.
 
@@ -350,6 +388,7 @@ class Round:
     cost: KitCost | None = None
     not_sampled: str | None = None
     error: str | None = None
+    server_use: ServerUse | None = None
 
 
 @dataclass(frozen=True, slots=True)

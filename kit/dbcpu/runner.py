@@ -4,7 +4,6 @@ Files, in order of time: config resolves the target, topology and doctor look at
 the rounds, measure runs them, store keeps each one as it ends. Nothing is explained here.
 """
 
-import hashlib
 import os
 import random
 import uuid
@@ -17,21 +16,22 @@ from dbcpu import __version__, plan, registry
 from dbcpu.doctor import best_sampler, examine
 from dbcpu.driver import this_process
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
+from dbcpu.experiments.base import Sweep, workload_info
 from dbcpu.findings import Finding
 from dbcpu.guard import Guard
 from dbcpu.hands import parameters_of
 from dbcpu.hosting import Choice, Wish, choose, kit_pids_on, wish
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import SETTLE_S, AsItIs, Conditions, Setting, calibrate, measure, own_pids
+from dbcpu.measure import SETTLE_S, AsItIs, Conditions, Setting, calibrate, own_pids
 from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
-from dbcpu.record import Header, HostInfo, Plan, Round, Server, WorkloadInfo
+from dbcpu.record import Header, HostInfo, Plan, Round, Server
 from dbcpu.restoring import restore
 from dbcpu.settings import settings
 from dbcpu.settle import settle
 from dbcpu.store.database import Store
-from dbcpu.targets.base import Request, Target, Work
+from dbcpu.targets.base import Request, Target
 from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.varied import Varied, place_of
 from dbcpu.varying import Chosen
@@ -88,35 +88,38 @@ def run(
     *,
     forced: bool = False,
     planner: Planner | None = None,
+    experiment: Sweep | None = None,
 ) -> str:
     """Measure and store; returns the run_id. ``forced``: measure a busy host too.
 
     ``planner`` chooses the rounds of ``--sessions auto`` as they come, within the levels and repeats that the
-    preview names; without one, and for an A/A run, these are all measured.
+    preview names; without one, and for an A/A run, these are all measured. ``experiment``: what is done with the
+    sessions, by default a sweep of the levels.
 
     Raises:
         UsageError: the choices do not fit each other, the target or the host.
         MeasureError: nothing, or not all, could be measured; finished rounds are stored.
         Interrupted: the user stopped it; finished rounds are stored.
     """
+    experiment = experiment or Sweep()
     settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
     local = read_host(LocalHost())
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
     for line in restore().lines:
         watcher.stage(line)
-    most = max(plan.parse_levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
+    most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
     most = max(most, (choices.per_cpu or 0) * usable_vcpus(local)[0])
     make_room_for_files(most)
     wished = _wish(choices, request)
     request = replace(request, options={**request.options, "sessions": str(most)})
-    member = registry.load("targets", request.kind)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
-        target: Target = stack.enter_context(member.open_target(request, guard))
+        target: Target = stack.enter_context(experiment.open(request, guard))
         restore(request.name, parameters_of(target))
         workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
         work = workload.work(choices.size)
+        experiment.opened(target, workload)
         chosen_host = choose(target, wished, work, CLOCK_TICKS, stack, guard)
         host, ticks = chosen_host.host, _ticks_of(chosen_host.host)
         if not target.private:
@@ -138,9 +141,9 @@ def run(
         info = _host_of(host, alone.server)
         vcpus, source = _vcpus(choices, info, target)
         variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
-        levels = plan.parse_levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
+        levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
         make_room_for_files(max(levels))
-        specs = plan.rounds(levels, choices.repeats, seed, variants)
+        specs = experiment.specs(levels, choices.repeats, seed, variants)
         varied = None
         if choices.variants:
             place = place_of(request, target, host, info)
@@ -153,7 +156,7 @@ def run(
             executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
         findings = examine(target, host, info, quiet, chosen_host.why)
         preview = preview_of(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
-        preview = replace(preview, at_most=chosen is not None)
+        preview = experiment.foreseen(replace(preview, at_most=chosen is not None), specs, solo_s, vcpus or 1)
         if varied:
             preview = varied.told(
                 preview, specs, choices.for_s or solo_s * (executions or 1), choices.for_s is not None
@@ -167,7 +170,7 @@ def run(
         conditions: Conditions = AsItIs()
         if varied:
             conditions = stack.enter_context(
-                varied.conditions(host, request, target, guard, member.open_target, watcher.stage)
+                varied.conditions(host, request, target, guard, experiment.open, watcher.stage)
             )
         header = Header(
             run_id=_run_id(),
@@ -175,20 +178,23 @@ def run(
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             status="running",
             tool_version=__version__,
-            plan=Plan(
-                target=request.name,
-                workload=_workload_info(target, work),
-                levels=tuple(sorted({spec.level for spec in specs})),
-                repeats=choices.repeats,
-                seed=seed,
-                executions=executions,
-                for_s=choices.for_s,
-                sampler=name,
-                hz=choices.hz,
-                vcpus=vcpus,
-                vcpus_source=source,
-                variants=variants,
-                rounds=len(specs) if chosen is None else None,
+            plan=experiment.planned(
+                Plan(
+                    target=request.name,
+                    workload=workload_info(target, work),
+                    levels=tuple(sorted({spec.level for spec in specs})),
+                    repeats=choices.repeats,
+                    seed=seed,
+                    executions=executions,
+                    for_s=choices.for_s,
+                    sampler=name,
+                    hz=choices.hz,
+                    vcpus=vcpus,
+                    vcpus_source=source,
+                    variants=variants,
+                    rounds=len(specs) if chosen is None else None,
+                ),
+                target,
             ),
             host=info,
             database=preview.database,
@@ -210,7 +216,8 @@ def run(
             conditions=conditions,
         )
         next_round = chosen(header) if chosen else _fixed(specs)
-        return _keep(store, header, measure(setting, next_round, watcher.begun), watcher)
+        rounds = experiment.rounds(setting, specs, next_round, watcher.begun)
+        return _keep(store, header, rounds, watcher, gaps=experiment.survives_failures)
 
 
 def _host_of(host: Host | None, server: Server) -> HostInfo | None:
@@ -246,8 +253,8 @@ def _ticks_of(host: Host | None) -> int:
     return host.clock_ticks if isinstance(host, RemoteHost) else CLOCK_TICKS
 
 
-def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher) -> str:
-    """Store each round as it ends, and in the end how the run ended."""
+def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher, *, gaps: bool = False) -> str:
+    """Store each round as it ends, and in the end how the run ended. ``gaps``: one that failed is kept, and no more."""
     run_id, planned, kept = header.run_id, header.plan.rounds, 0
     store.begin(header)
     try:
@@ -255,7 +262,7 @@ def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watche
             store.append(run_id, finished)
             kept += 1
             watcher.finished(finished)
-            if finished.error:
+            if finished.error and not gaps:
                 raise MeasureError(finished.error)
     except KeyboardInterrupt:
         store.finish(run_id, "interrupted")
@@ -298,19 +305,6 @@ def _not_sampled(name: str, asked: str | None, chosen: Choice) -> str:
     if asked == "none":
         return "--sampler none was asked for"
     return chosen.why if chosen.host is None else "no sampler works on this host"
-
-
-def _workload_info(target: Target, work: Work) -> WorkloadInfo:
-    return WorkloadInfo(
-        name=work.name,
-        size=work.size,
-        n=work.n,
-        rows=work.rows,
-        sql=work.sql,
-        sql_hash=hashlib.sha256(work.sql.encode()).hexdigest(),
-        answer=work.answer,
-        plan_shape=target.explain(work),
-    )
 
 
 def _run_id() -> str:

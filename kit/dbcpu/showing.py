@@ -9,7 +9,6 @@ import click
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
-from dbcpu.store import database
 
 if TYPE_CHECKING:
     from dbcpu.comparisons.base import Sheet
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
 
 def show_run(run: str, store: str | None, form: str, licences: Sequence[str] = ()) -> None:
     """Print one run in a form of the renderers. Raises as ``load_run`` and ``explained``."""
-    record = database.load_run(run, store)
-    from dbcpu.explaining import explained  # loads NumPy: only once there is something to explain
+    from dbcpu.explaining import explained_run
 
-    _print(registry.load("renderers", form), record, explained(record, licences))
+    _print(registry.load("renderers", form), *explained_run(run, store, licences))
 
 
 def show_history(run: str, store: str | None, form: str, out: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from dbcpu import registry
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord
 from dbcpu.store import codec, record_file
-from dbcpu.store.database import open_store
+from dbcpu.store.database import load_run, open_store
 
 RUN = fix_runs.record("20250102-a", label="old box")
 OTHER = fix_runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod\x1b[31m", levels=(1, 2))
@@ -158,7 +159,12 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
 
     real = registry.load
     explaining = ModuleType("dbcpu.explaining")
-    explaining.explained = lambda record, licences: f"explains {len(record.rounds)} rounds"  # type: ignore[attr-defined]
+
+    def explained_run(name: str, url: str | None, licences: Sequence[str]) -> tuple[RunRecord, str]:
+        record = load_run(name, url)
+        return record, f"explains {len(record.rounds)} rounds"
+
+    explaining.explained_run = explained_run  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "dbcpu.explaining", explaining)
     monkeypatch.setattr(registry, "load", load)
     assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dbcpu.analysis.comparison import Variants
+from dbcpu.analysis.experiment_views import Pool, Soak, Together
 from dbcpu.findings import Finding
 
 CAUSES = (
@@ -316,4 +317,7 @@ class Analysis:
     cores: int | None = None
     telling_order: int | None = None
     shared_core: SharedCore | None = None
+    soak: Soak | None = None
+    pool: Pool | None = None
+    together: Together | None = None
     variants: Variants | None = None

@@ -1,7 +1,7 @@
 """Composes the answers: a record in, everything the renderers show out. Pure."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dbcpu.analysis.attribution import attribute, watch
@@ -10,6 +10,7 @@ from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.comparison import Variants
 from dbcpu.analysis.consistency import gate, groups, levels, rates
+from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.licences import facts_of, licences
 from dbcpu.analysis.managed import likely
@@ -25,7 +26,7 @@ from dbcpu.analysis.telling import telling_level, usual_order
 from dbcpu.analysis.topology_check import topology_check
 from dbcpu.analysis.verdict import verdict
 from dbcpu.errors import UsageError
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, Round, RunRecord
 from dbcpu.rulebook import shipped
 from dbcpu.rules import Licence
 
@@ -35,6 +36,26 @@ def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -
 
     ``licence_rules``: those of the user's configuration; by default the ones that come with dbcpu.
     """
+    return explain_rounds(record.header, record.rounds, licence_rules)[1]
+
+
+def explain_rounds(
+    header: Header, rounds: Iterable[Round], licence_rules: Sequence[Licence] | None = None
+) -> tuple[RunRecord, Analysis]:
+    """The same of rounds that are read one by one, with the record that pictures can be drawn of.
+
+    Of a soak only some rounds are in it, so that one of days needs little memory.
+    """
+    if header.plan.experiment == "soak":
+        kept, soak = thinned(header, rounds)
+        return kept, with_soak(_explain(kept, licence_rules, None), header, soak)
+    record = RunRecord(header, tuple(rounds))
+    if header.plan.experiment != "sweep":
+        return record, with_experiment(_explain(record, licence_rules, None), record)
+    return record, _swept(record, licence_rules)
+
+
+def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
     if not real_variants(record):
         return _explain(record, licence_rules, None)
     found = explain_variants(record, licence_rules)

@@ -127,48 +127,65 @@ host_option = click.option(
     help="Where server processes are watched: local, ssh:NAME, sql (by the database itself) or none.  "
     "[default: the target's in dbcpu.toml, else auto]",
 )  # fmt: skip
-
-_MEASURING = (
-    click.option("--sessions", metavar="N", default="auto", show_default=True,
-                 help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four."),
-    click.option("--workload", metavar="NAME",
-                 help="What to run, a file of sql/<database>/.  [default: cartesian; shell: increment]"),
-    click.option("--size", metavar="NAME", default="short", show_default=True,
-                 help="Its fixed size: tiny, short, medium, long or seed."),
+_sessions_option = click.option(
+    "--sessions", metavar="N", default="auto", show_default=True,
+    help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four.",
+)  # fmt: skip
+workload_option = click.option(
+    "--workload", metavar="NAME",
+    help="What to run, a file of sql/<database>/.  [default: cartesian; shell: increment]",
+)  # fmt: skip
+size_option = click.option(
+    "--size", metavar="NAME", default="short", show_default=True,
+    help="Its fixed size: tiny, short, medium, long or seed.",
+)  # fmt: skip
+_AMOUNTS = (
     click.option("--executions", type=click.IntRange(1, 1_000_000), metavar="N",
                  help="Fixed work: executions per session."),
     click.option("--seconds", type=Duration(), metavar="TIME",
                  help="Fixed work: as many executions as take about this long alone (90, 90s, 10m)."),
     click.option("--for", "for_s", type=Duration(), metavar="TIME",
                  help="Fixed time: new executions begin until this long after the release."),
-    click.option("--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
-                 help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts."),
-    host_option,
-    click.option("--sampler", type=Member("samplers"), metavar="NAME",
-                 help="What watches the server processes.  [default: the best that works here]"),
-    click.option("--hz", type=Hertz(0.1, 1000), default=20.0, show_default=True,
-                 help="Polls per second of each server process."),
-    click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
-                 help="vCPUs of the database, where they cannot be seen from here."),
-    click.option("--aa", is_flag=True,
-                 help="Measure the same twice, interleaved: how large is chance here?"),
-    click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
-    click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
-                 help="Fixes the order of the rounds.  [default: another one each time, it is recorded]"),
-    store_option,
-    click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-                 help="Where the report goes.  [default: reports/<run>]"),
-    click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
-                 help="Also write the run to FILE (.json or .json.gz); - is standard output."),
-    yes_option,
-    quiet_option,
+)  # fmt: skip
+repeats_option = click.option(
+    "--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
+    help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts.",
+)  # fmt: skip
+_aa_option = click.option("--aa", is_flag=True, help="Measure the same twice, interleaved: how large is chance here?")
+
+
+def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
+    """``host sampler hz vcpus label seed store out json_file yes quiet``: what every measuring command has."""
+    return together(
+        host_option,
+        click.option("--sampler", type=Member("samplers"), metavar="NAME",
+                     help="What watches the server processes.  [default: the best that works here]"),
+        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True,
+                     help="Polls per second of each server process."),
+        click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
+                     help="vCPUs of the database, where they cannot be seen from here."),
+        click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
+        click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
+                     help="Fixes the order of the rounds.  [default: another one each time, it is recorded]"),
+        store_option,
+        click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+                     help="Where the report goes.  [default: reports/<run>]"),
+        click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
+                     help="Also write the run to FILE (.json or .json.gz); - is standard output."),
+        yes_option,
+        quiet_option,
+    )  # fmt: skip
+
+
+_MEASURING = (
+    _sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option, watching_options()
 )  # fmt: skip
 
 
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats host sampler hz vcpus aa label seed store out
+    ``sessions workload size executions seconds for_s repeats aa host sampler hz vcpus label seed store out
     json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 

@@ -26,11 +26,9 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tupl
     Examples: dbcpu report last
               dbcpu report last --format png --format markdown --out ticket-4711
     """
+    from dbcpu.explaining import explained_run
     from dbcpu.reporting import report_folder, write_report
-    from dbcpu.store.database import load_run
 
-    record = load_run(run, store)
-    from dbcpu.explaining import explained  # loads NumPy: only once there is something to explain
-
-    for path in write_report(record, explained(record, licences), out or report_folder(record), formats or FORMATS):
+    record, analysis = explained_run(run, store, licences)
+    for path in write_report(record, analysis, out or report_folder(record), formats or FORMATS):
         click.echo(path)

@@ -8,10 +8,12 @@ from dbcpu.cli.options import fail_on_option, measuring_options
 
 
 @click.command()
-@click.argument("target", default="embedded")
+@click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @measuring_options
+@click.option("--together", is_flag=True, help="Load several targets at once: what does each lose beside the others?")
+@click.option("--cpus", multiple=True, metavar="CPUS", help="Together, per target: hold its server processes on these.")
 @fail_on_option
-def command(target: str, **given: Any) -> int:
+def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
     """Measure TARGET: N sessions are released together into a CPU-only SQL, for N from 1 to twice the vCPUs.
 
     TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), oracle (TWO_TASK),
@@ -20,21 +22,15 @@ def command(target: str, **given: Any) -> int:
     \b
     Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 5
               dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
+              dbcpu run embedded embedded --together --sessions 2:8 --cpus 0-3 --cpus 4-7
     """
     from dbcpu.analysis.next_round import adaptive
     from dbcpu.cli.options import confirm
     from dbcpu.config import resolve
-    from dbcpu.present import present
-    from dbcpu.progress import ProgressWatcher
-    from dbcpu.runner import Choices, run
-    from dbcpu.store.database import open_store
+    from dbcpu.launching import launch, launch_together
 
-    choices = Choices(**{name: given[name] for name in Choices.__dataclass_fields__ if name in given})
-    watcher = ProgressWatcher(lambda question: confirm(question, given["yes"]), quiet=given["quiet"])
-    with open_store(given["store"]) as store:
-        try:
-            run_id = run(resolve(target), choices, store, watcher, forced=given["yes"], planner=adaptive)
-        finally:
-            watcher.close()
-        record = store.load(run_id)
-    return present(record, given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
+    if together:
+        return launch_together(targets, given, confirm)
+    if len(targets) > 1 or given["cpus"]:
+        raise click.UsageError("several targets, or --cpus, need --together; without it give one target")
+    return launch(resolve((*targets, "embedded")[0]), given, confirm, planner=adaptive)

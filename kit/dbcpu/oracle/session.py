@@ -85,9 +85,11 @@ class OracleSession:
         self._cursor_id = self._warm_id = 0
         self._numbers: dict[str, float] = {}
         self._before = Snapshot()
+        self._after: Snapshot | None = None
         self._executions: list[Execution] = []
         self._wrong: str | None = None
         self._error: str | None = None
+        self._told = False
         self._calling = threading.Event()
         self._cancelled = threading.Event()
 
@@ -128,7 +130,10 @@ class OracleSession:
     # --- between release and the last answer: nothing here prints, writes a file or waits for another
 
     def start(self, executions: int | None, until_s: float | None) -> float:
-        self._executions, self._wrong, self._error = [], None, None
+        if self._told:
+            self._executions, self._wrong, self._error, self._told = [], None, None, False
+            self._before = self._after or self._before
+        begun = len(self._executions)
         assert self._work is not None
         self._connection.call_timeout = round((self._work.timeout_s + BATCH_S + PATIENCE_S) * 1000)
         offset_s = self._clock_offset_s()
@@ -139,12 +144,13 @@ class OracleSession:
         previous_s = sent_s
         try:
             while not self._cancelled.is_set():
-                most = MOST_IN_BATCH if executions is None else min(MOST_IN_BATCH, executions - len(self._executions))
+                done = len(self._executions) - begun
+                most = MOST_IN_BATCH if executions is None else min(MOST_IN_BATCH, executions - done)
                 batch, failure = self._call(self._cursor_id, most, until_epoch_s, BATCH_S)
                 previous_s = self._take(batch, previous_s, time.monotonic(), behind_s, failed=bool(failure))
                 if failure:
                     raise ServerError(failure)
-                if not batch or (executions is not None and len(self._executions) >= executions):
+                if not batch or (executions is not None and len(self._executions) - begun >= executions):
                     break
                 if until_epoch_s is not None and batch[-1].start_s + batch[-1].elapsed_s >= until_epoch_s:
                     break
@@ -182,7 +188,11 @@ class OracleSession:
 
     # --- after it
 
+    def failed(self) -> bool:
+        return self._cancelled.is_set() or self._error is not None or self._wrong is not None
+
     def outcome(self) -> Outcome:
+        self._told = True
         error = self._error
         if self._wrong is not None and self._work:
             error = error or f"the answer was {self._wrong}, not {self._work.answer}: the work was not done"
@@ -192,7 +202,8 @@ class OracleSession:
         if not self._calling.is_set() and not self._cancelled.is_set() and driver.is_healthy(self._connection):
             self._connection.call_timeout = driver.QUERY_TIMEOUT_MS
             try:
-                gained, waits = difference(self._before, self._look())
+                self._after = self._look()
+                gained, waits = difference(self._before, self._after)
                 db |= gained | self._plan()
             except ServerError:
                 # The session is gone; what it did before is known, and its error says why.

@@ -59,6 +59,8 @@ class LibpqSession:
         self._wrong: str | None = None
         self._error: str | None = None
         self._cancelled = False
+        self._answered = 0
+        self._told = False
 
     # --- before the gate
 
@@ -96,7 +98,10 @@ class LibpqSession:
     # --- between release and the last answer: nothing here prints, writes a file or waits
 
     def start(self, executions: int | None, until_s: float | None) -> float:
+        if self._told:
+            self._executions, self._told = [], False
         self._wanted, self._until_s = executions, until_s
+        self._queued = self._answered = 0
         self._connection.nonblocking = 1
         self._connection.enter_pipeline_mode()
         self._previous_s = time.monotonic()
@@ -123,7 +128,12 @@ class LibpqSession:
             return True
         return self._syncs_due == 0 or connection.status == pq.ConnStatus.BAD
 
+    def failed(self) -> bool:
+        gone = self._connection.status == pq.ConnStatus.BAD
+        return gone or self._cancelled or self._error is not None or self._wrong is not None
+
     def outcome(self) -> Outcome:
+        self._told = True
         ok = None if not self._executions and self._wrong is None else self._wrong is None
         error = self._error
         if self._wrong is not None:
@@ -152,7 +162,7 @@ class LibpqSession:
         self._syncs_due += 1
 
     def _top_up(self) -> None:
-        in_flight = self._queued - len(self._executions)
+        in_flight = self._queued - self._answered
         ahead = self._ahead()
         if in_flight > ahead // 2:
             return
@@ -193,6 +203,7 @@ class LibpqSession:
                 Execution(self._previous_s, now - self._previous_s, float(began), float(ended) - float(began))
             )
             self._previous_s = now
+            self._answered += 1
             if answer != self._answer:
                 self._wrong = answer
         elif result.status != pq.ExecStatus.PIPELINE_ABORTED:

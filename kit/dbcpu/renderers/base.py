@@ -67,6 +67,8 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     header = record.header
     plan, database, work = header.plan, header.database, header.plan.workload
     amount = f"{plural(plan.executions, 'execution')} each" if plan.executions else f"for {plan.for_s or 0:g} s"
+    if plan.pieces:
+        amount = f"{plural(plan.pieces, 'piece')} of work shared by the sessions of a round"
     lines = [
         ("run", f"{header.run_id} {header.label}".strip() + f", {header.started_at}, {header.status}"),
         ("host", _host(header.host, analysis)),

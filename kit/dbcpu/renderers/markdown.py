@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.base import Analysis
+from dbcpu.experiment_tables import experiment_lines, experiment_tables
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import head, level_columns, losers, summary
 from dbcpu.wording import CAUSE_WORDS, plain, times
@@ -20,6 +21,7 @@ def render(record: RunRecord, analysis: Analysis) -> str:
         f"**{_escaped(analysis.verdict)}**",
         "\n".join(f"- {name}: {_escaped(text)}" for name, text in head(record, analysis)),
         *_levels(record, analysis),
+        *_experiment(analysis),
         *_sessions(analysis),
         *_findings(analysis),
     ]
@@ -34,6 +36,17 @@ def _levels(record: RunRecord, analysis: Analysis) -> list[str]:
     meanings = "; ".join(f"*{column.title}*: {column.meaning}" for column in columns)
     said = "\n".join(f"- {name}: {_escaped(text)}" for name, text in summary(record, analysis))
     return ["## Levels", _table([column.title for column in columns], rows), meanings + ".", *([said] if said else [])]
+
+
+def _experiment(analysis: Analysis) -> list[str]:
+    parts: list[str] = []
+    for each in experiment_tables(analysis):
+        meanings = "; ".join(
+            f"*{title}*: {meaning}" for title, meaning in zip(each.titles, each.meanings, strict=True) if meaning
+        )
+        parts += [f"## {_escaped(each.title)}", _table(each.titles, each.rows), meanings + "."]
+    lines = [f"- {name}: {_escaped(text)}" for name, text in experiment_lines(analysis)]
+    return [*parts, *(["\n".join(lines)] if lines else [])]
 
 
 def _sessions(analysis: Analysis) -> list[str]:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dbcpu.analysis.base import Analysis, SessionView
+from dbcpu.experiment_tables import ExperimentTable, experiment_lines, experiment_tables
 from dbcpu.findings import Finding, Level
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import head, level_columns, losers, summary
@@ -34,7 +35,9 @@ def show(record: RunRecord, analysis: Analysis, console: Console) -> None:
     console.print(_pairs(head(record, analysis)))
     if analysis.levels:
         console.print(_levels(analysis))
-    said = summary(record, analysis)
+    for each in experiment_tables(analysis):
+        console.print(_experiment(each))
+    said = (*experiment_lines(analysis), *summary(record, analysis))
     if said:
         console.print(_pairs(said), Text(""), sep="\n")
     named = losers(analysis)
@@ -60,6 +63,16 @@ def _levels(analysis: Analysis) -> Table:
         table.add_column(Text(column.title), justify="left" if words else "right", no_wrap=not words)
     for each in analysis.levels:
         table.add_row(*(Text(plain(column.text(each))) for column in columns))
+    return table
+
+
+def _experiment(shown: ExperimentTable) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=Text(shown.title), title_justify="left")
+    for title in shown.titles:
+        words = title in shown.words
+        table.add_column(Text(title), justify="left" if words else "right", no_wrap=not words)
+    for row in shown.rows:
+        table.add_row(*(Text(cell) for cell in row))
     return table
 
 

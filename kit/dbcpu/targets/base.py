@@ -101,7 +101,8 @@ class Session(Protocol):
     def start(self, executions: int | None, until_s: float | None) -> float:
         """Send the first execution, at once; return the monotonic stamp taken just before. Queue the rest later.
 
-        ``executions`` for fixed work; else new ones begin until driver monotonic time ``until_s``.
+        ``executions`` for fixed work; else new ones begin until driver monotonic time ``until_s``. May be called
+        again once that is finished: ``outcome`` then gives what came since it was last asked for.
         """
 
     def feed(self) -> None:
@@ -111,6 +112,9 @@ class Session(Protocol):
 
     def finish(self) -> bool:
         """Take in what has arrived; True when nothing more will come."""
+
+    def failed(self) -> bool:
+        """Whether ``outcome`` will tell of an error or a wrong answer: such a session gets no more work."""
 
     def outcome(self) -> Outcome: ...
 

@@ -39,8 +39,10 @@ class SqliteSession:
             self._process = _start(database, theirs.fileno(), their_control.fileno())
         self._arrived = b""
         self._work: Work | None = None
-        self._sent_s = 0.0
-        self._ran: list[tuple[float, float, float, str]] = []
+        self._previous_s = 0.0
+        self._executions: list[Execution] = []
+        self._answers: set[str] = set()
+        self._told = False
         self._error: str | None = None
         try:
             self._started_at_s = self._answer(timeout_s).get("started_at_s")
@@ -61,14 +63,15 @@ class SqliteSession:
         self._ask("warm")
 
     def start(self, executions: int | None, until_s: float | None) -> float:
-        self._ran, self._error = [], None
+        if self._told:
+            self._executions, self._answers, self._error, self._told = [], set(), None, False
         request = json.dumps({"do": "start", "executions": executions, "until_s": until_s}).encode() + b"\n"
-        self._sent_s = time.monotonic()
+        sent_s = self._previous_s = time.monotonic()
         try:
             self._commands.sendall(request)
         except OSError:
             self._error = self._why_gone()
-        return self._sent_s
+        return sent_s
 
     def feed(self) -> None:
         """Nothing to do: the process loops on its own."""
@@ -91,15 +94,16 @@ class SqliteSession:
         *lines, self._arrived = (self._arrived + arrived).split(b"\n")
         return any(self._take_in(json.loads(line)) for line in lines)
 
+    def failed(self) -> bool:
+        return self._error is not None or self._right() is False
+
     def outcome(self) -> Outcome:
-        executions = []
-        previous_s = self._sent_s
-        for server_start_s, begun_s, ended_s, _ in self._ran:
-            executions.append(Execution(previous_s, ended_s - previous_s, server_start_s, ended_s - begun_s))
-            previous_s = ended_s
+        self._told = True
+        return Outcome(tuple(self._executions), self._right(), self._error)
+
+    def _right(self) -> bool | None:
         expected = self._work.answer if self._work else ""
-        answer_ok = all(answer == expected for *_, answer in self._ran) if self._ran else None
-        return Outcome(tuple(executions), answer_ok, self._error)
+        return self._answers <= {expected} if self._answers else None
 
     def cancel(self) -> None:
         with contextlib.suppress(OSError):
@@ -115,7 +119,11 @@ class SqliteSession:
             self._process.wait()
 
     def _take_in(self, answer: dict[str, Any]) -> bool:
-        self._ran += [tuple(one) for one in answer.get("ran", ())]
+        for server_start_s, begun_s, ended_s, result in answer.get("ran", ()):
+            elapsed_s = ended_s - self._previous_s
+            self._executions.append(Execution(self._previous_s, elapsed_s, server_start_s, ended_s - begun_s))
+            self._previous_s = ended_s
+            self._answers.add(result)
         self._error = answer.get("error", self._error)
         return bool(answer.get("done"))
 

@@ -14,7 +14,20 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput, variants
+from dbcpu.renderers.chart import (
+    connect,
+    cpu_map,
+    host,
+    lanes,
+    pool,
+    sessions,
+    sizes,
+    slowdown,
+    soak,
+    throughput,
+    together,
+    variants,
+)
 from dbcpu.renderers.chart.frame import nothing
 from dbcpu.renderers.chart.style import STYLE, narrow
 
@@ -33,6 +46,8 @@ DRAWINGS = {
     "connect": connect.draw,
 }
 """In the order in which a report shows them."""
+EXPERIMENTS = {"soak": soak.draw, "sizes": sizes.draw, "pool": pool.draw, "together": together.draw}
+"""Pictures that only such runs have; they stand first."""
 OF_SEVERAL_VARIANTS = {"variants": variants.draw}
 """There is nothing to say of it in a run of one variant."""
 
@@ -61,7 +76,7 @@ def pictures_with_data(
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=MISSING_LETTER)
-        for name, draw in {**OF_SEVERAL_VARIANTS, **DRAWINGS}.items():
+        for name, draw in {**EXPERIMENTS, **OF_SEVERAL_VARIANTS, **DRAWINGS}.items():
             figure = draw(record, analysis)
             if figure is not None:
                 made[name] = _bytes(figure, form)

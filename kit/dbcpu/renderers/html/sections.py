@@ -7,6 +7,7 @@ from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.telling import telling_rounds
 from dbcpu.analysis.timeline import Timeline, timeline
 from dbcpu.analysis.variant_words import variant_sentences
+from dbcpu.experiment_tables import experiment_lines, experiment_tables
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import limits_of
 from dbcpu.renderers.html import tables
@@ -14,6 +15,20 @@ from dbcpu.renderers.html.tables import Table
 from dbcpu.wording import listed, plain, plural, seconds
 
 READINGS = {
+    "soak": (
+        "A row per session: the darker, the slower its executions at that time. Below: the median of all, the band "
+        "from 5 % to 95 %, and to the right how often each time occurred; two humps are two preferred values. A row "
+        "that stays dark is a session stuck on a shared core or a crowded CPU; a dark column hit everybody."
+    ),
+    "sizes": (
+        "How much longer the slow executions of a size take than its fast ones. A long statement sees many decisions "
+        "of the scheduler and averages them; a short one has ended before anything is evened out."
+    ),
+    "pool": (
+        "The dashed line is the smallest pool that finishes as early as any. Beyond it the total stays, each piece "
+        "takes longer in proportion, and memory grows with each session."
+    ),
+    "together": "Bars of equal length: the targets do not disturb each other. The number is beside over alone.",
     "variants": (
         "The same sessions under another setting of the host, at the level at which the first variant is most "
         "uneven; everything is over the first, which is 1. Lower max/min is more even; throughput, here all work "
@@ -76,6 +91,7 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     none_valid = "No valid session of this run can be compared with one alone."
     not_watched = _not_watched(record, analysis)
     return (
+        *_experiment(analysis),
         *_variants(analysis),
         Section(
             "slowdown",
@@ -126,6 +142,23 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             tables.connect_table(levels) if levels else None,
             none_valid,
         ),
+    )
+
+
+def _experiment(analysis: Analysis) -> tuple[Section, ...]:
+    titles = {
+        "soak": ("Over time", analysis.soak is not None and not analysis.soak.sizes),
+        "sizes": ("Short and long SQL", analysis.soak is not None and bool(analysis.soak.sizes)),
+        "pool": ("How many active sessions are enough", analysis.pool is not None),
+        "together": ("Alone and beside the others", analysis.together is not None),
+    }
+    lead = " ".join(f"{name.capitalize()}: {text}." for name, text in experiment_lines(analysis))
+    shown = [Table(each.title, each.titles, each.rows, each.meanings) for each in experiment_tables(analysis)]
+    table = shown[0] if shown else None
+    return tuple(
+        Section(name, title, lead, table, "No round of it was finished.")
+        for name, (title, there) in titles.items()
+        if there
     )
 
 

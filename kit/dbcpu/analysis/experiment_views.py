@@ -1,0 +1,174 @@
+"""What is told of a soak, a pool and several targets at once, beyond the levels; ``None`` is "cannot be told"."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment of a soak. ``at_s`` counts from the first; times of executions are per execution.
+
+    ``fast_s`` and ``slow_s``: 5 % and 95 % of its executions are faster. ``second``: share of executions at the
+    second value. ``steal`` and ``queue``: shares of the CPUs' and of the sessions' time. ``cut``: why it ended early.
+    """
+
+    at_s: float
+    lasted_s: float
+    executions: int
+    median_s: float | None
+    fast_s: float | None
+    slow_s: float | None
+    second: float | None = None
+    steal: float | None = None
+    queue: float | None = None
+    cut: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A time in which nothing ran, and what ended the sessions before it."""
+
+    from_s: float
+    to_s: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecondValue:
+    """Two preferred values of the time of one execution (see ``two_modes``).
+
+    ``share`` of the executions is at ``second_s``. ``sessions`` are there nearly always, and only some are;
+    ``segments`` are those in which nearly everybody is; neither: all take turns. ``statistic``: square root of n times
+    the dip.
+    """
+
+    first_s: float
+    second_s: float
+    border_s: float
+    share: float
+    statistic: float
+    sessions: tuple[int, ...] = ()
+    segments: tuple[int, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        return self.second_s / self.first_s
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """``change`` of the segments' medians from the start to the end, as a share; ``p``: how likely by chance."""
+
+    change: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizeView:
+    """One size of several. ``x_alone``: median against one session alone; ``slow_over_fast``: 95 % over 5 %."""
+
+    size: str
+    rows: int
+    executions: int
+    alone_s: float | None
+    median_s: float
+    x_alone: float | None
+    slow_over_fast: float
+    cv: float
+    second: SecondValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Mean time of an execution by session and time, ``values[session][bin]``; None where none ran."""
+
+    ordinals: tuple[int, ...]
+    edges_s: tuple[float, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Executions by their time: ``edges_s`` has one value more than ``counts``; edges rise by equal ratios."""
+
+    edges_s: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Soak:
+    """A soak as a whole. ``worst``: index of the segment with the slowest median. ``lasted_s`` includes gaps."""
+
+    sessions: int
+    lasted_s: float
+    executions: int
+    alone_s: float | None
+    median_s: float | None
+    segments: tuple[Segment, ...]
+    gaps: tuple[Gap, ...]
+    second: SecondValue | None
+    trend: Trend | None
+    worst: int | None
+    sizes: tuple[SizeView, ...]
+    heat: Heat | None
+    histogram: Histogram | None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSize:
+    """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round."""
+
+    active: int
+    rounds: int
+    total_s: float
+    piece_s: float
+    x_alone: float | None
+    pieces_per_s: float
+    rss_bytes: float | None
+    pss_bytes: float | None
+    processes: float | None
+    threads: float | None
+    switches: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """``best`` K has the least total; ``enough`` is the smallest K within ``tolerance`` of it: the knee."""
+
+    pieces: int
+    sizes: tuple[PoolSize, ...]
+    best: int
+    enough: int
+    tolerance: float
+
+    def size(self, active: int) -> PoolSize:
+        return next(each for each in self.sizes if each.active == active)
+
+
+@dataclass(frozen=True, slots=True)
+class PartyView:
+    """One of several targets: seconds per execution and Mrows/s alone and beside the others, medians over rounds.
+
+    ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: more than chance (``gate``).
+    """
+
+    name: str
+    sessions: int
+    cpus: tuple[int, ...]
+    alone_s: float | None
+    beside_s: float | None
+    alone_rate: float | None
+    beside_rate: float | None
+    loss: float | None
+    low: float | None
+    high: float | None
+    gate: float
+    told: bool
+    cpus_seen: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Several targets at once; ``apart``: no two of them could use the same CPU."""
+
+    parties: tuple[PartyView, ...]
+    apart: bool

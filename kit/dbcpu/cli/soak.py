@@ -1,0 +1,36 @@
+"""``dbcpu soak``: sessions in a loop for a time."""
+
+from typing import Any
+
+import click
+
+from dbcpu.cli.options import Duration, fail_on_option, size_option, watching_options, workload_option
+from dbcpu.plan import MOST_SESSIONS
+
+
+@click.command()
+@click.argument("target", default="embedded")
+@click.option("--sessions", type=click.IntRange(1, MOST_SESSIONS), default=8, show_default=True, metavar="N",
+              help="Sessions at once.")  # fmt: skip
+@click.option("--for", "for_s", type=Duration(), default="10m", show_default=True, metavar="TIME",
+              help="How long: 10m, 8h, 2d.")  # fmt: skip
+@workload_option
+@size_option
+@click.option("--sizes", metavar="LIST", help="Sizes in turns, short SQL beside long: tiny,medium,long.")
+@watching_options(hz=5.0)
+@fail_on_option
+def command(target: str, **given: Any) -> int:
+    """Loop N sessions on TARGET for a time: does anybody's speed change, or settle on a second value?
+
+    Every segment (a minute, less in a short soak) is kept as it ends; Ctrl-C keeps what there is. A database that
+    is restarted meanwhile leaves a gap, and the soak goes on.
+
+    \b
+    Examples: dbcpu soak --sessions 3 --for 10m
+              dbcpu soak postgresql://dba@db1/postgres --sessions 12 --for 8h --size medium
+              dbcpu soak --sessions 3 --sizes tiny,medium,long
+    """
+    from dbcpu.cli.options import confirm
+    from dbcpu.launching import launch_soak
+
+    return launch_soak(target, given, confirm)

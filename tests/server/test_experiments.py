@@ -1,0 +1,253 @@
+"""Soaks, pools and several targets at once on real servers, from the request to the stored run."""
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from dbcpu import runner
+from dbcpu.analysis.explain import explain
+from dbcpu.errors import MeasureError, UsageError
+from dbcpu.experiments import pool, soak, together
+from dbcpu.experiments.base import Sweep
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Round, RunRecord
+from dbcpu.runner import Choices, Watcher
+from dbcpu.store.database import open_store
+from dbcpu.targets.base import Request
+from driving import Drive, until
+from serve_postgresql import DebianServer
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+EMBEDDED = Request("embedded", "embedded")
+Measure = Callable[..., RunRecord]
+
+
+class AtRound(Watcher):
+    """Does ``then`` when the round of that order is begun, beside the run."""
+
+    def __init__(self, order: int, then: Callable[[], object]) -> None:
+        self._order, self._then = order, then
+        self.thread: threading.Thread | None = None
+
+    def begun(self, spec: RoundSpec) -> None:
+        if spec.order == self._order and self.thread is None:
+            self.thread = threading.Thread(target=self._then)
+            self.thread.start()
+
+
+@pytest.fixture
+def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
+    """Run an experiment and give the stored run."""
+    place = Path(tempfile.mkdtemp(prefix="dbcpu-test-"))
+    place.chmod(0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setattr(runner, "BUSY_WAIT_S", 0.0)
+    monkeypatch.setattr(runner, "SETTLE_S", 0.0)
+    monkeypatch.setattr("dbcpu.measure.SETTLE_S", 0.0)
+    monkeypatch.setattr("dbcpu.experiments.segments.SETTLE_S", 0.0)
+
+    def run(
+        experiment: Sweep | None, request: Request = EMBEDDED, watcher: Watcher | None = None, **chosen: object
+    ) -> RunRecord:
+        choices = Choices(**{"size": "tiny", **chosen})  # type: ignore[arg-type]
+        with open_store(str(tmp_path / "runs.db")) as store:
+            run_id = runner.run(request, choices, store, watcher or Watcher(), forced=True, experiment=experiment)
+            return store.load(run_id)
+
+    yield run
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def looped(for_s: float, *sizes: str) -> soak.Experiment:
+    return soak.Experiment(for_s, sizes or ("tiny",))
+
+
+def loaded(record: RunRecord) -> list[Round]:
+    return [each for each in record.rounds if not each.anchor]
+
+
+def pids(done: Round) -> list[int | None]:
+    return [session.server.pid for session in done.sessions]
+
+
+def box(server: DebianServer) -> Request:
+    return Request("box", "postgresql", server.url.replace(f":{server.password}@", "@"), server.password)
+
+
+def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: Measure) -> None:
+    record = measure(looped(6.0), sessions="3", for_s=6.0)
+    assert record.header.status == "complete"
+    assert (record.header.plan.experiment, record.header.plan.segment_s) == ("soak", 2.0)
+    segments = loaded(record)
+    assert len(segments) >= 2  # opening the sessions is part of the time
+    assert [each.anchor for each in (record.rounds[0], record.rounds[-1])] == [True, True]
+    assert len({tuple(pids(each)) for each in segments}) == 1
+    for earlier, later in pairwise(segments):
+        for before, after in zip(earlier.sessions, later.sessions, strict=True):
+            end_s = earlier.released_monotonic_s + before.executions[-1].start_s + before.executions[-1].elapsed_s
+            start_s = later.released_monotonic_s + after.executions[0].start_s
+            # It went on before the segment was put away: it did not wait for the driver to do that.
+            assert start_s >= end_s - 1e-6
+            assert after.executions[0].start_s < 0.05
+    for each in segments:
+        assert all(session.answer_ok and session.cpu_s for session in each.sessions)
+        assert each.server_use is None
+    analysis = explain(record)
+    assert analysis.soak is not None
+    assert analysis.soak.executions == sum(len(s.executions) for each in segments for s in each.sessions)
+
+
+def test_ctrl_c_keeps_what_is_finished(drive: Drive) -> None:
+    driver = drive("soak", "--sessions", "2", "--for", "20s", "--size", "tiny", "--yes")
+    driver.said("round 4 of")
+    driver.send(signal.SIGINT)
+    code, _, err = driver.finish()
+    assert code == 130, err
+    record = drive.last()
+    assert record.header.status == "interrupted"
+    segments = loaded(record)
+    assert len(segments) >= 2
+    assert all(session.executions and not session.error for each in segments for session in each.sessions)
+    assert [each.error for each in segments] == [None] * len(segments)
+    until(lambda: not drive.embedded(), "the embedded server is gone")
+
+
+def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(measure: Measure, debian_server: DebianServer) -> None:
+    over = threading.Event()
+
+    def restart() -> None:
+        debian_server.stop()
+        debian_server.start()
+        over.wait()  # the server ends with the thread that started it
+
+    watcher = AtRound(2, restart)
+    try:
+        record = measure(looped(20.0), box(debian_server), watcher, sessions="2", for_s=20.0)
+    finally:
+        over.set()
+        if watcher.thread is not None:
+            watcher.thread.join()
+            debian_server.stop()
+            debian_server.start()
+    segments = loaded(record)
+    broken = [each for each in segments if each.error]
+    assert broken
+    assert "sessions ended: " in (broken[0].error or "")
+    after = segments[segments.index(broken[-1]) + 1 :]
+    assert after
+    assert not {pid for each in after for pid in pids(each)} & set(pids(broken[0]))
+    assert all(session.executions for each in after for session in each.sessions)
+    told = explain(record)
+    assert told.soak is not None
+    assert len(told.soak.gaps) == len(broken)
+    assert "gap" in told.verdict
+
+
+def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
+    measure: Measure, debian_server: DebianServer
+) -> None:
+    def end_one() -> None:
+        debian_server.ask("select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
+                          "and state = 'active' and pid <> pg_backend_pid() limit 1")  # fmt: skip
+
+    record = measure(looped(20.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=20.0)
+    segments = loaded(record)
+    (broken,) = [each for each in segments if each.error]
+    assert (broken.error or "").startswith("1 of 2 sessions ended: ")
+    assert not segments[-1].error
+    assert not set(pids(segments[-1])) & set(pids(broken))
+
+
+def test_a_database_that_stays_away_ends_the_soak_and_what_was_measured_is_kept(
+    measure: Measure, debian_server: DebianServer
+) -> None:
+    try:
+        with pytest.raises(MeasureError, match=r"did not come back before the end of the soak.* rounds are kept"):
+            measure(looped(20.0), box(debian_server), AtRound(2, debian_server.stop), sessions="2", for_s=20.0)
+    finally:
+        debian_server.start()
+
+
+def test_sizes_take_turns(measure: Measure) -> None:
+    record = measure(looped(12.0, "tiny", "short"), sessions="2", for_s=12.0)
+    assert [each.size for each in (record.header.plan.workload, *record.header.plan.sizes)] == ["tiny", "short"]
+    turns = [each.variant for each in loaded(record)]
+    assert turns.count("tiny") == turns.count("short") == 3
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
+    analysis = explain(record)
+    assert analysis.soak is not None
+    tiny, short = analysis.soak.sizes
+    assert tiny.median_s < short.median_s
+
+
+def test_a_pool_shares_out_exactly_the_work_there_is(measure: Measure) -> None:
+    record = measure(pool.Experiment(24), sessions="2,6", repeats=2)
+    pools = loaded(record)
+    assert sorted(each.level for each in pools) == [2, 2, 6, 6]
+    for each in pools:
+        assert sum(len(session.executions) for session in each.sessions) == 24
+        assert all(session.executions for session in each.sessions)
+    use = {each.level: each.server_use for each in pools}
+    two, six = use[2], use[6]
+    assert two is not None
+    assert six is not None
+    assert six.processes == two.processes + 4
+    assert six.rss_bytes > two.rss_bytes > 0
+    assert explain(record).pool is not None
+
+
+def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) -> None:
+    record = measure(pool.Experiment(9), Request("sqlite", "sqlite"), sessions="3", repeats=1)
+    (done,) = loaded(record)
+    assert sum(len(session.executions) for session in done.sessions) == 9
+
+
+def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("this machine has one CPU")
+    guests = (together.Guest("one", EMBEDDED, 1, (cpus[0],)), together.Guest("two", EMBEDDED, 2, (cpus[1],)))
+    record = measure(together.Experiment(guests), Request("one and two", "together"), executions=10, repeats=2)
+    assert [party.target for party in record.header.plan.parties] == ["one", "two"]
+    both = [each for each in record.rounds if each.variant == "together"]
+    assert len(both) == 2
+    for each in both:
+        assert [session.allowed_cpus for session in each.sessions] == [(cpus[0],), (cpus[1],), (cpus[1],)]
+        assert all(session.answer_ok and session.server.verified for session in each.sessions)
+    analysis = explain(record)
+    assert analysis.together is not None
+    assert analysis.together.apart
+    assert [party.cpus_seen for party in analysis.together.parties] == [(cpus[0],), (cpus[1],)]
+    assert "Beside each other, each on CPUs of its own" in analysis.verdict
+
+
+def test_different_databases_run_their_own_text_of_the_workload(measure: Measure) -> None:
+    guests = (together.Guest("pg", EMBEDDED, 1), together.Guest("lite", Request("lite", "sqlite"), 1))
+    record = measure(together.Experiment(guests), Request("pg and lite", "together"), executions=3, repeats=1)
+    one, two = record.header.plan.parties
+    assert (one.database.kind, two.database.kind) == ("postgresql", "sqlite")
+    assert one.workload.sql != two.workload.sql
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
+
+
+def test_cpus_that_there_are_not_are_refused_before_anything_runs(measure: Measure) -> None:
+    guests = (together.Guest("one", EMBEDDED, 1, (0,)), together.Guest("two", EMBEDDED, 1, (4000,)))
+    with pytest.raises(UsageError, match="--cpus names CPUs that may not be used here: 4000"):
+        measure(together.Experiment(guests), Request("one and two", "together"))
+
+
+def test_bursts_with_sleeps_wait_as_often_as_they_should(measure: Measure) -> None:
+    record = measure(None, workload="mixed", sessions="1", executions=20, repeats=1)
+    for each in record.rounds:
+        (session,) = each.sessions
+        assert session.answer_ok
+        # Three bursts an execution, and after each the process gives its CPU away.
+        assert (session.voluntary_switches or 0) >= 60

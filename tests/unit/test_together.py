@@ -1,0 +1,85 @@
+"""What targets lose beside each other, and what may be asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import build_experiments as build
+from build_record import ROWS
+from dbcpu.affinity import hold
+from dbcpu.analysis.explain import explain
+from dbcpu.errors import MeasureError, UsageError
+from dbcpu.experiments.together import TOGETHER, Experiment, Guest, Household
+from dbcpu.guard import Guard
+from dbcpu.launching import launch_together
+from dbcpu.renderers import chart, html
+from dbcpu.targets.base import Request
+
+GUESTS = (Guest("a", Request("a", "sqlite"), 2), Guest("b", Request("b", "sqlite"), 3, (0,)))
+
+
+def test_partitions_of_their_own_do_not_disturb_each_other() -> None:
+    analysis = explain(build.together([1.0, 2.0], [1.01, 2.02]))
+    assert analysis.together is not None
+    assert analysis.together.apart
+    assert [each.told for each in analysis.together.parties] == [False, False]
+    assert [each.loss for each in analysis.together.parties] == pytest.approx([1.01, 1.01], rel=1e-3)
+    assert analysis.verdict.endswith("nobody loses more than chance.")
+
+
+def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
+    record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
+    analysis = explain(record)
+    assert analysis.together is not None
+    assert [each.told for each in analysis.together.parties] == [True, False]
+    assert "sharing CPUs, a takes 1.70x as long as alone and b takes 1.02x as long as alone" in analysis.verdict
+    assert "a loses, the rest not" in analysis.verdict
+    assert next(iter(chart.pictures_with_data(record, analysis, "svg"))) == "together"
+    assert "Alone and beside the others" in html.render(record, analysis)
+
+
+def test_rates_are_the_partys_own() -> None:
+    analysis = explain(build.together([1.0, 2.0], [2.0, 4.0]))
+    assert analysis.together is not None
+    rows = ROWS / 1e6
+    assert [each.alone_rate for each in analysis.together.parties] == pytest.approx([2 * rows, rows], rel=0.02)
+    assert [each.beside_rate for each in analysis.together.parties] == pytest.approx([rows, rows / 2], rel=0.02)
+
+
+def test_rounds_are_each_alone_and_all_together_in_turns() -> None:
+    specs = Experiment(GUESTS).specs((2, 3, 5), 2, 1, ("baseline",))
+    assert [(each.variant, each.level) for each in specs[2:-2]] == [
+        ("a", 2), ("b", 3), (TOGETHER, 5), (TOGETHER, 5), ("b", 3), ("a", 2),
+    ]  # fmt: skip
+    assert [(each.variant, each.level, each.anchor) for each in specs[:2]] == [("a", 1, True), ("b", 1, True)]
+
+
+def test_ordinals_are_dealt_out_in_the_order_of_the_targets() -> None:
+    household = Household(GUESTS, Guard())
+    assert [household.place(ordinal) for ordinal in range(5)] == [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
+    household.tenant = 1
+    assert [household.place(ordinal) for ordinal in range(3)] == [(1, 2), (1, 3), (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("targets", "given", "complaint"),
+    [
+        (("sqlite",), {}, "--together needs two targets or more"),
+        (("sqlite", "sqlite"), {"sessions": "1-4"}, "give one number for each of them, or one per target: "),
+        (("sqlite", "sqlite"), {"sessions": "1:2:3"}, "--sessions 4:4"),
+        (("sqlite", "sqlite"), {"cpus": ("0",)}, "give it once per target, in their order: --cpus 0-3 --cpus 4-7"),
+        (("sqlite", "sqlite"), {"cpus": ("0", "x")}, "is not understood at 'x'"),
+        (("sqlite", "sqlite"), {"aa": True}, "--aa and --together do not go with each other"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dict[str, Any], complaint: str) -> None:
+    usual = {"sessions": "auto", "cpus": (), "aa": False, "for_s": None}
+    with pytest.raises(UsageError) as refused:
+        launch_together(targets, usual | given, lambda *_: None)
+    assert complaint in str(refused.value)
+
+
+def test_a_process_that_is_gone_cannot_be_held(tmp_path: Path) -> None:
+    with pytest.raises(MeasureError, match="could not be held on CPUs 0: No such process"):
+        hold(2**22 - 3, frozenset({0}))

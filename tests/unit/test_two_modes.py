@@ -1,0 +1,106 @@
+"""Two preferred values are found where there are two, and not where there is one."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.optimize import linprog
+
+from dbcpu.analysis.two_modes import GATE, LEAST_VALUES, dip, two_modes
+
+Floats = npt.NDArray[np.float64]
+TRIALS = 60
+
+
+def mixed(chance: np.random.Generator, n: int, share: float, ratio: float, noise: float = 0.03) -> Floats:
+    slow = chance.uniform(size=n) < share
+    return np.asarray(np.exp(chance.normal(0.0, noise, n)) * np.where(slow, ratio, 1.0))
+
+
+def nearest_unimodal(values: Floats) -> float:
+    """The dip by its definition: linear programs for a mode at each value. Slow and plain."""
+    n, best = values.size, 1.0
+    for mode in range(n):
+        rows: list[Floats] = []
+        bounds: list[float] = []
+
+        def bound(terms: dict[int, float], most: float, rows: list[Floats] = rows, kept: list[float] = bounds) -> None:
+            row = np.zeros(n + 2)
+            for column, factor in terms.items():
+                row[column] += factor
+            rows.append(row)
+            kept.append(most)
+
+        for at in range(n):
+            left = n if at == mode else at  # the distribution may jump at its mode
+            bound({at: 1, n + 1: -1}, (at + 1) / n)
+            bound({at: -1, n + 1: -1}, -(at + 1) / n)
+            bound({left: 1, n + 1: -1}, at / n)
+            bound({left: -1, n + 1: -1}, -at / n)
+        bound({n: 1, mode: -1}, 0.0)
+        before, after = [*range(mode), n], [*range(mode, n)]
+        for columns, places, sign in ((before, values[: mode + 1], -1.0), (after, values[mode:], 1.0)):
+            for k in range(1, len(columns) - 1):
+                first, second = 1 / (places[k] - places[k - 1]), 1 / (places[k + 1] - places[k])
+                bound({columns[k]: -sign * (first + second), columns[k - 1]: sign * first,
+                       columns[k + 1]: sign * second}, 0.0)  # fmt: skip
+            if len(columns) > 1:
+                bound({columns[-2]: 1, columns[-1]: -1}, 0.0)
+                bound({columns[0]: 1, columns[1]: -1}, 0.0)
+        solved = linprog([0.0] * (n + 1) + [1.0], A_ub=np.array(rows), b_ub=bounds, bounds=[(0, 1)] * (n + 2))
+        if solved.success and solved.fun is not None:
+            best = min(best, float(solved.fun))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_dip_is_the_distance_from_the_nearest_unimodal_distribution(seed: int) -> None:
+    values = np.sort(np.random.default_rng(seed).uniform(size=11))
+    assert dip(values) == pytest.approx(nearest_unimodal(values), abs=2e-3)
+
+
+def test_two_points_dip_most() -> None:
+    values = np.concatenate([np.linspace(0, 0.001, 100), np.linspace(1, 1.001, 100)])
+    assert dip(values) == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("n", [LEAST_VALUES, 400])
+def test_uniform_samples_rarely_pass_the_gate(n: int) -> None:
+    chance = np.random.default_rng(5)
+    passed = sum(np.sqrt(n) * dip(np.sort(chance.uniform(size=n))) > GATE for _ in range(300))
+    assert passed <= 3
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda chance, n: np.exp(chance.normal(0, 0.05, n)),
+        lambda chance, n: np.exp(chance.normal(0, 0.4, n)),
+        lambda chance, n: 1 + chance.gamma(2, 0.2, n),
+        lambda chance, n: 1 + chance.exponential(0.3, n),
+        lambda chance, n: chance.uniform(1.0, 1.6, n),
+    ],
+    ids=["normal", "wide", "skewed", "one-sided", "flat"],
+)
+def test_one_value_is_one_however_it_spreads(draw: Callable[[np.random.Generator, int], Floats]) -> None:
+    chance = np.random.default_rng(2)
+    assert sum(two_modes(draw(chance, 600)) is not None for _ in range(TRIALS)) <= 1
+
+
+@pytest.mark.parametrize(("share", "ratio"), [(0.25, 1.5), (0.5, 1.2), (0.1, 1.5), (0.8, 1.9)])
+def test_a_second_value_is_found_nearly_always(share: float, ratio: float) -> None:
+    chance = np.random.default_rng(3)
+    found = [two_modes(mixed(chance, 1000, share, ratio)) for _ in range(TRIALS)]
+    assert sum(each is not None for each in found) >= 0.9 * TRIALS
+    known = [each for each in found if each]
+    assert np.median([each.high / each.low for each in known]) == pytest.approx(ratio, rel=0.02)
+    assert np.median([each.share_above for each in known]) == pytest.approx(share, abs=0.02)
+
+
+def test_values_closer_than_a_tenth_are_one() -> None:
+    assert two_modes(mixed(np.random.default_rng(4), 3000, 0.5, 1.06, noise=0.005)) is None
+
+
+def test_few_values_tell_nothing() -> None:
+    assert two_modes(mixed(np.random.default_rng(4), LEAST_VALUES - 1, 0.5, 2.0)) is None
