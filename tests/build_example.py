@@ -1,7 +1,11 @@
 """Whole runs for tests of what is shown: small, of one mind, and the same every time."""
 
+from dataclasses import replace
+
+from build_comparison import with_variants
 from build_record import host, record, round_of, session, solos, workload
 from dbcpu.record import CgroupUse, Foreign, Round, RunRecord
+from dbcpu.simulator import preset, simulate
 
 
 def three_on_two() -> RunRecord:
@@ -39,3 +43,10 @@ def nine_on_eight() -> RunRecord:
     group = CgroupUse("/system.slice/postgresql.service", 6.0, 30, 29, 8.0, sessions=tuple(range(9)))
     rounds.append(round_of(held, repeat=2, cgroups=(group,), foreign=(Foreign(99, "backup", 3.2, (5,)),)))
     return record(rounds, host(cores=8, threads=2), vcpus=16, run_id="20261101-120000-nine", work=workload())
+
+
+def two_settings() -> RunRecord:
+    """One run of two variants on simulated c4.4xlarge: as it is, and with a thread per core switched off."""
+    hosts = [replace(preset(name), rebalance_s=0.2) for name in ("c4.4xlarge", "c4.4xlarge-smt-off")]
+    on, off = (simulate(each, (1, 8, 9, 16), repeats=4, seed=1, size="short", executions=8) for each in hosts)
+    return with_variants(on, off, "smt_off")

@@ -67,6 +67,23 @@ def read_page(page: str) -> PageReader:
     return reader
 
 
+_LETTER = re.compile(r'<use [^>]*href="#[^"]*?(DejaVuSans[^"]*-[0-9a-f]+)"')
+
+
+def writing(page: str) -> list[tuple[int, ...]]:
+    """Of each picture of a page the letters drawn, each as the number of its first use: outlines tell no more."""
+    found = []
+    for svg in _PICTURE.findall(page):
+        numbers: dict[str, int] = {}
+        found.append(tuple(numbers.setdefault(name, len(numbers)) for name in _LETTER.findall(svg)))
+    return found
+
+
+def drawn_texts(svg: str) -> list[str]:
+    """The writing of an SVG file: it is drawn as outlines, with the text in comments."""
+    return re.findall(r"<!-- (.*?) -->", svg)
+
+
 def without_pictures(page: str) -> str:
     """Its drawings depend on the version of matplotlib: what they say is compared apart from this."""
     return _PICTURE.sub("<svg></svg>", page)

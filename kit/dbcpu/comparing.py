@@ -13,7 +13,7 @@ from dbcpu.analysis.measured import measured
 from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.published import Published, parse
 from dbcpu.analysis.sizing import size
-from dbcpu.analysis.variants import compare_variants
+from dbcpu.analysis.variants import compare_variants, measured_variants
 from dbcpu.comparisons.base import Sheet
 from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.record import RunRecord
@@ -46,6 +46,7 @@ def comparison_sheet(
 ) -> Sheet:
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
 
+    A run of several variants stands for all of them. ``NAME=`` before a run is what it is called.
     ``aa`` names an A/A run: nothing is claimed below what it showed to be chance. ``licences`` are the rules to
     count by, ``RULE`` or ``NAME=RULE`` for one of the runs; ``rank_by`` is one of ``sizing.RANKS``.
 
@@ -53,9 +54,10 @@ def comparison_sheet(
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
-    candidates = _named([_candidate(name, store) for name in names])
-    if len(candidates) == 1 and busy is None and real_variants(candidates[0].record):
-        return variants_sheet(candidates[0].record)
+    found = [each for name in names for each in _candidates(name, store)]
+    if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].record):
+        return variants_sheet(found[0].record)
+    candidates = _named(found)
     floor = None if aa is None else floor_from(load_run(aa, store))
     runs = [measured(each.name, each.record, each.variant) for each in candidates]
     sheet = of_runs.sheet(compare_measured(runs, floor))
@@ -77,7 +79,10 @@ def comparison_sheet(
 def variants_sheet(record: RunRecord) -> Sheet:
     """The variants of one run against its first, or throughput by CPUs. Raises UsageError where there are none."""
     scaling = by_cpus(record)
-    return of_by_cpus.sheet(scaling) if scaling else of_variants.sheet(compare_variants(record))
+    if scaling:
+        return of_by_cpus.sheet(scaling)
+    runs = measured_variants(record)
+    return of_variants.sheet(compare_variants(record, runs), runs)
 
 
 def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
@@ -124,13 +129,20 @@ def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[P
     return tuple(folder / file for file in files)
 
 
-def _candidate(name: str, store: str | None) -> Candidate:
-    run, variant = _run_and_variant(name)
-    if not variant or Path(name).exists():
-        return Candidate(name, load_run(name, store))
+def _candidates(text: str, store: str | None) -> list[Candidate]:
+    """``[NAME=]RUN[:VARIANT]``; the name is '' unless it was given."""
+    name, equals, run = text.partition("=")
+    if not equals or Path(text).exists():
+        name, run = "", text
+    run, variant = (run, "") if Path(run).exists() else _run_and_variant(run)
     record = load_run(run, store)
-    one_variant(record, variant)
-    return Candidate(name, record, variant)
+    if variant:
+        one_variant(record, variant)
+        return [Candidate(name, record, variant)]
+    variants = tuple(dict.fromkeys(each.variant for each in record.rounds))
+    if len(variants) < 2:
+        return [Candidate(name, record)]
+    return [Candidate(f"{name} {each}" if name else "", record, each) for each in variants]
 
 
 def _run_and_variant(name: str) -> tuple[str, str]:
@@ -142,14 +154,14 @@ def _run_and_variant(name: str) -> tuple[str, str]:
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By variant, label, host or target, whichever first is short and tells them all apart; else by letters."""
-    for told in (_variant, _label, _host, _target):
+    """Those without a name: by variant, label, host or target, whichever first is short and tells all apart."""
+    for told in (_variant, _label, _label_and_variant, _host, _target):
         names = [told(each) for each in candidates]
         if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
             break
     else:
         names = [f"run {chr(ord('A') + at)}" if at < 26 else f"run {at + 1}" for at in range(len(candidates))]
-    return [replace(each, name=name) for each, name in zip(candidates, names, strict=True)]
+    return [replace(each, name=plain(each.name) or name) for each, name in zip(candidates, names, strict=True)]
 
 
 def _variant(each: Candidate) -> str:
@@ -158,6 +170,10 @@ def _variant(each: Candidate) -> str:
 
 def _label(each: Candidate) -> str:
     return plain(each.record.header.label)
+
+
+def _label_and_variant(each: Candidate) -> str:
+    return plain(f"{each.record.header.label} {each.variant or ''}")
 
 
 def _host(each: Candidate) -> str:

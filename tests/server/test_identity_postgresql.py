@@ -6,21 +6,17 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from dbcpu.analysis.explain import explain
 from dbcpu.gate import Gate
 from dbcpu.hosts.local import LocalHost
 from dbcpu.postgresql.target import LibpqTarget
-from dbcpu.renderers import table
 from dbcpu.runner import Choices
 from dbcpu.workloads import base as workloads
-from driving import children
-from measuring import measured
+from driving import Drive, children
 from serve_postgresql import DebianServer, installed_binaries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -60,31 +56,22 @@ def test_own_server_is_verified_over_tcp_and_socket(debian_server: DebianServer,
     assert len(pids) == 3
 
 
-def test_server_with_its_own_pids_is_watched_through_itself_where_it_may_be(
-    container: DebianServer, tmp_path: Path
+def test_run_on_a_server_with_its_own_pids_is_sampled_by_this_hosts_numbers(
+    drive: Drive, container: DebianServer
 ) -> None:
-    record, said = measured(container.url, tmp_path, SMALL)
-    (watched,) = [each for each in said if each.startswith("watched: through the database")]
-    assert "here" in watched, "and why not by this machine's own files"
-    assert all(each.gate.verified == each.level for each in record.rounds)
-    assert all(session.residency for each in record.rounds for session in each.sessions)
-
-
-def test_server_with_its_own_pids_is_not_sampled_by_somebody_who_may_not_read_there(
-    container: DebianServer, tmp_path: Path
-) -> None:
-    container.ask("create role plain login password 's3cret-of-the-tests'")
-    url = f"postgresql://plain:s3cret-of-the-tests@127.0.0.1:{container.port}/postgres"
-    record, said = measured(url, tmp_path, replace(SMALL, vcpus=2))
-    assert any(each.startswith("not watched: ") and "grant pg_read_server_files to plain" in each for each in said)
+    code, _, err = drive(
+        "run", container.url, "--sessions", "2", "--size", "tiny", "--executions", "20", "--repeats", "1", "--yes"
+    ).finish()
+    assert code == 0, err
+    record = drive.last()
     assert record.header.status == "complete"
     for each in record.rounds:
-        assert "another pid namespace" in (each.not_sampled or "") or "there is no process" in (each.not_sampled or "")
-        assert each.gate.verified == 0
+        assert (each.not_sampled, each.gate.verified) == (None, each.level)
         for session in each.sessions:
-            assert (session.error, session.answer_ok) == (None, True), "it is measured all the same"
-            assert (session.residency, session.cpu_s, session.migrations) == ((), None, None)
-    assert "not sampled" in table.render(record, explain(record))
+            assert (session.error, session.answer_ok) == (None, True)
+            assert " of a container: " in session.server.how
+            assert session.residency
+            assert session.cpu_s
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])

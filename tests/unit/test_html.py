@@ -3,11 +3,14 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from build_example import nine_on_eight, three_on_two
+from build_record import host as build_host
 from build_record import record, round_of, session, solos, unsampled
+from dbcpu.analysis.answer import answer
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.time_parts import time_parts
 from dbcpu.record import RunRecord
@@ -128,6 +131,46 @@ def test_text_from_outside_stays_text() -> None:
 )
 def test_a_page_without_a_picture_says_why(run: RunRecord, reason: str) -> None:
     assert reason in read_page(html.render(run, explain(run))).text
+
+
+@every_run
+def test_the_first_screen_answers(name: str, pages: dict[str, str]) -> None:
+    found = answer(explain(RUNS[name]))
+    header = squeezed(read_page(pages[name].split("<header>")[1].split("</header>")[0]).text)
+    told = (found.headline, explain(RUNS[name]).verdict, f"What helps: {found.remedy}.")
+    places = [header.index(squeezed(text)) for text in told]
+    assert places == sorted(places)
+    for fact in found.facts:
+        assert squeezed(f"{fact.name}{fact.value}{fact.beside}") in header
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s`]", "", text)
+
+
+@every_run
+def test_headings_go_down_one_step_at_a_time(name: str, pages: dict[str, str]) -> None:
+    steps = [int(each) for each in re.findall(r"<h(\d)[ >]", without_pictures(pages[name]))]
+    assert steps[0] == 1
+    assert steps.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(steps))
+
+
+def test_words_between_backticks_are_code_and_escaped() -> None:
+    assert html.with_code("`a <b> &` and ``") == "<code>a &lt;b&gt; &amp;</code> and ``"
+    assert html.with_code("<i>`<u>") == "&lt;i&gt;`&lt;u&gt;"
+
+
+@pytest.mark.slow
+def test_256_levels_up_to_512_sessions_make_a_page_that_can_be_mailed() -> None:
+    """Fewer sessions are kept of most levels: what fills the page are levels, the last round and single dots."""
+    levels = [*range(2, 511, 2), 512]
+    crowds = [[session(i, 1.8, cpu=i % 64) for i in range(512 if each == 512 else min(each, 12))] for each in levels]
+    rounds = [round_of(crowd, level=level) for level, crowd in zip(levels, crowds, strict=True)]
+    run = record([*solos(), *rounds], build_host(64), vcpus=64)
+    page = html.render(run, explain(run))
+    assert len(page.encode("utf-8")) < 10_000_000
+    assert len(read_page(page).tables["Slowdown against one session alone"]) == 258
 
 
 def test_the_same_run_gives_the_same_page(pages: dict[str, str]) -> None:

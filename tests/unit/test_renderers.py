@@ -20,7 +20,7 @@ from dbcpu.renderers import chart
 from dbcpu.renderers.chart.sessions import LABELLED_SESSIONS
 from dbcpu.renderers.chart.style import MARKS
 from dbcpu.wording import CAUSE_WORDS, number, percent, times
-from page_reader import read_page, without_pictures
+from page_reader import drawn_texts, read_page, without_pictures
 
 RUNS = {"three_on_two": three_on_two, "nine_on_eight": nine_on_eight}
 TEXTS = ("table", "json", "csv", "markdown")
@@ -31,11 +31,6 @@ def shown(form: str, run: RunRecord) -> str:
     text = registry.load("renderers", form).render(run, explain(run))
     assert isinstance(text, str)
     return text
-
-
-def drawn_texts(picture: bytes) -> list[str]:
-    """The writing of an SVG picture: it is drawn as outlines, with the text in comments."""
-    return re.findall(r"<!-- (.*?) -->", picture.decode("utf-8"))
 
 
 @pytest.mark.parametrize("form", TEXTS)
@@ -55,7 +50,7 @@ def test_the_writing_in_pictures_is_as_it_was(name: str, golden: Callable[[str, 
     lines = [
         f"{picture}: {text}"
         for picture, content in chart.pictures(run, explain(run), "svg").items()
-        for text in drawn_texts(content)
+        for text in drawn_texts(content.decode())
     ]
     golden(f"{name}/chart.txt", "\n".join(lines) + "\n")
 
@@ -135,7 +130,7 @@ def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
 
 def test_the_legend_names_only_causes_that_occur() -> None:
     run = three_on_two()
-    texts = drawn_texts(chart.pictures(run, explain(run), "svg")["slowdown"])
+    texts = drawn_texts(chart.pictures(run, explain(run), "svg")["slowdown"].decode())
     assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run queue"}
 
 
@@ -147,7 +142,7 @@ def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
 def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     def texts(sessions: int) -> list[str]:
         run = record([*solos(), round_of([session(i, cpu=i % 2) for i in range(sessions)])])
-        return drawn_texts(chart.pictures(run, explain(run), "svg")["sessions"])
+        return drawn_texts(chart.pictures(run, explain(run), "svg")["sessions"].decode())
 
     assert f"session {LABELLED_SESSIONS - 1}" in texts(LABELLED_SESSIONS)
     assert not any(text.startswith("session ") for text in texts(LABELLED_SESSIONS + 1))

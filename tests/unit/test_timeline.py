@@ -59,9 +59,17 @@ def test_siblings_share_their_core_and_a_free_core_beside_them_is_wasted() -> No
 
 
 def test_a_free_thread_of_a_busy_core_is_spare_and_wastes_no_core() -> None:
-    line = last_round(round_of([session(0, 2.0, cpu=0), session(1, 2.0, cpu=1)]), cores=2, threads=2)
+    everywhere = [replace(session(i, 2.0, cpu=i), allowed_cpus=(0, 1, 2, 3)) for i in range(2)]
+    line = last_round(round_of(everywhere), cores=2, threads=2)
     assert [{run.state for run in line.row(at)} for at in range(4)] == [{SINGLE}, {SPARE}, {SINGLE}, {SPARE}]
     assert line.wasted_core_s == 0.0
+
+
+def test_cpus_that_the_sessions_of_a_round_may_not_use_have_no_row() -> None:
+    pinned = [replace(session(i, 2.0, cpu=i), allowed_cpus=(0, 1)) for i in range(2)]
+    assert [each.cpu for each in last_round(round_of(pinned), cores=2, threads=2).cpus] == [0, 1]
+    contradicted = [replace(session(0, 2.0, cpu=3), allowed_cpus=(0, 1))]
+    assert len(last_round(round_of(contradicted), cores=2, threads=2).cpus) == 4
 
 
 def test_a_move_is_told_at_its_time_and_splits_the_lane() -> None:

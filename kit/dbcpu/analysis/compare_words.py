@@ -6,13 +6,26 @@ from dbcpu.analysis.comparison import (
     NOT_SHOWN,
     SPREAD,
     TOO_FEW,
+    Comparison,
     Decision,
+    Figure,
     Side,
 )
 from dbcpu.analysis.inference import least_p
-from dbcpu.wording import percent, times
+from dbcpu.wording import number, percent, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
+METRIC_WORDS = {
+    "solo": "Mrows/s alone",
+    "loaded": "Mrows/s per session at N = vCPUs",
+    "throughput": "Mrows/s together at N = vCPUs",
+    "spread": "max/min, cores to vCPUs",
+    "smt_yield": "SMT yield",
+    "effective_cores": "effective cores",
+    "connect": "time to connect",
+}
+NORMALISED = ("solo", "throughput", "spread")
+"""The metrics of the bar chart in which the baseline is 1."""
 
 
 def verdict(baseline: str, side: Side) -> str:
@@ -37,6 +50,40 @@ def told(each: Decision) -> str:
     if each.outcome == BELOW_FLOOR:
         return f"{what}: no claim, {numbers} is below what these runs can tell apart ({percent(each.floor)})"
     return f"{what} is {_comparative(each)} ({numbers}, {each.rounds[0]} rounds against {each.rounds[1]})"
+
+
+def value_words(figure: Figure) -> str:
+    """A metric's value in its own digits."""
+    if figure.metric == "connect":
+        return seconds(figure.value)
+    if figure.metric == "smt_yield":
+        return percent(figure.value)
+    return number(figure.value, 2 if figure.metric in ("spread", "effective_cores") else 1)
+
+
+def ratio_words(figure: Figure) -> str:
+    """`` (0.93x, 0.92 to 0.94)``, or nothing where there is no ratio."""
+    if figure.ratio is None:
+        return ""
+    span = "" if figure.low is None or figure.high is None else f", {figure.low:.2f} to {figure.high:.2f}"
+    return f" ({figure.ratio:.2f}x{span})"
+
+
+Ratio = tuple[float, float | None, float | None]
+"""With its interval, if there is one."""
+
+
+def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
+    """Of each metric of the bar chart the ratios to the baseline, one per side; none that only the baseline has."""
+    series = [
+        (METRIC_WORDS[metric], tuple(_normalised(side.figure(metric)) for side in comparison.sides))
+        for metric in NORMALISED
+    ]
+    return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)
+
+
+def _normalised(figure: Figure) -> Ratio | None:
+    return None if figure.ratio is None else (figure.ratio, figure.low, figure.high)
 
 
 def _comparative(each: Decision) -> str:

@@ -117,3 +117,56 @@ class Comparison:
     @property
     def baseline(self) -> Side:
         return self.sides[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
+
+    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level.
+    """
+
+    variant: str
+    level: int
+    rounds: int
+    median_s: float
+    mean_s: float
+    least_s: float
+    most_s: float
+    max_over_min: float | None
+    cv: float | None
+    slow: float | None
+    throughput: float
+    ratio: float | None
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Under:
+    """One variant: its rows, the CPUs its sessions had, and what is decided of it (() for the first)."""
+
+    name: str
+    vcpus: int | None
+    cores: int | None
+    rows: tuple[Row, ...]
+    decisions: tuple[Decision, ...] = ()
+
+    def row(self, level: int | None) -> Row | None:
+        return next((each for each in self.rows if each.level == level), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """``telling``: the level at which the first variant is most uneven, of those that all have; None if there is none.
+
+    ``penalties``: (N, seconds packed over seconds spread) where both were measured and no thread stood in a queue.
+    """
+
+    workload: str
+    variants: tuple[Under, ...]
+    telling: int | None
+    penalties: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def first(self) -> Under:
+        return self.variants[0]

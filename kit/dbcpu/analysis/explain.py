@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dbcpu.analysis.attribution import attribute, watch
-from dbcpu.analysis.base import Analysis, LevelView, Reference, SessionView
+from dbcpu.analysis.base import Analysis, Reference
 from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
-from dbcpu.analysis.consistency import by_round, gate, groups, levels, rates
+from dbcpu.analysis.comparison import Variants
+from dbcpu.analysis.consistency import gate, groups, levels, rates
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.licences import facts_of, licences
 from dbcpu.analysis.managed import likely
@@ -16,18 +17,17 @@ from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
-from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.scaling import scaling, with_seen_yield
 from dbcpu.analysis.shared_core import shared_core
-from dbcpu.analysis.spans import Timed, timed
+from dbcpu.analysis.spans import timed
 from dbcpu.analysis.stickiness import with_stickiness
+from dbcpu.analysis.telling import telling_level, usual_order
 from dbcpu.analysis.topology_check import topology_check
 from dbcpu.analysis.verdict import verdict
+from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
 from dbcpu.rulebook import shipped
 from dbcpu.rules import Licence
-
-SAME = 0.02
-"""Levels whose figures differ by less than this are equally telling: the smaller is taken."""
 
 
 def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
@@ -37,7 +37,8 @@ def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -
     """
     if not real_variants(record):
         return _explain(record, licence_rules, None)
-    first, *others = explain_variants(record, licence_rules).items()
+    found = explain_variants(record, licence_rules)
+    first, *others = found.items()
     told = {each.code for each in first[1].findings}
     more = [
         replace(each, seen=f"under {name}: {each.seen}")
@@ -51,6 +52,7 @@ def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -
         levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
         sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
         findings=tuple(sorted((*first[1].findings, *more), key=lambda each: -each.level)),
+        variants=_compared(record, found),
     )
 
 
@@ -75,7 +77,9 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
     variant = level_views[0].variant if level_views else ""
     threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
     first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
+    shared = shared_core(sessions, seen, views, ref)
     curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
+    curve = with_seen_yield(curve, shared, threads)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
@@ -86,10 +90,10 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
     rules = shipped() if licence_rules is None else licence_rules
-    shared = shared_core(sessions, seen, views, ref)
     facts = Facts(
         record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
     )
+    telling = telling_level(first, gate(ref))
     return Analysis(
         run_id=record.header.run_id,
         verdict=verdict(record, first, ref, vcpus, topology),
@@ -103,44 +107,15 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
         noise_floor=floor,
         vcpus=vcpus,
         cores=cores,
-        telling_order=_telling_order(first, sessions, views, ref),
+        telling_order=None if telling is None else usual_order(telling, views.values()),
         shared_core=shared,
     )
 
 
-def telling_level(levels: Sequence[LevelView], least_gap: float) -> LevelView | None:
-    """The level most worth a picture: the most uneven one, else the slowest, else the largest."""
-    counted = [each for each in levels if each.sessions]
-    uneven = [each for each in counted if (each.max_over_min or 1.0) > least_gap]
-    slow = [each for each in counted if (each.slowdown_median or 1.0) > least_gap]
-    if uneven:
-        most = max(each.max_over_min or 1.0 for each in uneven)
-        return next(each for each in uneven if (each.max_over_min or 1.0) >= most * (1 - SAME))
-    if slow:
-        most = max(each.slowdown_median or 1.0 for each in slow)
-        return next(each for each in slow if (each.slowdown_median or 1.0) >= most * (1 - SAME))
-    return counted[-1] if counted else None
+def _compared(record: RunRecord, found: Mapping[str, Analysis]) -> Variants | None:
+    from dbcpu.analysis.variants import compare_variants, measured_variants  # they explain variants by this module
 
-
-def _telling_order(
-    levels: Sequence[LevelView],
-    sessions: Sequence[Timed],
-    views: Mapping[tuple[int, int], SessionView],
-    ref: Reference | None,
-) -> int | None:
-    level = telling_level(levels, gate(ref))
-    if level is None:
+    try:
+        return compare_variants(record, measured_variants(record, found))
+    except UsageError:  # fewer than two have a valid round
         return None
-    ratios: dict[int, float] = {}
-    for each, members in by_round(sessions):
-        if (each.level, each.variant) != (level.level, level.variant):
-            continue
-        elapsed = [value for member in members if (value := _per_execution_s(views[member.key])) is not None]
-        if elapsed:
-            ratios[each.order] = max(elapsed) / min(elapsed)
-    wanted = level.max_over_min or 1.0
-    return min(ratios, key=lambda order: (abs(ratios[order] - wanted), order), default=None)
-
-
-def _per_execution_s(view: SessionView) -> float | None:
-    return view.elapsed_s / view.executions if view.valid and view.elapsed_s is not None else None

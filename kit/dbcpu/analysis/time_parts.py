@@ -44,14 +44,15 @@ class TimeParts:
     unsplit_s: float
 
 
-def time_parts(record: RunRecord, analysis: Analysis) -> tuple[TimeParts, ...]:
-    """Valid sessions of the most telling round that can be compared with a solo one, the slowest first."""
-    members = timed_round(record, analysis.telling_order)
+def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) -> tuple[TimeParts, ...]:
+    """Valid sessions of a round (default: the most telling) that can be compared with a solo one, the slowest first."""
+    order = analysis.telling_order if order is None else order
+    members = timed_round(record, order)
     if not members:
         return ()
     spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
     stolen, idle = _met(members[0].round, spans)
-    views = {each.ordinal: each for each in analysis.sessions if each.order == analysis.telling_order}
+    views = {each.ordinal: each for each in analysis.sessions if each.order == order}
     found = [
         _parts(views[each.session.ordinal], each, float(stolen[at]), float(idle[at]))
         for at, each in enumerate(members)

@@ -147,7 +147,10 @@ def _cpus(record: RunRecord, round_: Round) -> tuple[Cpu, ...]:
     """CPUs that the sessions may use or were seen on; one that the topology does not know is a core of its own."""
     known = {each.cpu: each for each in record.header.host.topology.cpus} if record.header.host else {}
     seen = {stretch.cpu for session in round_.sessions for stretch in session.residency}
-    wanted = {*usable_cores(record), *seen}
+    allowed = {cpu for session in round_.sessions for cpu in session.allowed_cpus}
+    usable = set(usable_cores(record))
+    # A variant may leave fewer than the host has; what contradicts the places seen is not believed.
+    wanted = {*(usable & allowed if seen <= allowed else usable), *seen}
     beyond = max((each.core for each in known.values()), default=-1) + 1
     found = [
         known[cpu] if cpu in known and known[cpu].core >= 0 else Cpu(cpu, beyond + cpu, 0, 0, (cpu,)) for cpu in wanted

@@ -6,76 +6,24 @@ same N in all variants; figures at one level are detail.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dbcpu.analysis.base import Analysis, LevelView
-from dbcpu.analysis.comparison import Decision
+from dbcpu.analysis.comparison import Row, Under, Variants
 from dbcpu.analysis.decide import decide_spread, decide_throughput
-from dbcpu.analysis.explain import explain_variants, telling_level
+from dbcpu.analysis.explain import explain_variants
 from dbcpu.analysis.measured import Measured
 from dbcpu.analysis.per_round import figures_by_round, one_variant
+from dbcpu.analysis.telling import telling_level
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
-
-    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level.
-    """
-
-    variant: str
-    level: int
-    rounds: int
-    median_s: float
-    mean_s: float
-    least_s: float
-    most_s: float
-    max_over_min: float | None
-    cv: float | None
-    slow: float | None
-    throughput: float
-    ratio: float | None
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Under:
-    """One variant: its rows, the CPUs its sessions had, and what is decided of it (() for the first)."""
-
-    name: str
-    vcpus: int | None
-    cores: int | None
-    rows: tuple[Row, ...]
-    decisions: tuple[Decision, ...] = ()
-
-    def row(self, level: int | None) -> Row | None:
-        return next((each for each in self.rows if each.level == level), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Variants:
-    """``telling``: the level at which the first variant is most uneven, of those that all have; None if there is none.
-
-    ``penalties``: (N, seconds packed over seconds spread) where both were measured and no thread stood in a queue.
-    """
-
-    workload: str
-    variants: tuple[Under, ...]
-    telling: int | None
-    penalties: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def first(self) -> Under:
-        return self.variants[0]
-
-
-def compare_variants(record: RunRecord) -> Variants:
-    """Raises UsageError when fewer than two variants have a valid round."""
-    runs = measured_variants(record)
+def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Variants:
+    """``runs``: its variants, if explained already. Raises UsageError unless two of them have a valid round."""
+    runs = runs or measured_variants(record)
     shared = set.intersection(*(each.levels for each in runs))
     base = runs[0]
     full = base.analysis.vcpus if base.analysis.vcpus in shared else max(shared, default=0)
@@ -96,10 +44,10 @@ def compare_variants(record: RunRecord) -> Variants:
     )
 
 
-def measured_variants(record: RunRecord) -> list[Measured]:
+def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | None = None) -> list[Measured]:
     """Every variant with a valid round, throughput by makespan. Raises UsageError for fewer than two."""
     runs = []
-    for name, analysis in explain_variants(record).items():
+    for name, analysis in (explained or explain_variants(record)).items():
         part = one_variant(record, name)
         rounds = tuple(replace(each, throughput=each.makespan) for each in figures_by_round(part))
         if rounds:

@@ -20,6 +20,12 @@ def verdict(
     return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus, topology)
 
 
+def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], Sequence[LevelView]]:
+    """The levels below the first at which somebody gets less than alone, or less than another; and the rest."""
+    first = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
+    return together[:first], together[first:]
+
+
 def _restriction(record: RunRecord) -> str:
     status, planned = record.header.status, record.header.plan.rounds
     whole = f" of {planned}" if planned is not None else ""
@@ -51,8 +57,7 @@ def _body(
             f"One session alone counts {number(reference.mrows_per_s)} Mrows/s ({seconds(reference.elapsed_s)}); "
             "measure more sessions to see whether each gets its share."
         )
-    first_short = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
-    even, short = together[:first_short], together[first_short:]
+    even, short = even_and_short(together)
     if not short:
         return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
     from_here = _at(record, short[0], vcpus, topology)

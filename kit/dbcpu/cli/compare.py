@@ -24,7 +24,7 @@ from dbcpu.cli.options import FORMS, licence_option, store_option
 @click.option("--baseline", metavar="NAME", help="Of published measurements: the label or configuration that is 1.")
 @store_option
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
-    """Compare RUNs with the first one: a run, RUN:VARIANT, or .csv files of published measurements.
+    """Compare RUNs with the first one: [NAME=]RUN[:VARIANT], or .csv files of published measurements.
 
     \b
     Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee

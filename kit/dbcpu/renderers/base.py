@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
+from dbcpu.analysis.variant_words import variant_sentences
 from dbcpu.record import HostInfo, RunRecord
 from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, seconds, short_ranges
 
@@ -102,6 +103,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("regimes", _regimes(analysis)),
         ("capacity", _capacity(analysis)),
         ("licences", _licences(analysis)),
+        *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
 
@@ -166,9 +168,10 @@ def _licences(analysis: Analysis) -> str:
     return f"{'; '.join(counts)}. Not legal advice; after {sources}" if counts else ""
 
 
-def telling_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
-    """The sessions of the most telling round, the slowest first; those that failed last."""
-    chosen = [each for each in analysis.sessions if each.order == analysis.telling_order]
+def telling_sessions(analysis: Analysis, order: int | None = None) -> tuple[SessionView, ...]:
+    """The sessions of a round, by default the most telling one, the slowest first; those that failed last."""
+    wanted = analysis.telling_order if order is None else order
+    chosen = [each for each in analysis.sessions if each.order == wanted]
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
 
 

@@ -5,19 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.compare_figures import METRICS
-from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, Figure, LevelFigures, Side
+from dbcpu.analysis.compare_words import METRIC_WORDS, normalised, ratio_words, value_words
+from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, LevelFigures, Side
 from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
-from dbcpu.wording import UNKNOWN, listed, number, percent, plural, seconds
+from dbcpu.wording import UNKNOWN, listed, number, percent, plural
 
-TITLES = {
-    "solo": "Mrows/s alone",
-    "loaded": "Mrows/s per session at N = vCPUs",
-    "throughput": "Mrows/s together at N = vCPUs",
-    "spread": "max/min, cores to vCPUs",
-    "smt_yield": "SMT yield",
-    "effective_cores": "effective cores",
-    "connect": "time to connect",
-}
 DETAIL = {"median_s": "s", "throughput": "Mrows/s", "max_over_min": "max/min"}
 
 
@@ -75,9 +67,9 @@ def _runs(comparison: Comparison) -> Section:
 def _figures(comparison: Comparison) -> Section:
     rows = [
         (
-            TITLES[metric],
-            *(_value(side.figure(metric)) + ("" if side is comparison.baseline else _ratio(side.figure(metric)))
-              for side in comparison.sides),
+            METRIC_WORDS[metric],
+            *(value_words(found) + ("" if at == 0 else ratio_words(found))
+              for at, found in enumerate(side.figure(metric) for side in comparison.sides)),
         )
         for metric in METRICS
         if any(side.figure(metric).value is not None for side in comparison.sides)
@@ -88,21 +80,6 @@ def _figures(comparison: Comparison) -> Section:
 def _named(comparison: Comparison) -> tuple[str, ...]:
     base = comparison.baseline
     return tuple(f"{each.name} (= 1.00)" if each is base else each.name for each in comparison.sides)
-
-
-def _value(figure: Figure) -> str:
-    if figure.metric == "connect":
-        return seconds(figure.value)
-    if figure.metric == "smt_yield":
-        return percent(figure.value)
-    return number(figure.value, 2 if figure.metric in ("spread", "effective_cores") else 1)
-
-
-def _ratio(figure: Figure) -> str:
-    if figure.ratio is None:
-        return ""
-    span = "" if figure.low is None or figure.high is None else f", {figure.low:.2f} to {figure.high:.2f}"
-    return f" ({figure.ratio:.2f}x{span})"
 
 
 def _levels(comparison: Comparison) -> Section:
@@ -176,16 +153,10 @@ def _panel(side: Side) -> Panel:
 
 
 def _bars(comparison: Comparison) -> tuple[Bars, ...]:
-    shown = ("solo", "throughput", "spread")
-    series = tuple((TITLES[metric], tuple(_bar(side.figure(metric)) for side in comparison.sides)) for metric in shown)
-    kept = tuple(each for each in series if sum(bar is not None for bar in each[1]) > 1)
+    kept = normalised(comparison)
     if not kept:
         return ()
     return (Bars(f"Against {comparison.baseline.name} = 1", tuple(each.name for each in comparison.sides), kept),)
-
-
-def _bar(figure: Figure) -> tuple[float, float | None, float | None] | None:
-    return None if figure.ratio is None else (figure.ratio, figure.low, figure.high)
 
 
 def _curves(comparison: Comparison) -> tuple[Curves, ...]:

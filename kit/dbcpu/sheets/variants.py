@@ -1,42 +1,25 @@
 """The variants of one run against its first as a sheet: a sentence each, figures by level, decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.compare_words import told
-from dbcpu.analysis.comparison import (
-    BELOW_FLOOR,
-    LESS,
-    MORE,
-    NOT_MEASURED,
-    NOT_SHOWN,
-    SPREAD,
-    SUMMARIES,
-    THROUGHPUT,
-    TOO_FEW,
-)
-from dbcpu.analysis.variants import Row, Under, Variants
-from dbcpu.comparisons.base import Bars, Curves, Line, Section, Sheet
-from dbcpu.wording import CAUSE_WORDS, UNKNOWN, count, listed, number, percent, times
+from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Variants
+from dbcpu.analysis.measured import Measured
+from dbcpu.analysis.variant_words import signed, variant_ratios, variant_sentences
+from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
+from dbcpu.wording import CAUSE_WORDS, UNKNOWN, count, listed, number, percent, plural
 
-_WORDS = {
-    MORE: "higher",
-    LESS: "lower",
-    NOT_SHOWN: "no difference shown",
-    BELOW_FLOOR: "below what these rounds can tell",
-    TOO_FEW: "undecided, too few rounds",
-    NOT_MEASURED: "not measured in both",
-}
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 
 
-def sheet(found: Variants) -> Sheet:
-    """Words, columns and pictures."""
+def sheet(found: Variants, runs: Sequence[Measured] = ()) -> Sheet:
+    """Words, columns and pictures; ``runs`` are the variants with their sessions, for panels beside each other."""
     first, others = found.first, found.variants[1:]
     return Sheet(
         title=f"{listed([each.name for each in others])} against {first.name}: {found.workload}",
-        verdict=tuple(_sentence(first, each, found.telling) for each in others) + _penalties(found),
+        verdict=variant_sentences(found),
         sections=(_levels(found), _decisions(found)),
         lines=_lines(found),
         notes=(
@@ -46,47 +29,10 @@ def sheet(found: Variants) -> Sheet:
             f"max/min: the {SUMMARIES[SPREAD]}. Levels are detail and are not tested.",
         ),
         data=_data(found),
+        panels=tuple(_panel(each) for each in runs),
         bars=_bars(found),
         curves=_curves(found),
     )
-
-
-def _sentence(first: Under, each: Under, telling: int | None) -> str:
-    """``smt_off against baseline at N=3: CV 21 % -> 1.0 %, max/min 1.45 -> 1.02, throughput -3.0 %``."""
-    one, other = first.row(telling), each.row(telling)
-    if one is None or other is None:
-        one, other = _largest(first, each)
-    if one is None or other is None:
-        return f"{each.name} against {first.name}: no level was measured under both."
-    parts = []
-    if one.cv is not None and other.cv is not None:
-        parts.append(f"CV {percent(one.cv)} -> {percent(other.cv)}")
-    if one.max_over_min is not None and other.max_over_min is not None:
-        parts.append(f"max/min {one.max_over_min:.2f} -> {other.max_over_min:.2f}")
-    if other.ratio is not None:
-        parts.append(f"throughput {_signed(other.ratio - 1)}")
-    decided = [f"{by.summary} {_WORDS[by.outcome]}{f' at {by.levels}' if by.levels else ''}" for by in each.decisions]
-    return f"{each.name} against {first.name} at N={one.level}: {', '.join(parts)} ({', '.join(decided)})."
-
-
-def _largest(first: Under, each: Under) -> tuple[Row | None, Row | None]:
-    both = {row.level for row in first.rows} & {row.level for row in each.rows}
-    level = max(both, default=None)
-    return first.row(level), each.row(level)
-
-
-def _penalties(found: Variants) -> tuple[str, ...]:
-    if not found.penalties:
-        return ()
-    parts = [f"{times(ratio)} at N={level}" for level, ratio in found.penalties]
-    return (
-        f"Sharing cores: packed on siblings an execution takes {listed(parts)} of what it takes spread, "
-        "placement being all that differs.",
-    )
-
-
-def _signed(share: float) -> str:
-    return f"{'+' if share >= 0 else '-'}{percent(abs(share))}"
 
 
 def _levels(found: Variants) -> Section:
@@ -103,7 +49,7 @@ def _levels(found: Variants) -> Section:
             number(row.max_over_min),
             count(row.slow),
             number(row.throughput, 1),
-            UNKNOWN if row.ratio is None or each is found.first else _signed(row.ratio - 1),
+            UNKNOWN if row.ratio is None or each is found.first else signed(row.ratio - 1),
             "" if row.cause == "none" else CAUSE_WORDS.get(row.cause, row.cause),
         )
         for level in levels
@@ -141,17 +87,24 @@ def _data(found: Variants) -> Mapping[str, Any]:
 
 
 def _bars(found: Variants) -> tuple[Bars, ...]:
-    level = found.telling
-    series = []
-    for title, metric in (("throughput", "throughput"), ("max/min", "max_over_min"), ("s", "median_s")):
-        one = getattr(found.first.row(level), metric, None)
-        values = [getattr(each.row(level), metric, None) for each in found.variants]
-        if one and sum(value is not None for value in values) > 1:
-            series.append((title, tuple(None if value is None else (value / one, None, None) for value in values)))
-    if not series:
-        return ()
+    series = variant_ratios(found)
     names = tuple(each.name for each in found.variants)
-    return (Bars(f"N = {level}, {found.first.name} = 1", names, tuple(series)),)
+    return (Bars(f"N = {found.telling}, {found.first.name} = 1", names, series),) if series else ()
+
+
+def _panel(each: Measured) -> Panel:
+    cpus = plural(each.analysis.vcpus, "vCPU") if each.analysis.vcpus else "vCPUs unknown"
+    return Panel(
+        title=f"{each.name} ({cpus})",
+        points=tuple(
+            (view.level, view.elapsed_s / view.executions, view.cause)
+            for view in each.analysis.sessions
+            if view.valid and view.elapsed_s is not None and view.executions
+        ),
+        medians=tuple((view.level, view.median_s) for view in each.analysis.levels if view.median_s is not None),
+        cores=each.analysis.cores,
+        vcpus=each.analysis.vcpus,
+    )
 
 
 def _curves(found: Variants) -> tuple[Curves, ...]:

@@ -11,7 +11,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from dbcpu.comparisons.base import Sheet
-from dbcpu.comparisons.chart import bars, curves, panels, timeline
+from dbcpu.comparisons.chart import curves, panels, timeline
+from dbcpu.renderers.chart import ratio_bars
 from dbcpu.renderers.chart.style import STYLE
 
 SUFFIX = ".svg"
@@ -35,7 +36,8 @@ def pictures(sheet: Sheet, form: str) -> Mapping[str, bytes]:
         if sheet.panels:
             made["panels"] = _bytes(panels.draw(sheet.panels, sheet.title), form)
         for at, each in enumerate(sheet.bars, 1):
-            made["bars" if at == 1 else f"bars-{at}"] = _bytes(bars.draw(each, sheet.title), form)
+            drawn = ratio_bars.draw(each.title, sheet.title, each.configurations, each.series)
+            made["bars" if at == 1 else f"bars-{at}"] = _bytes(drawn, form)
         for at, curve in enumerate(sheet.curves, 1):
             made["scaling" if at == 1 else f"scaling-{at}"] = _bytes(curves.draw(curve, sheet.title), form)
         for at, line in enumerate(sheet.timelines, 1):

@@ -3,10 +3,10 @@
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.comparisons.base import Curves
-from dbcpu.comparisons.chart.frame import LINE_MARKS, colour, cut, titled
+from dbcpu.renderers.chart.titles import LINE_MARKS, colour, cut, titled
 
 LABELLED = 10
 """More curves than this are drawn thin and grey: a legend of twenty lines helps nobody."""
@@ -44,6 +44,8 @@ def draw(curves: Curves, below: str) -> Figure:
     if len(counts) <= 12:
         axes.xaxis.set_major_locator(FixedLocator(counts))
         axes.xaxis.set_minor_locator(NullLocator())
+    elif counts[-1] <= LOG_FROM:
+        axes.xaxis.set_major_locator(MaxNLocator(11, integer=True, steps=[1, 2, 4, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlabel(curves.x_title)
     axes.set_ylabel(cut(curves.y_title, 4.0))

@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.base import CAUSES
 from dbcpu.comparisons.base import Panel
-from dbcpu.comparisons.chart.frame import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.renderers.chart.style import MARKS
+from dbcpu.renderers.chart.titles import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.wording import CAUSE_WORDS, plural
 
 PANEL_WIDTH = 4.1
@@ -66,7 +66,7 @@ def _panel(axes: Axes, panel: Panel, dense: int) -> None:
         axes.scatter(
             [x for x, _ in places[cause]],
             [y for _, y in places[cause]],
-            s=14 if dense <= 1500 else 6,
+            s=14 if dense <= 1500 else 8,
             c=colour,
             marker=mark,
             edgecolors=None if mark == "x" else "white",
@@ -92,7 +92,8 @@ def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel]) -> None:
     values = [elapsed_s for each in panels for _, elapsed_s, _ in each.points]
     levels = [level for each in panels for level, _, _ in each.points]
     if values:
-        axes.set_ylim(0, max(values) * 1.08)
+        # Above the highest mark there is room for the names of the vertical lines.
+        axes.set_ylim(0, max(values) * 1.18)
     if levels and max(levels) > LOG_FROM_SESSIONS:
         for each in flat:
             each.set_xscale("log", base=2)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dbcpu.comparisons.base import Timeline, TimelineSeries
-from dbcpu.comparisons.chart.frame import GREY, LETTERS_PER_INCH, cut, titled
+from dbcpu.renderers.chart.titles import GREY, LETTERS_PER_INCH, cut, titled
 
 WIDTH = 7.2
 PANEL, REST = 1.45, 1.1

@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput
-from dbcpu.renderers.chart.style import STYLE, narrow, nothing
+from dbcpu.renderers.chart import connect, cpu_map, host, lanes, sessions, slowdown, throughput, variants
+from dbcpu.renderers.chart.frame import nothing
+from dbcpu.renderers.chart.style import STYLE, narrow
 
 SUFFIX = ".svg"
 BINARY = True
@@ -23,15 +24,17 @@ FORMS = ("svg", "png")
 PNG_DPI = 144
 MISSING_LETTER = r"Glyph .* missing from"
 DRAWINGS = {
-    "host": host.draw,
     "slowdown": slowdown.draw,
     "throughput": throughput.draw,
+    "host": host.draw,
     "sessions": sessions.draw,
     "cpu_map": cpu_map.draw,
     "lanes": lanes.draw,
     "connect": connect.draw,
 }
 """In the order in which a report shows them."""
+OF_SEVERAL_VARIANTS = {"variants": variants.draw}
+"""There is nothing to say of it in a run of one variant."""
 
 
 def render(record: RunRecord, analysis: Analysis) -> bytes:
@@ -42,11 +45,11 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
     """All pictures by name as ``svg`` or ``png``; one without data says so."""
     drawn = dict(pictures_with_data(record, analysis, form))
-    if len(drawn) < len(DRAWINGS):
+    if not drawn.keys() >= DRAWINGS.keys():
         with mpl.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=MISSING_LETTER)
             empty = _bytes(nothing(record, analysis), form)
-        drawn = {name: drawn.get(name, empty) for name in DRAWINGS}
+        drawn |= {name: empty for name in DRAWINGS if name not in drawn}
     return drawn
 
 
@@ -58,7 +61,7 @@ def pictures_with_data(
     # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
     with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=MISSING_LETTER)
-        for name, draw in DRAWINGS.items():
+        for name, draw in {**OF_SEVERAL_VARIANTS, **DRAWINGS}.items():
             figure = draw(record, analysis)
             if figure is not None:
                 made[name] = _bytes(figure, form)

@@ -11,7 +11,8 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import Cpu, HostInfo, RunRecord
 from dbcpu.renderers.base import limits_of
-from dbcpu.renderers.chart.style import FAINT, INK, LETTERS_PER_INCH, fitted, framed, legend
+from dbcpu.renderers.chart.frame import framed
+from dbcpu.renderers.chart.style import FAINT, INK, LETTERS_PER_INCH, fitted, legend
 from dbcpu.wording import plain
 
 WIDTH = 8.2

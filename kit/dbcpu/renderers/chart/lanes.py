@@ -1,5 +1,8 @@
 """A lane per session of the most telling round: on which CPU it was, where it had to share, and when it moved."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -8,10 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from dbcpu.analysis.base import Analysis
+from dbcpu.analysis.telling import Telling, telling_rounds
 from dbcpu.analysis.timeline import ABSENT, ALONE, OFF, QUEUED, SIBLING, STATE_WORDS, UNSEEN, Timeline, timeline
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import telling_sessions
-from dbcpu.renderers.chart.style import CARD_EDGE, cells, fitted, framed, legend
+from dbcpu.renderers.chart.frame import framed_variants
+from dbcpu.renderers.chart.style import CARD_EDGE, cells, fitted, legend
 from dbcpu.wording import plural
 
 WIDTH = 8.2
@@ -34,41 +39,71 @@ STATE_COLOURS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A round with (ordinal, row of the timeline) of the sessions that are drawn, ``of`` so many."""
+
+    variant: str
+    line: Timeline
+    lanes: Sequence[tuple[int, int]]
+    of: int
+
+    @property
+    def drawn(self) -> bool:
+        return len(self.lanes) <= DRAWN_LANES
+
+    @property
+    def height(self) -> float:
+        amount = len(self.lanes)
+        return 1.9 + ((0.3 if amount <= 16 else 0.22) if self.drawn else 0.025) * amount
+
+
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None where no session of the round was watched."""
-    line = timeline(record, analysis.telling_order)
-    if line is None:
+    rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
+    found = [_shown(each, line, analysis) for each, line in rounds if line is not None]
+    if not found:
         return None
+    several, first = len(found) > 1, found[0]
+    every = f", {len(first.lanes)} of {first.of} shown" if len(first.lanes) < first.of else ""
+    place = f"N = {first.line.level}" + ("" if several else f", repeat {first.line.repeat}")
+    heights = [each.height - (1.1 if several else 0.0) for each in found]
+    title, names = f"Where each session ran ({place}{every})", [each.variant for each in found]
+    frame = framed_variants(WIDTH, heights, record, analysis, title, names, share_y=False)
+    edges = [float(each.line.edges_s[at]) for each in found for at in (0, -1)]
+    whole_s = max(edges) - min(edges)
+    handles: list[Patch] = []
+    for axes, each in zip(frame.panels, found, strict=True):
+        rows = [at for _, at in each.lanes]
+        if each.drawn:
+            handles += _lanes(axes, each.line, rows, whole_s)
+            axes.set_yticks(range(len(rows)), [f"session {ordinal}" for ordinal, _ in each.lanes], fontsize=8)
+        else:
+            handles += _image(axes, each.line, rows)
+            axes.set_yticks([])
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+    frame.panels[0].set_xlim(min(edges), max(edges))
+    frame.label("seconds from the release", "" if first.drawn else "sessions, slowest on top")
+    moves = sum(len(each.line.moves_s[at]) for each in found for _, at in each.lanes)
+    if moves:
+        words = f"black line: a move to another CPU ({moves} seen)" if first.drawn else plural(moves, "move")
+        handles.append(Patch(facecolor="black", label=words if first.drawn else f"{words} to another CPU"))
+    legend(frame.figure, handles, 3)
+    return frame.figure
+
+
+def _shown(each: Telling, line: Timeline, analysis: Analysis) -> _Shown:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
-    order = [(each.ordinal, place[each.ordinal]) for each in telling_sessions(analysis)]
-    step = -(-len(order) // MOST_LANES)
-    shown = order[::step]
-    drawn = len(shown) <= DRAWN_LANES
-    height = 1.9 + (0.3 if len(shown) <= 16 else 0.22) * len(shown) if drawn else 1.9 + 0.025 * len(shown)
-    every = f", {len(shown)} of {len(order)} shown" if step > 1 else ""
-    title = f"Where each session ran (N = {line.level}, repeat {line.repeat}{every})"
-    figure, axes = framed(WIDTH, height, record, analysis, title)
-    rows = [at for _, at in shown]
-    if drawn:
-        handles = _lanes(axes, line, rows)
-        axes.set_yticks(range(len(shown)), [f"session {ordinal}" for ordinal, _ in shown], fontsize=8)
-    else:
-        handles = _image(axes, line, rows)
-        axes.set_ylabel("sessions, slowest on top")
-        axes.set_yticks([])
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.set_xlim(float(line.edges_s[0]), float(line.edges_s[-1]))
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlabel("seconds from the release")
-    legend(figure, handles, 3)
-    return figure
+    order = [(one.ordinal, place[one.ordinal]) for one in telling_sessions(analysis, each.order)]
+    return _Shown(each.variant, line, order[:: -(-len(order) // MOST_LANES)], len(order))
 
 
-def _lanes(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
+def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:
     cores = {core: at for at, core in enumerate(dict.fromkeys(each.core for each in line.cpus))}
     colour = {each.cpu: CORE_COLOURS[cores[each.core] % len(CORE_COLOURS)] for each in line.cpus}
-    least_s = float(line.edges_s[-1] - line.edges_s[0]) * NUMBER_INCHES / fitted(WIDTH)
+    least_s = whole_s * NUMBER_INCHES / fitted(WIDTH)
     runs = [(row, run) for row, at in enumerate(rows) for run in line.lane(at)]
     raster = len(runs) > RASTER_PIECES
     for row, run in runs:
@@ -95,8 +130,6 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
     handles += [
         Patch(facecolor=STATE_COLOURS[each], label=STATE_WORDS[each]) for each in (OFF, UNSEEN) if each in states
     ]
-    if moves:
-        handles.append(Patch(facecolor="black", label=f"black line: a move to another CPU ({len(moves)} seen)"))
     return handles
 
 
@@ -109,10 +142,8 @@ def _image(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
         moments = np.clip(np.searchsorted(line.edges_s, line.moves_s[at]) - 1, 0, states.shape[1] - 1)
         image[row, moments] = 0.0
     cells(axes, line.edges_s, np.arange(len(rows) + 1) - 0.5, image)
-    handles = [
+    return [
         Patch(facecolor=STATE_COLOURS[state], edgecolor=CARD_EDGE, lw=0.4, label=STATE_WORDS[state])
         for state in STATE_COLOURS
         if state != ABSENT and (states == state).any()
     ]
-    moves = sum(len(line.moves_s[at]) for at in rows)
-    return [*handles, Patch(facecolor="black", label=f"{plural(moves, 'move')} to another CPU")] if moves else handles

@@ -14,7 +14,8 @@ from matplotlib.ticker import FuncFormatter
 from dbcpu.analysis.base import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.analysis.density import Density, density
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart.style import MARKS, fitted, framed, legend, limits, top_label
+from dbcpu.renderers.chart.frame import framed_variants
+from dbcpu.renderers.chart.style import MARKS, fitted, legend, limits, top_label
 from dbcpu.wording import CAUSE_WORDS, plural
 
 WIDTH = 9.6
@@ -23,36 +24,55 @@ FAINTEST = 0.3
 """Of the cause's colour in a field with hardly a session: it still has to be seen."""
 
 
-def draw(record: RunRecord, analysis: Analysis, shown: Sequence[LevelView], views: Sequence[SessionView]) -> Figure:
-    """One figure of all ``views``, which have a slowdown, at the levels ``shown``."""
-    grid = density(shown, views, COLUMNS, ROWS)
-    figure, axes = framed(WIDTH, 4.8, record, analysis, "How much slower than one session alone")
-    columns = len(grid.levels)
-    bounds = np.log2(grid.edges)
+def draw(
+    record: RunRecord,
+    analysis: Analysis,
+    panels: Sequence[Sequence[LevelView]],
+    views: Sequence[Sequence[SessionView]],
+) -> Figure:
+    """One figure: per panel the levels shown, and all its views, which have a slowdown."""
+    title, names = "How much slower than one session alone", [shown[0].variant for shown in panels]
+    height = 4.8 if len(panels) == 1 else 3.8
+    frame = framed_variants(WIDTH, [height] * len(panels), record, analysis, title, names, 2)
+    columns = COLUMNS if frame.beside == 1 else COLUMNS // 2
+    grids = [density(shown, own, columns, ROWS) for shown, own in zip(panels, views, strict=True)]
+    for axes, grid in zip(frame.panels, grids, strict=True):
+        _panel(axes, grid, analysis)
+    bounds = [(float(np.log2(grid.edges[0])), float(np.log2(grid.edges[-1]))) for grid in grids]
+    low, high = min(least for least, _ in bounds), max(most for _, most in bounds)
+    first, most = frame.panels[0], max((grid.levels for grid in grids), key=len)
+    first.set_ylim(low, high)
+    first.set_xlim(-0.5, len(most) - 0.5)
+    first.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}x"))
+    first.set_yticks(range(int(np.ceil(low)), int(high) + 1))
+    together = len(most) < max(len(shown) for shown in panels)
+    every = max(1, -(-len(most) // int(2.1 * fitted(WIDTH) / frame.beside)))
+    for axes in frame.panels:
+        axes.set_xticks(range(0, len(most), every), [_name(most[at]) for at in range(0, len(most), every)])
+        if together:
+            axes.tick_params(axis="x", labelrotation=40)
+    sessions = "sessions at once (N)" + (", neighbouring levels together" if together else "")
+    frame.label(sessions, "elapsed / elapsed alone")
+    present = [cause for at, cause in enumerate(CAUSES) if any((grid.cause == at).any() for grid in grids)]
+    handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
+    handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
+    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"))
+    legend(frame.figure, handles, 6)
+    return frame.figure
+
+
+def _panel(axes: Axes, grid: Density, analysis: Analysis) -> None:
+    columns, bounds = len(grid.levels), np.log2(grid.edges)
     axes.imshow(
         _image(grid), aspect="auto", interpolation="none", origin="lower",
         extent=(-0.5, columns - 0.5, float(bounds[0]), float(bounds[-1])),
     )  # fmt: skip
     _lines(axes, grid)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}x"))
-    axes.set_yticks(range(int(np.ceil(bounds[0])), int(bounds[-1]) + 1))
-    axes.set_ylabel("elapsed / elapsed alone")
-    every = max(1, -(-columns // int(2.1 * fitted(WIDTH))))
-    axes.set_xticks(range(0, columns, every), [_name(grid.levels[at]) for at in range(0, columns, every)])
-    if columns < len(shown):
-        axes.tick_params(axis="x", labelrotation=40)
-    axes.set_xlabel("sessions at once (N)" + (", neighbouring levels together" if columns < len(shown) else ""))
-    for line, (amount, noun) in enumerate(limits(analysis)):
+    for line, (amount, noun) in enumerate(limits(analysis, grid.levels[0][0].variant)):
         inside = sum(part[0].level <= amount for part in grid.levels)
         if 0 < inside < columns:
             axes.axvline(inside - 0.5, color="#7a858f", lw=0.9, ls=":")
             top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
-    present = [cause for at, cause in enumerate(CAUSES) if (grid.cause == at).any()]
-    handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
-    handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
-    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"))
-    legend(figure, handles, 6)
-    return figure
 
 
 def _image(grid: Density) -> np.ndarray:

@@ -1,9 +1,8 @@
-"""What the pictures have in common: colours, marks, fonts, the frame with its title, and limit lines."""
+"""What the pictures have in common: colours, marks, fonts, widths, legends and limit lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dbcpu.analysis.base import Analysis, LevelView
-from dbcpu.record import RunRecord
-from dbcpu.wording import plain, plural
+from dbcpu.analysis.base import Analysis
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -22,35 +19,34 @@ MARKS: Mapping[str, tuple[str, str]] = {
     "none": ("#8a949e", "o"),
     "shared_core": ("#d55e00", "s"),
     "run_queue": ("#0072b2", "^"),
-    "steal": ("#cc79a7", "D"),
-    "throttled": ("#e69f00", "v"),
-    "frequency": ("#882255", "P"),
-    "remote_memory": ("#44aa99", "X"),
-    "competitor": ("#009e73", "p"),
-    "irq": ("#999933", "h"),
-    "resource_manager": ("#332288", "<"),
-    "wait": ("#56b4e9", ">"),
+    "steal": ("#7e257e", "D"),
+    "throttled": ("#a28e4e", "v"),
+    "frequency": ("#e73c80", "P"),
+    "remote_memory": ("#24464c", "X"),
+    "competitor": ("#356e46", "p"),
+    "irq": ("#435719", "h"),
+    "resource_manager": ("#651ad5", "<"),
+    "wait": ("#4197c8", ">"),
     "stopped": ("#000000", "d"),
-    "slower_cpu": ("#b8a300", "H"),
-    "unexplained": ("#555555", "x"),
+    "slower_cpu": ("#4c3f24", "H"),
+    "unexplained": ("#6b6b6b", "x"),
 }
-"""Colour and mark of a cause: told apart by colour-blind people, and by their marks without colour."""
+"""Colour and mark of a cause: told apart by colour-blind people (tested), and by their marks without colour."""
 
 INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
 PART_COLOURS: Mapping[str, str] = {
     "reference_s": "#c9cfd5",
     "inflation_s": "#d55e00",
     "queue_s": "#0072b2",
-    "throttled_s": "#e69f00",
-    "steal_s": "#cc79a7",
-    "wait_s": "#56b4e9",
-    "off_s": "#5b3a72",
-    "unsplit_s": "#555555",
+    "throttled_s": "#a28e4e",
+    "steal_s": "#7e257e",
+    "wait_s": "#4197c8",
+    "off_s": "#24464c",
+    "unsplit_s": "#6b6b6b",
 }
 
 LETTERS_PER_INCH = 13.5
-"""Of the line below the title: a longer one is cut."""
-TITLE_LETTERS_PER_INCH = 9.5
+"""Of small letters; a longer line is cut or broken."""
 NARROW = 4.4
 """Inches: what a phone shows without scrolling."""
 PAIRED_LETTERS = 32
@@ -86,42 +82,22 @@ def narrow() -> Iterator[None]:
         _most_width.reset(before)
 
 
+def is_narrow() -> bool:
+    """Whether pictures are drawn for a phone."""
+    return _most_width.get() <= NARROW
+
+
 def fitted(width: float) -> float:
     """The width in inches that there is for a picture that would like ``width``."""
     return min(width, _most_width.get())
 
 
 def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """Below the picture, in as many columns as fit."""
+    """Below the picture, in as many columns as fit; what several panels have in common is told once."""
+    handles = list({str(each.get_label()): each for each in handles}.values())
     longest = max((len(str(each.get_label())) for each in handles), default=0)
-    fit = columns if _most_width.get() > NARROW else 2 if longest <= PAIRED_LETTERS else 1
+    fit = (2 if longest <= PAIRED_LETTERS else 1) if is_narrow() else columns
     figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
-
-
-def framed(width: float, height: float, record: RunRecord, analysis: Analysis, title: str) -> tuple[Figure, Axes]:
-    """An empty figure (inches) with a title and a line below it that says what was measured."""
-    width = fitted(width)
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    header = record.header
-    host = header.host.hostname if header.host else header.plan.target
-    cpus = f", {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
-    work = f"{header.plan.workload.name} {header.plan.workload.size}"
-    below = plain(f"{host}{cpus}, {header.database.kind}, {work}: {header.label or header.run_id}")
-    most = int(width * LETTERS_PER_INCH) - 9
-    lines = wrap(title, int(width * TITLE_LETTERS_PER_INCH))
-    axes.set_title("\n".join(lines), fontweight="bold", pad=22)
-    axes.annotate(
-        below if len(below) <= most else f"{below[: most - 1]}…",
-        (0, 1),
-        (0, 8),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        color="#555f69",
-        fontsize=8.5,
-        in_layout=False,
-    )
-    return figure, axes
 
 
 def cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Floats) -> None:
@@ -133,14 +109,6 @@ def cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Floats) -> None
     axes.pcolormesh(x_edges, y_edges, colours, rasterized=True)
     axes.set_xlim(float(x_edges[0]), float(x_edges[-1]))
     axes.set_ylim(float(y_edges[-1]), float(y_edges[0]))
-
-
-def nothing(record: RunRecord, analysis: Analysis) -> Figure:
-    """A picture that says that there is none."""
-    figure, axes = framed(7, 2.2, record, analysis, "Nothing to draw")
-    axes.set_axis_off()
-    axes.text(0, 0.5, "this run has no valid sessions to show", transform=axes.transAxes)
-    return figure
 
 
 def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
@@ -157,13 +125,10 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
     )
 
 
-def limits(analysis: Analysis) -> list[tuple[int, str]]:
-    """Where cores, and then vCPUs, run out; once only if there are as many of both."""
-    both = [(analysis.cores, "core"), (analysis.vcpus, "vCPU")]
-    known = [(amount, noun) for amount, noun in both if amount]
+def limits(analysis: Analysis, variant: str = "") -> list[tuple[int, str]]:
+    """Where cores, and then vCPUs, run out (under a variant); once only if there are as many of both."""
+    found = analysis.variants.variants if analysis.variants else ()
+    left = next((each for each in found if each.name == variant), None)
+    cores, vcpus = (left.cores, left.vcpus) if left else (analysis.cores, analysis.vcpus)
+    known = [(amount, noun) for amount, noun in ((cores, "core"), (vcpus, "vCPU")) if amount]
     return known[1:] if len(known) == 2 and known[0][0] == known[1][0] else known
-
-
-def first_variant(analysis: Analysis) -> list[LevelView]:
-    """The levels of the first variant: pictures show one."""
-    return [each for each in analysis.levels if each.variant == analysis.levels[0].variant]

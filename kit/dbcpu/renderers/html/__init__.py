@@ -4,12 +4,15 @@ It asks the network for nothing, which its content security policy enforces, and
 escaped by the templates; pictures are inline SVG on a light card, so that they are read in dark mode and on paper.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from dbcpu import registry
+from dbcpu.analysis.answer import answer
 from dbcpu.analysis.assurance import assurances
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
@@ -22,6 +25,7 @@ from dbcpu.wording import plain
 
 SUFFIX = ".html"
 BINARY = False
+_BACKTICKED = re.compile(r"`([^`]+)`")
 
 
 def render(record: RunRecord, analysis: Analysis) -> str:
@@ -44,6 +48,7 @@ def render(record: RunRecord, analysis: Analysis) -> str:
             title=plain(record.header.label or record.header.run_id),
             header=record.header,
             analysis=analysis,
+            answer=answer(analysis),
             head=head(record, analysis),
             levels=levels_table(analysis),
             summary=summary(record, analysis),
@@ -59,7 +64,7 @@ def render(record: RunRecord, analysis: Analysis) -> str:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -67,3 +72,10 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.filters["code"] = with_code
+    return made
+
+
+def with_code(text: str) -> Markup:
+    """Words between backticks as ``code``; everything is escaped first."""
+    return Markup(_BACKTICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped

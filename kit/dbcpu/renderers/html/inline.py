@@ -6,11 +6,14 @@ from markupsafe import Markup, escape
 
 SCALE = 1.6
 """CSS pixels per point: the letters of the picture are then as large as those of the page's tables."""
+LONG = 0.85
+"""Height over width from which a picture is a long one."""
 
 _HEAD = re.compile(r"^.*?(?=<svg\b)", re.DOTALL)
 _NOT_SHOWN = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)
 _SIZE = re.compile(r'\s(?:width|height)="[\d.]+pt"')
 _WIDTH = re.compile(r'\swidth="([\d.]+)pt"')
+_HEIGHT = re.compile(r'\sheight="([\d.]+)pt"')
 _NAMED = re.compile(r'(\bid="|href="#|url\(#)')
 
 
@@ -20,7 +23,10 @@ def inline(svg: str, prefix: str, label: str) -> Markup:
     opening, rest = element.split(">", 1)
     width = _WIDTH.search(opening)
     points = float(width[1]) if width else 500.0
-    opening = _SIZE.sub("", opening)
+    height = _HEIGHT.search(opening)
+    # On paper a picture gets half a page, unless it is a long one.
+    long = ' class="long"' if height and float(height[1]) > LONG * points else ""
+    opening = _SIZE.sub("", opening) + long
     body = _NAMED.sub(rf"\g<1>{prefix}-", f"{opening}>{rest}").split(">", 1)[1]
     size = f'style="width:{points * SCALE:.0f}px"'
     lines = "\n".join(line for line in body.splitlines() if line.strip())

@@ -1,16 +1,24 @@
 """The sections with pictures: what each is called, how it is read, and the table beside it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.base import Analysis
-from dbcpu.analysis.timeline import timeline
+from dbcpu.analysis.telling import telling_rounds
+from dbcpu.analysis.timeline import Timeline, timeline
+from dbcpu.analysis.variant_words import variant_sentences
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import limits_of
 from dbcpu.renderers.html import tables
 from dbcpu.renderers.html.tables import Table
-from dbcpu.wording import plain, plural, seconds
+from dbcpu.wording import listed, plain, plural, seconds
 
 READINGS = {
+    "variants": (
+        "The same sessions under another setting of the host, at the level at which the first variant is most "
+        "uneven; everything is over the first, which is 1. Lower max/min is more even; throughput, here all work "
+        "until the last session ended, is what that costs or gains."
+    ),
     "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
     "slowdown": (
         "Every mark is a session, by its cause; the black bar is the median. Everybody on one line is fair; "
@@ -60,20 +68,15 @@ class Section:
 
 
 def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
-    """In the order of the page; the pictures show the first variant, as their tables do."""
-    levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
-    line = timeline(record, analysis.telling_order)
+    """In the order of the page; with several variants pictures and tables show each of them."""
+    levels = analysis.levels
+    lines = [(each.variant, timeline(record, each.order)) for each in telling_rounds(analysis)]
+    watched = [(variant, line) for variant, line in lines if line is not None]
     host = record.header.host
     none_valid = "No valid session of this run can be compared with one alone."
     not_watched = _not_watched(record, analysis)
     return (
-        Section(
-            "host",
-            "The host",
-            f"{'; '.join(limits_of(host, analysis))}." if host else "",
-            tables.host_table(record),
-            "The measured host was not looked at: the database runs elsewhere.",
-        ),
+        *_variants(analysis),
         Section(
             "slowdown",
             "Slowdown by number of sessions",
@@ -89,6 +92,13 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             none_valid,
         ),
         Section(
+            "host",
+            "The host",
+            f"{'; '.join(limits_of(host, analysis))}." if host else "",
+            tables.host_table(record),
+            "The measured host was not looked at: the database runs elsewhere.",
+        ),
+        Section(
             "sessions",
             "Where the time went",
             "",
@@ -98,17 +108,15 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         Section(
             "cpu_map",
             "What the CPUs did",
-            f"Cores stood free for {seconds(line.wasted_core_s)} in all while another was shared."
-            if line and line.wasted_core_s > 0
-            else "",
-            tables.cpu_table(line) if line else None,
+            _wasted(watched),
+            tables.cpu_table(watched) if watched else None,
             not_watched,
         ),
         Section(
             "lanes",
             "Where each session ran",
             "",
-            tables.lanes_table(record, analysis, line) if line else None,
+            tables.lanes_table(record, analysis) if watched else None,
             not_watched,
         ),
         Section(
@@ -119,6 +127,24 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
             none_valid,
         ),
     )
+
+
+def _variants(analysis: Analysis) -> tuple[Section, ...]:
+    """None of a run of one variant."""
+    found = analysis.variants
+    if found is None:
+        return ()
+    lead = plain(" ".join(variant_sentences(found)))
+    missing = "No level was measured under all variants."
+    return (Section("variants", "What the variants change", lead, tables.variants_table(found), missing),)
+
+
+def _wasted(watched: Sequence[tuple[str, Timeline]]) -> str:
+    told = [(variant, line.wasted_core_s) for variant, line in watched if line.wasted_core_s > 0]
+    where = [
+        f"{seconds(wasted_s)} in all" + (f" ({variant})" if len(watched) > 1 else "") for variant, wasted_s in told
+    ]
+    return f"Cores stood free for {listed(where)} while another was shared." if told else ""
 
 
 def _not_watched(record: RunRecord, analysis: Analysis) -> str:

@@ -1,11 +1,14 @@
 """The numbers beside the pictures, as tables of text: taken from the analysis, worded as in every other form."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dbcpu.analysis.base import Analysis, LevelView
+from dbcpu.analysis.compare_words import told
+from dbcpu.analysis.comparison import Variants
+from dbcpu.analysis.telling import telling_rounds
 from dbcpu.analysis.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.timeline import (
     ABSENT,
@@ -16,12 +19,14 @@ from dbcpu.analysis.timeline import (
     STATE_WORDS,
     USE_WORDS,
     Timeline,
+    timeline,
 )
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import causes, level_columns, losers, telling_sessions
-from dbcpu.wording import CAUSE_WORDS, number, percent, plain, ranges, seconds, times
+from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, ranges, seconds, times
 
-WORDS = frozenset({"lost to", "variant", "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
+VARIANT = "variant"
+WORDS = frozenset({"lost to", VARIANT, "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
 """Columns that are read, not compared: set to the left."""
 MOST_LOSERS = 20
 
@@ -88,81 +93,113 @@ def host_table(record: RunRecord) -> Table | None:
 def slowdown_table(levels: Sequence[LevelView]) -> Table:
     """What the strip plot shows, by level."""
     rows = [
-        (str(each.level), str(each.sessions), times(each.slowdown_median), times(each.slowdown_max),
+        (each.variant, str(each.level), str(each.sessions), times(each.slowdown_median), times(each.slowdown_max),
          times(each.ideal_slowdown), causes(each) or "-")
         for each in levels
     ]  # fmt: skip
-    titles = ("N", "sessions", "median", "slowest", "fair", "lost to")
-    return Table("Slowdown against one session alone", titles, tuple(rows))
+    titles = (VARIANT, "N", "sessions", "median", "slowest", "fair", "lost to")
+    return _of_variants("Slowdown against one session alone", titles, rows)
 
 
 def throughput_table(levels: Sequence[LevelView]) -> Table:
     """What the curve shows."""
     rows = [
-        (str(each.level), number(each.throughput, 1), number(each.makespan_throughput, 1),
+        (each.variant, str(each.level), number(each.throughput, 1), number(each.makespan_throughput, 1),
          number(each.ideal_throughput, 1), percent(each.efficiency))
         for each in levels
     ]  # fmt: skip
-    titles = ("N", "sum of rates", "makespan", "ideal", "sum / ideal")
-    return Table("Mrows/s of all sessions together", titles, tuple(rows))
+    titles = (VARIANT, "N", "sum of rates", "makespan", "ideal", "sum / ideal")
+    return _of_variants("Mrows/s of all sessions together", titles, rows)
+
+
+def variants_table(found: Variants) -> Table:
+    """Every level under every variant; what is decided is below."""
+    rows = [
+        (str(row.level), plain(each.name), number(row.median_s, 3), percent(row.cv), number(row.max_over_min),
+         count(row.slow), number(row.throughput, 1), number(row.ratio), CAUSE_WORDS.get(row.cause, row.cause))
+        for level in sorted({row.level for each in found.variants for row in each.rows})
+        for each in found.variants
+        if (row := each.row(level)) is not None
+    ]  # fmt: skip
+    titles = ("N", VARIANT, "seconds", "CV", "max/min", "slow", "Mrows/s", f"over {found.first.name}", "lost to")
+    decided = "; ".join(f"{each.name}: {told(one)}" for each in found.variants[1:] for one in each.decisions)
+    return Table("The same sessions under each variant", titles, tuple(rows), note=plain(decided))
 
 
 def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
     """What the stacked bars show: only parts that occur."""
-    stacked = time_parts(record, analysis)
+    stacked = [part for each in telling_rounds(analysis) for part in time_parts(record, analysis, each.order)]
     present = [name for name in PART_WORDS if any(_part(each, name) > 0.000_05 for each in stacked)]
     rows = [
-        (str(each.view.ordinal), seconds(each.view.elapsed_s), times(each.view.slowdown),
+        (each.view.variant, str(each.view.ordinal), seconds(each.view.elapsed_s), times(each.view.slowdown),
          *(seconds(_part(each, name)) for name in present), CAUSE_WORDS[each.view.cause])
         for each in stacked
     ]  # fmt: skip
-    titles = ("session", "elapsed", "slowdown", *(PART_WORDS[name] for name in present), "cause")
-    return Table("Where the time of each session went", titles, tuple(rows))
+    titles = (VARIANT, "session", "elapsed", "slowdown", *(PART_WORDS[name] for name in present), "cause")
+    return _of_variants("Where the time of each session went", titles, rows)
 
 
-def cpu_table(line: Timeline) -> Table:
-    """Shares of the round by core."""
-    cores, by_core = line.cores()
-    cpus: dict[int, list[int]] = {}
-    for each in line.cpus:
-        cpus.setdefault(each.core, []).append(each.cpu)
-    uses = [use for use in USE_WORDS if (by_core == use).any()]
-    rows = [
-        (str(core), ranges(cpus[core]), *(percent(float((by_core[at] == use).mean())) for use in uses))
-        for at, core in enumerate(cores)
-    ]
-    return Table("What each core did, in shares of the round", ("core", "CPUs", *(USE_WORDS[use] for use in uses)),
-                 tuple(rows), note=_moments(line))  # fmt: skip
+def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
+    """Shares of the round by core; ``lines`` by variant."""
+    uses = [use for use in USE_WORDS if any((line.cores()[1] == use).any() for _, line in lines)]
+    rows = []
+    for variant, line in lines:
+        cores, by_core = line.cores()
+        cpus: dict[int, list[int]] = {}
+        for each in line.cpus:
+            cpus.setdefault(each.core, []).append(each.cpu)
+        rows += [
+            (variant, str(core), ranges(cpus[core]), *(percent(float((by_core[at] == use).mean())) for use in uses))
+            for at, core in enumerate(cores)
+        ]
+    titles = (VARIANT, "core", "CPUs", *(USE_WORDS[use] for use in uses))
+    return _of_variants("What each core did, in shares of the round", titles, rows, _moments(lines[0][1]))
 
 
-def lanes_table(record: RunRecord, analysis: Analysis, line: Timeline) -> Table:
+def lanes_table(record: RunRecord, analysis: Analysis) -> Table:
     """Where each session was and how it shared, in shares of its own run."""
+    rows, note = [], ""
+    for each in telling_rounds(analysis):
+        line = timeline(record, each.order)
+        if line is not None:
+            rows += [(each.variant, *row) for row in _lanes(record, analysis, line, each.order)]
+            note = note or _moments(line)
+    states = tuple(STATE_WORDS[state] for state in _STATES)
+    titles = (VARIANT, "session", "slowdown", "CPUs", "moves seen", "moves counted", *states)
+    return _of_variants("Where each session ran, in shares of its own run", titles, rows, note)
+
+
+def _lanes(record: RunRecord, analysis: Analysis, line: Timeline, order: int) -> Iterator[tuple[str, ...]]:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
     counted = {
         session.ordinal: session.migrations
         for each in record.rounds
-        if each.order == analysis.telling_order
+        if each.order == order
         for session in each.sessions
     }
-    rows = []
-    for each in telling_sessions(analysis):
+    for each in telling_sessions(analysis, order):
         at = place[each.ordinal]
         doing, where = line.doing[at], line.where[at]
         there = doing != ABSENT
         shares = [float((doing[there] == state).mean()) if there.any() else 0.0 for state in _STATES]
         moved = counted[each.ordinal]
-        rows.append(
-            (str(each.ordinal), times(each.slowdown), ranges(np.unique(where[where >= 0]).tolist()) or "-",
-             str(len(line.moves_s[at])), "-" if moved is None else str(moved), *map(percent, shares))
-        )  # fmt: skip
-    titles = ("session", "slowdown", "CPUs", "moves seen", "moves counted", *(STATE_WORDS[state] for state in _STATES))
-    return Table("Where each session ran, in shares of its own run", titles, tuple(rows), note=_moments(line))
+        cpus = ranges(np.unique(where[where >= 0]).tolist()) or "-"
+        moves = (str(len(line.moves_s[at])), "-" if moved is None else str(moved))
+        yield (str(each.ordinal), times(each.slowdown), cpus, *moves, *map(percent, shares))
 
 
 def connect_table(levels: Sequence[LevelView]) -> Table:
     """Connect times by level."""
-    rows = [(str(each.level), seconds(each.connect_median_s), seconds(each.connect_max_s)) for each in levels]
-    return Table("Time to connect", ("N", "median", "longest"), tuple(rows))
+    rows = [(each.variant, str(each.level), seconds(each.connect_median_s), seconds(each.connect_max_s))
+            for each in levels]  # fmt: skip
+    return _of_variants("Time to connect", (VARIANT, "N", "median", "longest"), rows)
+
+
+def _of_variants(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> Table:
+    """The first column is the variant: it is left out where there is only one."""
+    skipped = 0 if len({row[0] for row in rows}) > 1 else 1
+    shown = tuple(tuple(plain(cell) for cell in row[skipped:]) for row in rows)
+    return Table(caption, tuple(titles[skipped:]), shown, note=note)
 
 
 _STATES = (ALONE, SIBLING, QUEUED, OFF)

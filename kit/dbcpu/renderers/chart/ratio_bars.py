@@ -1,13 +1,14 @@
 """Bars of ratios to a baseline = 1, with their intervals: configurations beside each other."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from dbcpu.comparisons.base import Bars
-from dbcpu.comparisons.chart.frame import colour, cut, titled
+from dbcpu.renderers.chart.style import fitted, is_narrow, legend
+from dbcpu.renderers.chart.titles import colour, cut, titled
 
 CLOSE = (0.8, 1.1)
 """If all ratios lie within, the axis begins near the least one: differences of a few per cent are to be seen."""
@@ -16,29 +17,35 @@ MOST_UPRIGHT_BARS, MOST_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"
 
 
-def draw(bars: Bars, below: str) -> Figure:
-    """One figure: groups are configurations, colours are metrics; many groups lie on their side."""
-    groups, many = len(bars.configurations), len(bars.series)
-    lying = groups * many > MOST_UPRIGHT_BARS or groups > MOST_UPRIGHT_GROUPS
-    width = 8.6 if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
+Bar = tuple[float, float | None, float | None]
+"""A ratio with its interval, if there is one."""
+
+
+def draw(
+    title: str, below: str, configurations: Sequence[str], series: Sequence[tuple[str, Sequence[Bar | None]]]
+) -> Figure:
+    """One figure: groups are configurations, colours are the series' metrics; many groups lie on their side.
+
+    A series has one ratio per configuration; None where it was not measured.
+    """
+    groups, many = len(configurations), len(series)
+    lying = is_narrow() or groups * many > MOST_UPRIGHT_BARS or groups > MOST_UPRIGHT_GROUPS
+    width = fitted(8.6) if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
     height = max(4.3, 1.6 + 0.2 * groups * (many + 1)) if lying else 4.3
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
-    values = [each[0] for _, series in bars.series for each in series if each]
-    tops = [*values, *(each[2] or 0.0 for _, series in bars.series for each in series if each), 1.0]
+    bars = [each for _, ratios in series for each in ratios if each]
+    values, tops = [each[0] for each in bars], [1.0, *(max(each[0], each[2] or 0.0) for each in bars)]
     close = min(values) >= CLOSE[0] and max(values) <= CLOSE[1]
     start = round(min(values) - 0.05, 2) if close else 0.0
     thick = 0.8 / many
-    for at, (_, series) in enumerate(bars.series):
-        for group, each in enumerate(series):
+    for at, (_, ratios) in enumerate(series):
+        for group, each in enumerate(ratios):
             if each is not None:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, start, colour(at), lying)
-    _axes(
-        axes, [cut(name, 2.6) for name in bars.configurations], (start, start + (max(tops) - start) * 1.1), width, lying
-    )
-    titled(figure, axes, bars.title, below, width)
-    handles = [Patch(color=colour(at), label=cut(name, 3.4)) for at, (name, _) in enumerate(bars.series)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+    _axes(axes, [cut(name, 2.6) for name in configurations], (start, start + (max(tops) - start) * 1.1), width, lying)
+    titled(figure, axes, title, below, width)
+    legend(figure, [Patch(color=colour(at), label=cut(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 
 
@@ -46,7 +53,7 @@ def _bar(
     axes: Axes,
     place: float,
     thick: float,
-    bar: tuple[float, float | None, float | None],
+    bar: Bar,
     start: float,
     fill: str,
     lying: bool,

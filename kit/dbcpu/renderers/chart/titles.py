@@ -1,11 +1,11 @@
-"""What the pictures of comparisons have in common: colours of runs, titles, cut texts."""
+"""What pictures that compare have in common: colours of runs, titles, cut texts."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dbcpu.wording import plain
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#555555", "#999933")
+COLOURS = ("#0072b2", "#d55e00", "#356e46", "#7e257e", "#a28e4e", "#4197c8", "#e73c80", "#651ad5", "#6b6b6b", "#435719")
 """Told apart by colour-blind people; beyond ten they repeat, with another mark."""
 LINE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">")
 LETTERS_PER_INCH, BOLD_LETTERS_PER_INCH = 13.0, 8.6
