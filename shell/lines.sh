@@ -6,10 +6,11 @@
 # workload, size, n, rows, answer and executions, and says how its sessions are made, with these functions:
 #   write_orders          writes the files that all sessions read
 #   start_session I       starts session I in the background as the last command, so that its number is $!; it is to
-#                         write into out.I, and to wait for the line that comes through the FIFO go.I
+#                         write into out.I; it reads the file orders, then waits for the end of the FIFO gate, then
+#                         reads the file go.I; all of it without descriptor 9, by which this shell keeps the gate shut
 #   is_ready I            whether it stands at the gate
 #   refusal I             why it will never do so, or nothing
-#   order_for I           the line that lets it go
+#   order_for I           what it is to do then
 #   server_of I           the number of the process that does its work, if it is to be seen on this host
 #   report I              its lines of the result: session, execution, failed; $id is "order=N ordinal=N"
 #   await_report I        waits for what session I says after its process has ended, if anything
@@ -160,10 +161,8 @@ still_running() {
 }
 
 end_sessions() {
-    # A session at the gate waits for its line: the end of that file will do as well.
-    for line in go.*; do
-        [ ! -p "$line" ] || : <>"$line"
-    done
+    # Sessions at the gate find no file go.I behind it, and leave.
+    exec 9>&-
     for each in $sampler $sessions; do kill -"$1" "$each" 2>/dev/null || :; done
 }
 
@@ -244,15 +243,17 @@ start_sampler() {
     sampler=''
     [ -s servers ] || return 0
     # shellcheck disable=SC2046  # a word for each
-    "$here/sample-psr" -b -i 0.25 -r "$order" $(awk '{ print $2 "=" $1 }' servers) >seen 2>/dev/null &
+    "$here/sample-psr" -b -i 0.25 -r "$order" $(awk '{ print $2 "=" $1 }' servers) >seen 2>/dev/null 9>&- &
     sampler=$!
 }
 
 round() {
-    rm -f go.* out.* seen
+    rm -f gate go.* out.* seen
+    # The end of this file lets all go at the same moment; it also comes when this shell is killed.
+    mkfifo gate
+    exec 9<>gate
     sessions='' i=0
     while [ "$i" -lt "$level" ]; do
-        mkfifo "go.$i"
         start_session "$i"
         sessions="$sessions $!"
         i=$((i + 1))
@@ -265,12 +266,13 @@ round() {
     list_servers >servers
     : >seen
     start_sampler
-    say "round order=$order level=$level repeat=$repeat released=$(now)"
     i=0
     while [ "$i" -lt "$level" ]; do
         order_for "$i" >"go.$i"
         i=$((i + 1))
     done
+    say "round order=$order level=$level repeat=$repeat released=$(now)"
+    exec 9>&-
     for each in $sessions; do wait "$each" || :; done
     sessions=''
     [ -z "$sampler" ] || { kill "$sampler" 2>/dev/null || :; wait "$sampler" 2>/dev/null || :; }

@@ -30,7 +30,7 @@ write_orders() {
 
 start_session() {
     # shellcheck disable=SC2086
-    { cat orders "go.$1"; } | $shell "$here/session" >"out.$1" 2>"err.$1" &
+    { exec 9>&-; cat orders gate && cat "go.$1"; } 2>/dev/null | $shell "$here/session" >"out.$1" 2>"err.$1" 9>&- &
     eval "pid_$1=\$!"
 }
 
@@ -40,7 +40,8 @@ is_ready() {
 
 refusal() {
     sed -n 's/^failed //p' "out.$1" 2>/dev/null | sed 1q
-    sed 1q "err.$1" 2>/dev/null
+    # Its files may not be there yet.
+    sed 1q "err.$1" 2>/dev/null || :
 }
 
 order_for() {

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from build_record import SOLO_S, host, record, round_of, session
+from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 
 
@@ -50,6 +51,13 @@ def noisy_run(
     )
     plan = replace(whole.header.plan, target=target)
     return RunRecord(replace(whole.header, started_at=started_at, plan=plan), whole.rounds)
+
+
+def aa_run(first: RunRecord, second: RunRecord) -> RunRecord:
+    """What ``dbcpu run --aa`` makes, of two runs of the same thing."""
+    whole = with_variants(first, second, AA[1])
+    rounds = tuple(replace(each, variant=AA[0]) if each.variant != AA[1] else each for each in whole.rounds)
+    return RunRecord(replace(whole.header, plan=replace(whole.header.plan, variants=AA)), rounds)
 
 
 def with_variants(first: RunRecord, second: RunRecord, name: str) -> RunRecord:

@@ -185,7 +185,7 @@ def round_of(
         ),
         foreign=foreign,
         cgroups=cgroups,
-        cost=cost or KitCost(window_s, 0.002, 0.004, polls=int(window_s * HZ), hz=HZ),
+        cost=cost or KitCost(window_s, 0.002, 0.004, polls=int(window_s * HZ) + 1, hz=HZ),
         not_sampled=not_sampled,
         error=error,
     )

@@ -39,15 +39,20 @@ class FakeProc:
         spent_ticks: int = 0,
         start_ticks: int = 5000,
         schedstat: tuple[int, int] | None = (0, 0),
+        nspid: tuple[int, ...] = (),
     ) -> None:
-        """Write (again) what /proc shows of a process or thread. ``schedstat``: run and wait in ns. proc(5)"""
+        """Write (again) what /proc shows of a process or thread. ``schedstat``: run and wait in ns. proc(5)
+
+        ``nspid``: its numbers in pid namespaces below this host's, the outermost first.
+        """
         folder = f"{pid}/task/{tid}" if tid else f"{pid}"
         fields = ["0"] * 50
         fields[0], fields[11], fields[19] = state, str(spent_ticks), str(start_ticks)
         fields[36] = str(cpu)
         self.write(f"{folder}/stat", f"{tid or pid} ({command}) {' '.join(fields)}\n")
         self.write(f"{pid}/cmdline", line.replace(" ", "\0") + "\0")
-        self.write(f"{folder}/status", "Cpus_allowed_list:\t0-1\nvoluntary_ctxt_switches:\t3\n")
+        numbers = "\t".join(map(str, (tid or pid, *nspid)))
+        self.write(f"{folder}/status", f"NSpid:\t{numbers}\nCpus_allowed_list:\t0-1\nvoluntary_ctxt_switches:\t3\n")
         if schedstat is not None:
             self.write(f"{folder}/schedstat", f"{schedstat[0]} {schedstat[1]} 7\n")
 

@@ -21,7 +21,7 @@ TOOLS = {
     "busybox": {"sh": ("busybox",), "awk": ("busybox",), "*": ("busybox",)},
 }
 """What a database host may have, by name; the first that is installed is taken."""
-_OTHER_TOOLS = ("cat", "chrt", "echo", "getconf", "ls", "sed", "sleep", "taskset", "tr", "uname")
+_OTHER_TOOLS = ("cat", "chrt", "echo", "grep", "getconf", "ls", "sed", "sleep", "taskset", "tr", "uname")
 
 
 def make_tools(folder: Path, tools: Mapping[str, Sequence[str]]) -> Path:
@@ -95,6 +95,10 @@ class Sshd:
         login.chmod(0o755)
         self.forces(name, str(login))
         return folder
+
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
 
     def start(self) -> None:
         if os.geteuid() == 0:

@@ -226,6 +226,12 @@ COUNTERS = Topic("Did the database compute and nothing else? (by its own counter
 })  # fmt: skip
 
 ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
+    "oracle": Entry(INFO, "which database this is, how its sessions are served, and how many CPUs it may use",
+        "{cpus}",
+        "`--vcpus N` if it is another number"),
+    "after-a-kill": Entry(INFO, "what a killed run would leave behind",
+        "a server process that computes does not notice that its client is gone; {ends}",
+        "Ctrl-C, or `kill` without -9, cancels them at once"),
     "oracle-privileges": Entry(INFO, "views that the user may not read (a warning where nothing can be sampled)",
         "not known without: {lost}",
         "`{grants}`"),

@@ -38,10 +38,11 @@ class Conditions:
         parameters: Parameters | None = None,
         open_server: Callable[[str], Target] | None = None,
         step: Callable[[str], object] = lambda _: None,
+        tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._variants: Mapping[str, Chosen] = {each.name: each for each in variants}
         self._place, self._host = place, host
-        self._journal = Journal(host or LocalHost(), Hands(host or LocalHost(), parameters), guard, target, step)
+        self._journal = Journal(host or LocalHost(), Hands(host or LocalHost(), parameters), guard, target, step, tell)
         self._open_server = open_server
         self._stack = ExitStack()
         self._servers: dict[str, Target] = {}
@@ -55,11 +56,6 @@ class Conditions:
 
     def __exit__(self, *exception: object) -> None:
         self._stack.__exit__(None, None, None)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What was found changed by somebody else meanwhile."""
-        return tuple(self._journal.remarks)
 
     def begin(self, spec: RoundSpec) -> None:
         """Change the host, or the instance, if this round wants it otherwise than the one before."""

@@ -20,7 +20,11 @@ def examine(
 
     ``quiet``: how busy the host was before, if looked at. ``why``: why it is this host that is looked at, or none.
     """
-    found = [*target.findings(), *sampling(host, why), *restoring.findings()]
+    found = [*target.findings(), *restoring.findings()]
+    if any(each.code == "not-identified" for each in found):
+        found.append(noted("not-sampled", "server processes are not sampled: the database does not name them"))
+    else:
+        found += sampling(host, why)
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)

@@ -20,7 +20,8 @@ from typing import Self
 from dbcpu.crew import Crew
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.identity import LEAST_WORK_S, Process, boot_time_s, judge, look_at_all, refuse
+from dbcpu.identity import LEAST_WORK_S, judge, look_at_all, on_host, refuse
+from dbcpu.processes import Process, boot_time_s
 from dbcpu.record import Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
 
@@ -116,9 +117,13 @@ class Gate:
 
     def _verify(self) -> None:
         """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
+        where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
+        if self._host is not None:
+            claims = on_host([member.claim for member in self.members], self._host, self._ticks, where)
+            for member, claim in zip(self.members, claims, strict=True):
+                member.claim = claim
         first = self._look()
         boot_s = boot_time_s(self._host) if self._host else None
-        where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
         refusals = [
             refuse(member.claim, process, boot_s, self._ticks, where)
             for member, process in zip(self.members, first, strict=True)
@@ -240,7 +245,7 @@ class Gate:
         """What each session brought back, in the order of ``members``."""
         brought = [member.session.outcome() for member in self.members]
         return [
-            replace(outcome, error=self._late.get(member.session.ordinal, outcome.error))
+            replace(outcome, error=_late(why, outcome)) if (why := self._late.get(member.session.ordinal)) else outcome
             for member, outcome in zip(self.members, brought, strict=True)
         ]
 
@@ -322,6 +327,11 @@ def _realtime(wanted: bool) -> bool:
     except (OSError, AttributeError):
         return False
     return True
+
+
+def _late(why: str, outcome: Outcome) -> str:
+    """What was late, and how far it got."""
+    return f"{why} after {len(outcome.executions)} executions" if outcome.executions else why
 
 
 def _remedy(reason: str) -> str:

@@ -2,47 +2,56 @@
 
 A pid that the database names may belong to another machine or another pid namespace, where the same
 number is an innocent process. Four facts are held against it: its command, its start time, that it
-stands still while its session is idle, and that its CPU time rises by the session's own warm-up.
+stands still while its session is idle, and that its CPU time rises by the session's own warm-up. A number
+that a container gave is translated first, see ``processes``.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
+from dbcpu.processes import START_TOLERANCE_S, Process, apart_s, boot_time_s, inner_pids, inner_tid, look
 from dbcpu.record import Server
 from dbcpu.targets.base import ServerClaim
 
-START_TOLERANCE_S = 5.0
-"""/proc/stat's btime has whole seconds, and the database stamps its start a moment after the fork."""
 LEAST_WORK_S = 0.001
 IDLE_WORK_S = 0.0005
 _ELSEWHERE = "another pid namespace or another machine"
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A process as /proc shows it: proc(5) stat fields 22 and 14+15, schedstat's first where there is one."""
+def on_host(claims: Sequence[ServerClaim], host: Host, clock_ticks: int, where: str) -> tuple[ServerClaim, ...]:
+    """The claims with that host's numbers, where a container's were meant.
 
-    command: str
-    start_ticks: int
-    cpu_s: float
+    A number that means no such process there is looked for among the processes of other pid namespaces. What does
+    not lead to one process alone is left as it was, to be refused. ``where``: as for ``refuse``.
+    """
+    boot_s = boot_time_s(host)
+
+    def refused(candidates: Sequence[ServerClaim]) -> list[bool]:
+        found = look_at_all(host, candidates, clock_ticks)
+        return [
+            bool(refuse(claim, process, boot_s, clock_ticks, where))
+            for claim, process in zip(candidates, found, strict=True)
+        ]
+
+    wrong = refused(claims)
+    if not any(bad and claim.pid is not None for bad, claim in zip(wrong, claims, strict=True)):
+        return tuple(claims)
+    inner = inner_pids(host)
+    told = []
+    for claim, bad in zip(claims, wrong, strict=True):
+        outer = list(_outer(claim, host, inner)) if bad else []
+        fitting = [each for each, unfit in zip(outer, refused(outer), strict=True) if not unfit]
+        told.append(fitting[0] if len(fitting) == 1 else claim)
+    return tuple(told)
 
 
-def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | None:
-    """The process (or thread) now, or None if there is none or it cannot be read."""
-    folder = f"/proc/{pid}/task/{tid}" if tid else f"/proc/{pid}"
-    try:
-        stat = host.read(f"{folder}/stat")
-        command = host.read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
-    except OSError:
-        return None
-    name, fields = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
-    cpu_s = (int(fields[11]) + int(fields[12])) / clock_ticks
-    # Kernels without SCHED_INFO have no such file, or an empty one.
-    with suppress(OSError, IndexError, ValueError):
-        cpu_s = int(host.read(f"{folder}/schedstat").split()[0]) / 1e9 or cpu_s
-    return Process(command=f"{name} {command}", start_ticks=int(fields[19]), cpu_s=cpu_s)
+def _outer(claim: ServerClaim, host: Host, inner: Mapping[int, tuple[int, ...]]) -> Iterator[ServerClaim]:
+    """The processes and threads that have the claimed numbers in a namespace of their own."""
+    for pid in inner.get(claim.pid or 0, ()):
+        tid = inner_tid(host, pid, claim.tid) if claim.tid else None
+        if tid is not None or not claim.tid:
+            yield replace(claim, pid=pid, tid=tid, inner_pid=claim.pid)
 
 
 def look_at_all(host: Host, claims: Sequence[ServerClaim], clock_ticks: int) -> list[Process | None]:
@@ -54,15 +63,6 @@ def look_at_all(host: Host, claims: Sequence[ServerClaim], clock_ticks: int) -> 
         paths += [f"/proc/{claim.pid}/cmdline" for claim in known]
         host = Ahead(host, host.read_all(paths), [f"/proc/{claim.pid}" for claim in known])
     return [None if claim.pid is None else look(host, claim.pid, claim.tid, clock_ticks) for claim in claims]
-
-
-def boot_time_s(host: Host) -> float | None:
-    """When the host started, seconds since the epoch: btime of /proc/stat."""
-    try:
-        lines = host.read("/proc/stat").splitlines()
-    except OSError:
-        return None
-    return next((float(line.split()[1]) for line in lines if line.startswith("btime ")), None)
 
 
 def refuse(
@@ -80,10 +80,9 @@ def refuse(
         return f"there is no process {claim.pid} {where}: the server runs in a container or on another machine"
     if claim.command and claim.command not in process.command:
         return f"process {claim.pid} {where} is {process.command.split()[0]!r}, not {claim.command!r}: {_ELSEWHERE}"
-    if claim.started_at_s is not None and boot_s is not None:
-        apart_s = boot_s + process.start_ticks / clock_ticks - claim.started_at_s
-        if abs(apart_s) > START_TOLERANCE_S:
-            return f"process {claim.pid} {where} started {abs(apart_s):.0f} s apart from the session: {_ELSEWHERE}"
+    apart = apart_s(process, claim.started_at_s, boot_s, clock_ticks)
+    if apart is not None and apart > START_TOLERANCE_S:
+        return f"process {claim.pid} {where} started {apart:.0f} s apart from the session: {_ELSEWHERE}"
     return ""
 
 
@@ -107,10 +106,11 @@ def judge(claim: ServerClaim, idle: tuple[Process | None, Process | None], warme
         why = f"process {claim.pid} was replaced during the check"
     if why:
         return Server(claim.pid, claim.tid, None, verified=False, how=f"{why}: it is another process")
+    inside = f"process {claim.inner_pid} of a container: " if claim.inner_pid is not None else ""
     return Server(
         claim.pid,
         claim.tid,
         warmed.start_ticks,
         verified=True,
-        how=f"command, start time, idle when idle, {work_s * 1000:.1f} ms of CPU in its own warm-up",
+        how=f"{inside}command, start time, idle when idle, {work_s * 1000:.1f} ms of CPU in its own warm-up",
     )

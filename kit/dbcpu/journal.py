@@ -51,20 +51,26 @@ def folder() -> Path:
 class Journal:
     """A context manager; leaving it undoes what is still changed. ``step`` is told each of ``STEPS`` as it comes.
 
-    ``target``: which database parameters belong to, as ``dbcpu restore`` will be told.
+    ``target``: which database parameters belong to, as ``dbcpu restore`` will be told. ``tell`` hears of what was found
+    changed by somebody else, and was left to them.
     """
 
     def __init__(
-        self, host: Host, hands: Hands, guard: Guard | None, target: str, step: Callable[[str], object] = lambda _: None
+        self,
+        host: Host,
+        hands: Hands,
+        guard: Guard | None,
+        target: str,
+        step: Callable[[str], object] = lambda _: None,
+        tell: Callable[[str], object] = lambda _: None,
     ) -> None:
+        self._tell = tell
         self._host, self._hands, self._guard, self._target, self._step = host, hands, guard, target, step
         self._file: IO[str] | None = None
         self._path: Path | None = None
         self._start = 0
         self._entries: list[Entry] = []
         self._count = 0
-        self.remarks: list[str] = []
-        """What was found changed by somebody else, and left to them."""
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +128,8 @@ class Journal:
             if left.why:
                 failures.append(left.why)
                 continue
-            self.remarks += [left.remark] if left.remark else []
+            if left.remark:
+                self._tell(left.remark)
             self._entries.remove(each)
             self._write([{"undone": each.number}], now=each.what.startswith("file:"))
             self._step("noted")

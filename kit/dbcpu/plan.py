@@ -10,6 +10,7 @@ from dbcpu.record import Header, Round
 
 MOST_SESSIONS = 10_000
 SMALL_HOST_VCPUS = 16
+BASELINE = "baseline"
 AA = ("aa1", "aa2")
 """Variants of an A/A run: twice the same, to see how much of a difference is chance."""
 QUICK, NORMAL, COMPARE = 3, 5, 10

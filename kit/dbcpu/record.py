@@ -313,7 +313,10 @@ class CgroupUse:
 
 @dataclass(frozen=True, slots=True)
 class KitCost:
-    """CPU that dbcpu itself used between release and the last answer, and how well the sampler kept time."""
+    """CPU that dbcpu itself used between release and the last answer, and how well the sampler kept time.
+
+    ``hz`` is the rate of polls that was asked for, ``polls`` are those that were made.
+    """
 
     window_s: float
     driver_cpu_s: float

@@ -19,6 +19,8 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.journal import SCHEMA, SUFFIX, UNBORN, Entry, folder, put_back
 
+HELD = ".held"
+"""Of shell/smt: changed on purpose until it is put back in so many words, so no other command does that."""
 ROOTS = Path("/var/lib/dbcpu/journal")
 """Where root's journals are: looked at by everybody, so that everybody is told."""
 
@@ -68,14 +70,19 @@ def findings() -> tuple[Finding, ...]:
 
 
 def restore(
-    target: str = "", parameters: Parameters | None = None, only: Path | None = None, dry_run: bool = False
+    target: str = "",
+    parameters: Parameters | None = None,
+    only: Path | None = None,
+    dry_run: bool = False,
+    held: bool = False,
 ) -> Restored:
     """Put back what journals of dead drivers say. ``parameters``: of the database ``target``, if there is one.
 
+    ``held``: also what shell/smt holds.
     ``dry_run``: say what would be put back. Nothing is raised: what could not be done is among the failures.
     """
     restored = Restored()
-    for path in [only] if only else _paths():
+    for path in [only] if only else _paths((SUFFIX, HELD) if held else (SUFFIX,)):
         _restore(path, target, parameters, dry_run, restored)
     return restored
 
@@ -158,11 +165,11 @@ def host_named(name: str) -> Host:
     return host
 
 
-def _paths() -> Iterator[Path]:
+def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
     places = [folder()] if "DBCPU_JOURNAL" in os.environ else dict.fromkeys((folder(), ROOTS))
     for place in places:
         try:
-            names = sorted(each for each in place.iterdir() if each.suffix == SUFFIX)
+            names = sorted(each for each in place.iterdir() if each.suffix in suffixes)
             for unborn in place.glob(f"*{UNBORN}"):
                 _remove_unborn(unborn)
         except OSError:

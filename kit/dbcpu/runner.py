@@ -166,7 +166,9 @@ def run(
             guard.end_later(sampler.pid)
         conditions: Conditions = AsItIs()
         if varied:
-            conditions = stack.enter_context(varied.conditions(host, request, target, guard, member.open_target))
+            conditions = stack.enter_context(
+                varied.conditions(host, request, target, guard, member.open_target, watcher.stage)
+            )
         header = Header(
             run_id=_run_id(),
             label=choices.label,

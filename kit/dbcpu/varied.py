@@ -85,13 +85,19 @@ class Varied:
         target: Target,
         guard: Guard,
         open_target: Callable[[Request, Guard], Target],
+        tell: Callable[[str], object],
     ) -> Conditions:
-        """What applies the variants round by round. Used as a context manager: leaving it undoes all."""
+        """What applies the variants round by round. Used as a context manager: leaving it undoes all.
+
+        ``tell``: hears of settings that somebody else has changed meanwhile.
+        """
 
         def server(command: str) -> Target:
             return open_target(replace(request, options={**request.options, "launch": command}), guard)
 
-        return Conditions(self.variants, self.place, host, request.name, guard, parameters_of(target), server)
+        return Conditions(
+            self.variants, self.place, host, request.name, guard, parameters_of(target), server, tell=tell
+        )
 
 
 def place_of(request: Request, target: Target, host: Host | None, info: HostInfo | None) -> Place:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dbcpu import registry
 from dbcpu.config import resolve
+from dbcpu.errors import UsageError
 from dbcpu.guard import Guard
 from dbcpu.hands import parameters_of
 from dbcpu.present import present_variants
@@ -56,14 +57,16 @@ def planned(target: str, variants: str, per_cpu: int | None, given: Mapping[str,
 def put_back(target: str | None, *, dry_run: bool) -> Restored:
     """What journals of dead drivers say; parameters of ``target`` too. Raises ConnectError, UnknownName."""
     if target is None:
-        return restore(dry_run=dry_run)
+        return restore(dry_run=dry_run, held=True)
     request = resolve(target)
     member = registry.load("targets", request.kind)
     with Guard() as guard, member.open_target(request, guard) as opened:
-        return restore(request.name, parameters_of(opened), dry_run=dry_run)
+        return restore(request.name, parameters_of(opened), dry_run=dry_run, held=True)
 
 
 def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Choices:
+    if given["aa"]:
+        raise UsageError("--aa measures the same twice, --variants other things; give one of them")
     known = {name: given[name] for name in Choices.__dataclass_fields__ if name in given}
     levels = "few" if known["sessions"] == "auto" else known["sessions"]
     return Choices(

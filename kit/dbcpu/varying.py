@@ -11,12 +11,12 @@ from dbcpu.catalogue import noted
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
+from dbcpu.plan import BASELINE
 from dbcpu.record import Server
 from dbcpu.topology import parse_cpu_list
 from dbcpu.variants.base import Change, Place, usable
 
 ROOM = "variants"
-BASELINE = "baseline"
 CAP_SYS_NICE = 23
 """Source: capabilities(7), linux/capability.h"""
 _ONLINE = "/sys/devices/system/cpu/cpu"

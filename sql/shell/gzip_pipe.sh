@@ -12,12 +12,14 @@ work=${TMPDIR:-/tmp}/dbcpu-session.$$ sent=0
 mkdir "$work" && mkfifo "$work/in" "$work/out" "$work/taken"
 exec 3<&0
 (
-    tail -c 4 <"$work/out" | od -An -tu1 >"$work/taken" &
+    # Held open from both ends: whoever of the two leaves first, nobody waits for the other.
+    exec 5<>"$work/taken"
+    tail -c 4 <"$work/out" | od -An -tu1 >&5 &
     exec 4>"$work/in" <&3 3<&-
     # The size of all it took in, modulo 2^32: the last four bytes of the gzip format (RFC 1952).
     ending() {
         exec 4>&-
-        read -r a b c d <"$work/taken"
+        read -r a b c d <&5
         [ $((a + 256 * (b + 256 * (c + 256 * d)))) -eq $((sent % 4294967296)) ] ||
             echo "failed gzip took in other than the $sent bytes that were sent"
     }

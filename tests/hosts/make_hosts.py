@@ -244,7 +244,7 @@ def epyc_dies() -> Files:
 def hybrid_p_e() -> Files:
     """SYNTHETIC: a Core i9-12900-like machine: 8 P-cores x 2 threads (CPUs 0-15), 8 E-cores without SMT (16-23).
 
-    Layout: the kernel's perf documentation for hybrid processors (cpu_core and cpu_atom), and lscpu output of that model.
+    Layout: the kernel's perf documentation for hybrid processors (cpu_core, cpu_atom), and lscpu output of that model.
     """
     cores = [*((2 * core, 2 * core + 1) for core in range(8)), *((cpu,) for cpu in range(16, 24))]
     return machine(

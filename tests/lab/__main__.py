@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ from typing import Any
 import click
 
 from dbcpu import __version__
+from dbcpu.store import record_file
 from lab import chance, document, hidden, labelled
+from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
-LIVE, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "hidden.json", RESULTS / "chance.json"
+LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -43,6 +45,23 @@ def live(runs: int, seed: int | None) -> None:
             rows = list(labelled.rows(made))
             right = sum(row["said"] == row["label"] for row in rows)
             click.echo(f"run {number + 1} of {runs}: {right} of {len(rows)} right", err=True)
+
+
+@main.command("pairs")
+@click.option("--pairs", type=click.IntRange(1), default=12, show_default=True, help="About a minute each.")
+@click.option("--seed", type=int, default=None, help="Fixes sizes and order.  [default: the time]")
+def pairs_command(pairs: int, seed: int | None) -> None:
+    """Real A/A pairs on this machine, which has to be left alone: results/pairs."""
+    from lab.live import Lab
+
+    seed = int(time.time()) if seed is None else seed
+    PAIRS.mkdir(parents=True, exist_ok=True)
+    with Lab(seed) as lab:
+        for number in range(pairs):
+            record = lab.pair()
+            record_file.write_record(PAIRS / f"{seed}-{number:02}.json.gz", record)
+            found = real_pairs.judge(record)
+            click.echo(f"pair {number + 1} of {pairs}: left alone: {found.alone}, claims {found.claims}", err=True)
 
 
 @main.command()
@@ -78,7 +97,7 @@ def simulated(draws: int, seed: int) -> None:
 @click.option("--seed", type=int, default=2000, show_default=True)
 def chance_command(pairs: int, detections: int, intervals: int, seed: int) -> None:
     """False alarms, misses and intervals on simulated hosts: results/chance.json."""
-    alarms = [[asdict(first), asdict(second)] for first, second in chance.pairs(pairs, seed)]
+    alarms = [asdict(each) for each in chance.pairs(pairs, seed)]
     found = [asdict(each) for each in chance.detections(detections, seed, CVS)]
     covered = [asdict(each) | {"inside": each.inside} for each in chance.coverage(intervals, seed)]
     _keep(CHANCE, {"seed": seed, "pairs": _summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
@@ -97,15 +116,24 @@ def _keep(path: Path, data: dict[str, Any]) -> None:
     click.echo(str(path), err=True)
 
 
-def _summed(pairs: Iterable[Iterable[dict[str, Any]]]) -> dict[str, int]:
-    whole = [list(pair) for pair in pairs]
-    runs = [run for pair in whole for run in pair]
-    return {
-        "pairs": len(whole),
-        "false_pairs": sum(any(run["verdict"] for run in pair) for pair in whole),
-        "sessions": sum(run["sessions"] for run in runs),
-        "named_slow": sum(run["named_slow"] for run in runs),
-    }
+def _summed(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per kind of pair."""
+    rows = []
+    for kind in dict.fromkeys(pair["kind"] for pair in pairs):
+        own = [pair for pair in pairs if pair["kind"] == kind]
+        runs = [run for pair in own for run in pair["runs"]]
+        rows.append(
+            {
+                "kind": kind,
+                "pairs": len(own),
+                "false_pairs": sum(any(run["verdict"] for run in pair["runs"]) for pair in own),
+                "findings": Counter(code for run in runs for code in run["findings"]),
+                "told_apart": sum(pair["told_apart"] for pair in own),
+                "sessions": sum(run["sessions"] for run in runs),
+                "named_slow": sum(run["named_slow"] for run in runs),
+            }
+        )
+    return rows
 
 
 def _tallied(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -122,13 +150,17 @@ def _tallied(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _within(covered: list[dict[str, Any]]) -> dict[str, Any]:
-    errors = sorted(abs(each["speed"] - each["truth"]) for each in covered)
-    return {
-        "intervals": len(covered),
-        "inside": sum(each["inside"] for each in covered),
-        "median_error": errors[len(errors) // 2] if errors else None,
-    }
+def _within(covered: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per figure that has an interval."""
+    rows = []
+    for what in dict.fromkeys(each["what"] for each in covered):
+        own = [each for each in covered if each["what"] == what]
+        errors = sorted(abs(each["told"] - each["truth"]) for each in own)
+        inside = sum(each["inside"] for each in own)
+        rows.append(
+            {"what": what, "intervals": len(own), "inside": inside, "median_error": round(errors[len(own) // 2], 5)}
+        )
+    return rows
 
 
 if __name__ == "__main__":

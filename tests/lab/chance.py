@@ -10,24 +10,42 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbcpu.analysis.base import Analysis, SessionView
+from dbcpu.analysis.compare import Candidate, compare
 from dbcpu.analysis.explain import explain
+from dbcpu.catalogue import RESULT
+from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 
 LEAST_CV, MOST_CV = 0.01, 0.08
 SLOWDOWN = 1.2
 REPEATS = 5
-ALARMS = ("uneven-sessions", "slow-together")
+ALARMS = {*RESULT.entries, "solo-drift"}
+"""Findings that say that something was found: on a host on which nobody loses anything all of them are false."""
+TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
 EVEN = "Every session gets the same CPU"
 
 
 @dataclass(frozen=True, slots=True)
 class Alarms:
-    """One run of a host on which nobody loses anything: what was claimed all the same."""
+    """One run of a host on which nobody loses anything: what was claimed all the same.
+
+    ``verdict``: its sentence or a finding is false; ``findings`` are those, 'verdict' for the sentence.
+    """
 
     cv: float
     verdict: bool
+    findings: tuple[str, ...]
     sessions: int
     named_slow: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two runs of one host. ``told_apart``: a comparison of them claims a difference."""
+
+    kind: str
+    runs: tuple[Alarms, Alarms]
+    told_apart: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +61,14 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """The speed of a session beside another on its core: the truth, and the interval that was told."""
+    """A figure with an interval: the truth, and what was told. ``speed`` of a session beside another on its core,
+    or the ``yield`` of a second thread.
+    """
 
+    what: str
     cv: float
     truth: float
-    speed: float
+    told: float
     low: float
     high: float
 
@@ -56,31 +77,53 @@ class Covered:
         return self.low <= self.truth <= self.high
 
 
-def quiet_host(rng: np.random.Generator) -> SimulatedHost:
-    """Up to one session per core nobody loses anything here."""
+WITHIN_CORES, FREE_THREADS = "up to one session per core", "threads as good as cores"
+KINDS = (WITHIN_CORES, WITHIN_CORES, WITHIN_CORES, FREE_THREADS)
+"""One pair in four is of a host whose threads share cores and lose nothing by it."""
+
+
+def quiet_host(rng: np.random.Generator, kind: str) -> SimulatedHost:
+    """Nobody loses anything here: up to one session per core, or, where threads are free, per thread."""
+    free = kind == FREE_THREADS
     return SimulatedHost(
         name="quiet",
-        cores=int(rng.integers(2, 17)),
-        threads=int(rng.integers(1, 3)),
+        cores=int(rng.integers(2, 9 if free else 17)),
+        threads=2 if free else int(rng.integers(1, 3)),
+        smt_yield=1.0 if free else 0.33,
         scheduler="smt_balancing",
         noise=float(rng.uniform(LEAST_CV, MOST_CV)),
     )
 
 
-def pairs(count: int, seed: int) -> Iterator[tuple[Alarms, Alarms]]:
-    """A/A pairs: two runs of one host, all levels up to one session per core that a sweep would take."""
+def pairs(count: int, seed: int) -> Iterator[Pair]:
+    """A/A pairs: two runs of one host, with levels that a sweep would take and at which nobody loses anything."""
     for number in range(count):
         rng = np.random.default_rng([seed, number])
-        host = quiet_host(rng)
-        levels = tuple(sorted({1, 2, max(2, host.cores // 2), host.cores - 1, host.cores} - {0}))
-        first, second = (_alarms(host, levels, int(rng.integers(2**31))) for _ in range(2))
-        yield first, second
+        kind = KINDS[number % len(KINDS)]
+        host = quiet_host(rng, kind)
+        most = host.cores * (2 if kind == FREE_THREADS else 1)
+        levels = tuple(sorted({1, 2, max(2, most // 2), most - 1, most} - {0}))
+        first, second = (simulate(host, levels, REPEATS, int(rng.integers(2**31))) for _ in range(2))
+        yield Pair(kind, (_alarms(kind, host, first), _alarms(kind, host, second)), told_apart(first, second))
 
 
-def _alarms(host: SimulatedHost, levels: tuple[int, ...], seed: int) -> Alarms:
-    analysis = explain(simulate(host, levels, REPEATS, seed))
-    false = not analysis.verdict.startswith(EVEN) or any(each.code in ALARMS for each in analysis.findings)
-    return Alarms(host.noise, false, len(analysis.sessions), sum(_is_slow(view) for view in analysis.sessions))
+def told_apart(first: RunRecord, second: RunRecord) -> bool:
+    """Whether a comparison claims a difference, by either of its two decisions."""
+    return any(each.shown for each in compare([Candidate("a", first), Candidate("b", second)]).sides[1].decisions)
+
+
+def _alarms(kind: str, host: SimulatedHost, record: RunRecord) -> Alarms:
+    analysis = explain(record)
+    claims = false_claims(analysis, kind)
+    slow = sum(_is_slow(view) for view in analysis.sessions)
+    return Alarms(host.noise, bool(claims), claims, len(analysis.sessions), slow)
+
+
+def false_claims(analysis: Analysis, kind: str) -> tuple[str, ...]:
+    """Of a run in which nobody lost anything: 'verdict' if its sentence is false, and the codes of false findings."""
+    true = TRUE_OF_FREE_THREADS if kind == FREE_THREADS else frozenset[str]()
+    sentence = () if analysis.verdict.startswith(EVEN) else ("verdict",)
+    return (*sentence, *(each.code for each in analysis.findings if each.code in ALARMS and each.code not in true))
 
 
 def _is_slow(view: SessionView) -> bool:
@@ -109,12 +152,12 @@ def _detected(shape: str, cv: float, level: int, analysis: Analysis) -> Detectio
     there = [each for each in analysis.sessions if each.level == level]
     slow = [each for each in there if shape.startswith("all") or (each.shared_s or 0.0) > 0.1 * (each.reference_s or 1)]
     sharing = analysis.shared_core
-    told = bool(sharing and sharing.speeds and sharing.speeds[0].high < 1.0)
+    told = bool(sharing and sharing.speeds and sharing.speeds[0].costs)
     return Detection(shape, cv, view.uneven or view.slowed or told, len(slow), sum(_is_slow(each) for each in slow))
 
 
 def coverage(count: int, seed: int) -> Iterator[Covered]:
-    """The interval of the speed on a shared core, on hosts with two threads per core."""
+    """The intervals told of hosts with two threads per core."""
     for number in range(count):
         rng = np.random.default_rng([seed, number])
         host = SimulatedHost(
@@ -125,7 +168,11 @@ def coverage(count: int, seed: int) -> Iterator[Covered]:
         )
         c = host.cores
         levels = tuple(sorted({1, c // 2 + 1, c, c + 1, c + c // 2, 2 * c}))
-        sharing = explain(simulate(host, levels, REPEATS, int(rng.integers(2**31)))).shared_core
+        analysis = explain(simulate(host, levels, REPEATS, int(rng.integers(2**31))))
+        sharing, curve = analysis.shared_core, analysis.scaling
         if sharing is not None and sharing.speeds:
             pair = sharing.speeds[0]
-            yield Covered(host.noise, float(host.thread_speed[2]), pair.speed, pair.low, pair.high)
+            yield Covered("speed", host.noise, float(host.thread_speed[2]), pair.speed, pair.low, pair.high)
+        if curve.smt_yield is not None and curve.smt_yield_interval is not None:
+            found = curve.smt_yield_interval
+            yield Covered("yield", host.noise, host.smt_yield, curve.smt_yield, found.low, found.high)

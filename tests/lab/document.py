@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbcpu.analysis.base import CAUSES
-from lab import labelled
+from lab import emulated, labelled, pairs
 from lab.intervals import told
 from lab.labelled import DISTURBED
 
@@ -22,8 +22,10 @@ How often is the cause that dbcpu names for a session the true one? This page is
 tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and the number of cases.
 
     shell/lab live          labelled sessions on real server processes of this machine; a minute per run
+    shell/lab pairs         real A/A pairs on this machine; a minute per pair
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
+    shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
     python -m guest         (PYTHONPATH=kit:tests) the experiment in an emulated SMT guest
 
 **Where the proof ends.** {simulated_only} have no live positive here: they rest on simulation.
@@ -39,6 +41,10 @@ def page() -> str:
     live = [row for run in labelled.read(RESULTS / "live") for row in labelled.rows(run)]
     if live:
         parts.append(_live(live))
+    real = list(pairs.read(RESULTS / "pairs"))
+    if real:
+        parts.append(_pairs(real))
+    parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
     for name, part in (("hidden", _hidden), ("chance", _chance)):
         file = RESULTS / f"{name}.json"
         if file.is_file():
@@ -48,6 +54,7 @@ def page() -> str:
 
 def _live(rows: Sequence[Mapping[str, Any]]) -> str:
     counted = [row for row in rows if labelled.counted(row)]
+    solo_s = [ratio for run in labelled.read(RESULTS / "live") for ratio in labelled.solo_cpu(run)]
     told_of = Counter((row["label"], row["said"]) for row in counted)
     victims = [row for row in counted if row["label"] != "none"]
     quiet = [row for row in counted if row["label"] == "none"]
@@ -71,10 +78,80 @@ machine's CPU time in their round, so that their labels are not the whole truth.
 
 {_matrix(told_of)}
 
+Every session that was not called what it was labelled:
+
+{_lines(f"- {_miscall(row)}" for row in counted if row["said"] != row["label"])}
+
+A label says what the lab did, not what the machine did besides. Its hypervisor reports no steal, so time that it takes
+from a vCPU stands in the CPU time of whoever runs there, and `slower_cpu` is then true of a session that nobody
+touched. How often that happens shows where one session ran alone: in {_beyond(solo_s)} of these rounds
+it needed 10 % more CPU time than in the median round of its run, of at most {max(solo_s):.2f} times as much.
+
 | what was done | sessions | as labelled |
 |---|---|---|
 {_lines(f"| {name} | {len(each)} | {_as_labelled(each)} |" for name, each in by_generator.items())}
 """
+
+
+def _pairs(real: Sequence[pairs.RealPair]) -> str:
+    alone = [pair for pair in real if pair.alone]
+    claims = Counter(claim for pair in alone for claim in pair.claims)
+    sessions = sum(pair.sessions for pair in alone)
+    return f"""
+## Real A/A pairs
+
+The same machine measured twice in turns, one and two sessions, five repeats each, nothing done to anybody:
+{len(real)} pairs, of which {len(alone)} were left alone in all of their rounds, by the rule above.
+
+- pairs with a false verdict or finding in either half: {told(sum(bool(pair.claims) for pair in alone), len(alone))}
+- sessions named slow: {told(sum(pair.named_slow for pair in alone), sessions)}
+- pairs that `dbcpu compare` tells apart: {told(sum(pair.told_apart for pair in alone), len(alone))}
+- false claims: {", ".join(f"`{code}` {count}" for code, count in claims.most_common()) or "none"}
+"""
+
+
+def _miscall(row: Mapping[str, Any]) -> str:
+    return f"{row['generator']}: labelled `{row['label']}`, said `{row['said']}` ({row['evidence']})"
+
+
+def _beyond(ratios: Sequence[float]) -> str:
+    return f"{sum(ratio > 1.1 for ratio in ratios)} of {len(ratios)}"
+
+
+def _emulated(rows: Sequence[emulated.Row]) -> str:
+    """Per record and level: labels against what was said."""
+    what = {
+        "emulated-smt": "siblings told",
+        "emulated-smt-off": "SMT off in the guest",
+        "emulated-smt-hidden": "siblings not told",
+    }
+    labelled_rows = [row for row in rows if row.label]
+    right = sum(row.said == row.label for row in labelled_rows)
+    lines = []
+    for file, level, label in dict.fromkeys((row.file, row.level, row.label) for row in sorted(rows, key=_place)):
+        own = [row for row in rows if (row.file, row.level, row.label) == (file, level, label)]
+        said = ", ".join(f"{name} {count}" for name, count in Counter(row.said for row in own).most_common())
+        slow = f"{min(row.slowdown for row in own):.2f} to {max(row.slowdown for row in own):.2f}"
+        lines.append(f"| {what[file]} | {level} | {label or 'no label'} | {len(own)} | {said} | {slow} |")
+    return f"""
+## Emulated SMT
+
+Three runs of an emulated guest with 2 cores x 2 threads whose siblings share one CPU of the machine (`tests/guest`; the
+records are in tests/runs). Labels follow from the pinning: a session beside which another ran on its pair of CPUs for
+{emulated.SHARED:.0%} of its time has shared a core, up to {emulated.ALONE:.0%} it has not, and between them it has
+no label. Sessions move as the guest's scheduler wants. Siblings share all of a CPU here, so that this proves who shared
+and who lost by it, not what hardware threads cost.
+
+- as labelled: {told(right, len(labelled_rows))}
+
+| record | sessions | label | of them | said | times as long as alone |
+|---|---|---|---|---|---|
+{_lines(lines)}
+"""
+
+
+def _place(row: emulated.Row) -> tuple[int, int, str]:
+    return emulated.FILES.index(row.file), row.level, row.label
 
 
 def _as_labelled(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -116,7 +193,19 @@ def _right(pairs: Mapping[tuple[str, ...], int]) -> str:
 
 
 def _chance(data: Mapping[str, Any]) -> str:
-    pairs, coverage = data["pairs"], data["coverage"]
+    alarms = [
+        f"| {row['kind']} | {told(row['false_pairs'], row['pairs'])} | {told(row['named_slow'], row['sessions'])} "
+        f"| {told(row['told_apart'], row['pairs'])} |"
+        for row in data["pairs"]
+    ]
+    every = {name: sum(row[name] for row in data["pairs"]) for name in _COUNTED}
+    claimed = sum((Counter(row["findings"]) for row in data["pairs"]), Counter[str]())
+    claimed.pop("verdict", None)
+    found = {name: sum(row[name] for row in data["detections"]) for name in ("levels_found", "runs")}
+    covered = [
+        f"| {_FIGURES[row['what']]} | {told(row['inside'], row['intervals'])} | {row['median_error']:.4f} |"
+        for row in data["coverage"]
+    ]
     rows = [
         f"| {row['shape']} | {row['cv']:.0%} | {told(row['levels_found'], row['runs'])} "
         f"| {told(row['sessions_found'], row['slow'])} |"
@@ -126,23 +215,43 @@ def _chance(data: Mapping[str, Any]) -> str:
 ## Chance
 
 Simulated hosts on which nobody loses anything, with a noise of 1 to 8 % (relative standard deviation of one
-execution, normal), 2 to 16 cores, 5 repeats; seed {data["seed"]}.
+execution, normal), 2 to 16 cores, 5 repeats; seed {data["seed"]}. Two runs of each host make an A/A pair. False is
+every sentence but "every session gets the same CPU", and every finding that something was found (drift of the solo
+rounds included).
 
-- A/A pairs with a false verdict or finding in either run: {told(pairs["false_pairs"], pairs["pairs"])}
-- quiet sessions named slow: {told(pairs["named_slow"], pairs["sessions"])}
+| host | pairs with a false verdict or finding | quiet sessions named slow | `dbcpu compare` tells them apart |
+|---|---|---|---|
+{_lines(alarms)}
+
+- all pairs: {told(every["false_pairs"], every["pairs"])}
+- all quiet sessions: {told(every["named_slow"], every["sessions"])}
+- false findings: {", ".join(f"`{code}` {count}" for code, count in claimed.most_common()) or "none"}
+
+A comparison makes two decisions at 5 % each, and says so with each p; it is no part of the verdict of a run.
 
 A true loss of 1.2x: is the level found uneven or slow (or the speed on a shared core below 1), and how many of
-the sessions that lost are named? Single sessions cannot be told from noise once three times the noise is as
+the sessions that lost are named? Over all rows the level is found in
+{told(found["levels_found"], found["runs"])}. Single sessions cannot be told from noise once three times the noise is as
 large as the loss: then the level still can.
 
 | who loses | noise | level found | sessions named |
 |---|---|---|---|
 {_lines(rows)}
 
-The 95 % interval of the speed on a shared core (regression, delete-one-round jackknife) holds the truth in
-{told(coverage["inside"], coverage["intervals"])} of runs on hosts with 3 to 8 cores, yields of
-0 to 0.5 and noise of 1 to 8 %; the median error is {coverage["median_error"]:.4f}.
+How often a 95 % interval holds the truth, in runs of hosts with 3 to 8 cores of 2 threads, a scheduler that does not
+balance over SMT, yields of 0 to 0.5, noise of 1 to 8 % and 5 repeats:
+
+| figure | interval holds the truth | median error |
+|---|---|---|
+{_lines(covered)}
 """
+
+
+_COUNTED = ("pairs", "false_pairs", "sessions", "named_slow")
+_FIGURES = {
+    "speed": "speed of a session beside another on its core (regression, delete-one-round jackknife, Student's t)",
+    "yield": "SMT yield (the same, where placement was seen)",
+}
 
 
 def _matrix(pairs: Mapping[tuple[str, str], int]) -> str:

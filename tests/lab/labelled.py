@@ -6,13 +6,15 @@ what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a recor
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from dbcpu.analysis.base import SessionView
 from dbcpu.analysis.explain import explain
+from dbcpu.plan import AA
 from dbcpu.record import Round, RunRecord
 from dbcpu.store import record_file
 
@@ -61,7 +63,7 @@ def read(folder: Path) -> Iterator[LabelledRun]:
 
 def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
     """A row per labelled session."""
-    analysis = explain(run.record)
+    analysis = explain(_one_host(run.record))
     done = {treatment.order: treatment for treatment in run.treatments}
     rounds = {each.order: each for each in run.record.rounds}
     for view in analysis.sessions:
@@ -83,9 +85,25 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "slowdown": _rounded(view.slowdown),
             "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
             "parts_s": [_rounded(part) for part in _parts(view)],
-            "disturbed": _rounded(_uninvited(each, treatment.helper_pids) / _cpu_time_s(each)),
+            "disturbed": _rounded(disturbed(each, treatment.helper_pids)),
             "evidence": view.evidence,
         }
+
+
+def _one_host(record: RunRecord) -> RunRecord:
+    """Solo rounds and treated ones as two halves of one thing: what is done to a process is no variant of its host."""
+    names = dict(zip(record.header.plan.variants, AA, strict=True))
+    plan = replace(record.header.plan, variants=AA)
+    rounds = tuple(replace(each, variant=names[each.variant]) for each in record.rounds)
+    return RunRecord(replace(record.header, plan=plan), rounds)
+
+
+def solo_cpu(run: LabelledRun) -> Iterator[float]:
+    """CPU time of one session alone over its median in this run, by solo round."""
+    treated = {treatment.order for treatment in run.treatments}
+    alone = [each.sessions[0].cpu_s for each in run.record.rounds if each.level == 1 and each.order not in treated]
+    known = [cpu_s for cpu_s in alone if cpu_s]
+    yield from (cpu_s / median(known) for cpu_s in known)
 
 
 def counted(row: Mapping[str, Any]) -> bool:
@@ -93,20 +111,22 @@ def counted(row: Mapping[str, Any]) -> bool:
     return bool(row["valid"]) and row["disturbed"] <= DISTURBED
 
 
+def treated(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sessions of rounds left alone to which something was done that they lost by."""
+    return [row for row in rows if counted(row) and row["label"] != "none" and row["slowdown"] > 1 + row["tolerance"]]
+
+
 def _parts(view: SessionView) -> tuple[float | None, ...]:
     return view.inflation_s, view.queue_s, view.throttled_s, view.gap_s
 
 
-def _uninvited(each: Round, helper_pids: Sequence[int]) -> float:
-    """CPU seconds that neither the sessions nor the generator used, and stolen ones; the kit's own are among them."""
+def disturbed(each: Round, helper_pids: Sequence[int]) -> float:
+    """Share of CPU time that neither sessions nor generator used, or that was stolen; the kit's own is among it."""
     theirs_s = sum(process.cpu_s for process in each.foreign if process.pid in helper_pids)
     theirs_s += sum(session.cpu_s or 0.0 for session in each.sessions)
     busy_s = sum(sum(row.busy_s) + sum(row.steal_s) for row in each.cpu_timeline)
-    return max(0.0, busy_s - theirs_s)
-
-
-def _cpu_time_s(each: Round) -> float:
-    return (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
+    whole_s = (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline)
+    return max(0.0, busy_s - theirs_s) / whole_s
 
 
 def _rounded(value: float | None) -> float | None:

@@ -19,7 +19,7 @@ from dbcpu.driver import this_process
 from dbcpu.guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure import Setting, own_pids, run_round
-from dbcpu.plan import RoundSpec
+from dbcpu.plan import AA, RoundSpec, rounds
 from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.samplers.base import Sampled, Sampler, Watched
 from dbcpu.settle import settle
@@ -33,6 +33,7 @@ SIZES = (64, 84)
 """Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
 SOLOS_EVERY = 4
 QUIET_WAIT_S = 3.0
+PAIR_REPEATS = 5
 SESSIONS = 8
 NICE = -10
 
@@ -104,9 +105,9 @@ class Lab:
     def __exit__(self, *exception: Any) -> None:
         self._stack.close()
 
-    def run(self, generators: Sequence[type[Generator]], number: int) -> LabelledRun:
-        """One record: all ``generators`` once, in random order, at one random size."""
-        work = self._work(self.rng.randint(*SIZES))
+    def run(self, generators: Sequence[type[Generator]], number: int, n: int | None = None) -> LabelledRun:
+        """One record: all ``generators`` once, in random order, at one size, random if ``n`` is not given."""
+        work = self._work(self.rng.randint(*SIZES) if n is None else n)
         order = [generator(self.rng, self.guard, self.conninfo) for generator in generators]
         self.rng.shuffle(order)
         made: list[tuple[Round, Generator | None]] = []
@@ -119,11 +120,25 @@ class Lab:
         treatments = tuple(_treatment(each.order, by) for each, by in made if by is not None)
         return LabelledRun(f"{self.seed}-{number:02}", record, treatments)
 
+    def pair(self) -> RunRecord:
+        """What ``dbcpu run --aa`` measures: one and two sessions, five times under each of two names, nothing done."""
+        work = self._work(self.rng.randint(*SIZES))
+        specs = rounds((1, 2), PAIR_REPEATS, self.rng.randrange(2**31), AA)
+        record = self._record(work, tuple(self._measure(work, None, spec) for spec in specs))
+        plan = replace(record.header.plan, levels=(1, 2), repeats=PAIR_REPEATS, variants=AA)
+        return replace(record, header=replace(record.header, plan=plan))
+
     def _work(self, n: int) -> Work:
         workload = workloads.load("postgresql", "cartesian")
         return replace(workload, sizes={**workload.sizes, "medium": n}).work("medium")
 
     def _round(self, work: Work, generator: Generator | None, order: int) -> Round:
+        # Solo rounds of the run are its level 1; a lone victim's round is not one of them.
+        if generator is None:
+            return self._measure(work, None, RoundSpec(1, 0, "baseline", order))
+        return self._measure(work, generator, RoundSpec(len(generator.labels), 0, "lab", order))
+
+    def _measure(self, work: Work, generator: Generator | None, spec: RoundSpec) -> Round:
         host = self.target.host()
         between: Any = _Between(self.sampler, generator)
         target: Any = self.target if generator is None else _Altered(self.target, generator)
@@ -139,13 +154,11 @@ class Lab:
             clock_ticks=CLOCK_TICKS,
             kit_pids=own_pids(self.guard.pid, self.sampler.pid),
         )
-        # Solo rounds of the run are its level 1; a lone victim's round is not one of them.
-        level = 1 if generator is None else len(generator.labels)
         settle(host, QUIET_WAIT_S)
         try:
             if generator is not None:
                 generator.ready()
-            done = run_round(setting, RoundSpec(level, 0, "baseline" if generator is None else "lab", order))
+            done = run_round(setting, spec)
         finally:
             if generator is not None:
                 self.helpers += [helper.pid for helper in generator.helpers]

@@ -40,7 +40,7 @@ def test_the_cause_is_found_on_a_host_nobody_has_seen(kind: str) -> None:
 
 
 def test_equal_runs_of_a_quiet_host_are_called_even() -> None:
-    runs = [run for pair in chance.pairs(15, seed=6) for run in pair]
+    runs = [run for pair in chance.pairs(16, seed=6) for run in pair.runs]
     assert sum(run.verdict for run in runs) <= 1
     assert sum(run.named_slow for run in runs) <= 0.015 * sum(run.sessions for run in runs)
 
@@ -53,9 +53,11 @@ def test_a_loss_of_a_fifth_is_detected() -> None:
 
 def test_the_interval_of_the_speed_on_a_shared_core_mostly_holds_the_truth() -> None:
     covered = list(chance.coverage(12, seed=6))
-    assert len(covered) == 12
-    assert sum(each.inside for each in covered) >= 10
-    assert np.mean([abs(each.speed - each.truth) for each in covered]) < 0.03
+    for what, least_error in (("speed", 0.03), ("yield", 0.06)):
+        own = [each for each in covered if each.what == what]
+        assert len(own) == 12
+        assert sum(each.inside for each in own) >= 10
+        assert np.mean([abs(each.told - each.truth) for each in own]) < least_error
 
 
 # --- properties ---------------------------------------------------------------------------------

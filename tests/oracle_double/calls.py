@@ -7,7 +7,7 @@ from oracle_double.blocks import Cursors, block_of, directions
 from oracle_double.catalogue import Kind, Statement
 from oracle_double.engine import Engine, Table
 from oracle_double.errors import OracleError
-from oracle_double.requests import OUT, Bind, BindRow, BindValue, Execute, Fetch, Reexecute
+from oracle_double.requests import OUT, Bind, BindRow, Execute, Fetch, Reexecute
 from oracle_double.session import Session, sql_id
 from oracle_double.values import Column, Type, Value, encode
 
@@ -122,7 +122,7 @@ class Calls:
         changed = block.run(self._session, dict(zip(names, given, strict=True)))
         if not names:
             return responses.executed() + self._end(cursor, row_count=1)
-        out: list[BindValue] = []
+        out: list[Value] = []
         out_binds: list[Bind] = []
         for name, direction, bind in zip(names, cursor.directions, cursor.binds, strict=True):
             if responses.goes_out(direction):
@@ -144,8 +144,7 @@ class Calls:
             return Table((Column("CNT", Type.NUMBER),), rows)
         if self._engine is None:
             self._engine = Engine(self._session)
-        single = [value for value in values if not isinstance(value, list)]
-        return self._engine.query(statement.sql, single if run else [None] * len(statement.binds))
+        return self._engine.query(statement.sql, values if run else [None] * len(statement.binds))
 
     # --- answers
 
@@ -177,9 +176,8 @@ def _fit(columns: tuple[Column, ...], described: tuple[Column, ...]) -> bool:
     return all(column.type is known.type and column.size <= known.size for column, known in pairs)
 
 
-def _checked(value: BindValue, bind: Bind) -> BindValue:
-    for element in value if isinstance(value, list) else [value]:
-        data = encode(element, Type(bind.type))
-        if isinstance(element, str) and data is not None and len(data) > bind.size:
-            raise OracleError(6502, "PL/SQL: numeric or value error: character string buffer too small")
+def _checked(value: Value, bind: Bind) -> Value:
+    data = encode(value, Type(bind.type))
+    if isinstance(value, str) and data is not None and len(data) > bind.size:
+        raise OracleError(6502, "PL/SQL: numeric or value error: character string buffer too small")
     return value

@@ -91,7 +91,7 @@ class Catalogue:
         Raises:
             OracleError: ORA-00942 for an unknown query, ORA-00900 for anything else.
         """
-        text = _normal(sql)
+        text = normal(sql)
         if text in self._exact:
             name, kind = self._exact[text]
             return Statement(name, kind, sql)
@@ -101,7 +101,7 @@ class Catalogue:
         raise OracleError(942 if _is_query(text) else 900)
 
     def _add(self, name: str, sql: str, kind: Kind, marks: Iterable[str] = ()) -> None:
-        text, wanted = _normal(sql), set(marks)
+        text, wanted = normal(sql), set(marks)
         if not wanted & set(_MARK.findall(text)):
             self._exact[text] = (name, kind)
             return
@@ -132,7 +132,8 @@ def _catalogue_files() -> Iterable[tuple[str, dict[str, str], str]]:
         yield file.name.removesuffix(".sql"), header, body
 
 
-def _normal(sql: str) -> str:
+def normal(sql: str) -> str:
+    """A text by which a statement is recognised: white space, case and the closing mark aside."""
     text = _AROUND.sub(r"\1", " ".join(sql.split()).casefold()).removesuffix("/").rstrip()
     return text if _is_block(text) else text.removesuffix(";").rstrip()
 
@@ -146,7 +147,7 @@ def _is_block(text: str) -> bool:
 
 
 def _kind(sql: str) -> Kind:
-    text = _normal(sql)
+    text = normal(sql)
     if _is_query(text):
         return Kind.QUERY
     return Kind.BLOCK if _is_block(text) else Kind.COMMAND

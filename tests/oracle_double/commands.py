@@ -10,6 +10,7 @@ from oracle_double.sessions import PRIVATE_TABLE
 
 _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE | re.DOTALL)
 _SETTINGS = {"nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone"}
+_FROM_18C = 10
 _ROWS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
 
 
@@ -39,6 +40,15 @@ def _kill_session(statement: Statement, session: Session) -> int:
     if not session.granted("alter system"):
         raise OracleError(1031)
     session.end_other(statement.numbers["sid"], statement.numbers["serial"])
+    return 0
+
+
+def _cancel_sql(statement: Statement, session: Session) -> int:
+    if session.server.profile.field_version < _FROM_18C:
+        raise OracleError(2065)
+    if not session.granted("alter system"):
+        raise OracleError(1031)
+    session.cancel_other(statement.numbers["sid"], statement.numbers["serial"])
     return 0
 
 
@@ -87,6 +97,7 @@ def _require_table(session: Session) -> None:
 _COMMANDS: dict[tuple[str, ...], Callable[[Statement, Session], int]] = {
     ("alter", "session"): _alter_session,
     ("alter", "system", "kill"): _kill_session,
+    ("alter", "system", "cancel"): _cancel_sql,
     ("create", "global", "temporary"): _create,
     ("insert", "into"): _insert,
     ("truncate", "table"): _truncate,

@@ -9,6 +9,7 @@ import traceback
 from oracle_double import requests, responses
 from oracle_double.auth import Logon
 from oracle_double.calls import Calls
+from oracle_double.engine import instance_name
 from oracle_double.errors import Break, ClientGone, OracleError, Refused
 from oracle_double.packets import Channel, ConnectData
 from oracle_double.requests import Aside, Auth, Execute, Fetch, Reexecute, Request, Simple
@@ -17,7 +18,7 @@ from oracle_double.wire import Reader
 
 _FAST_AUTH_VERSION = 13
 _SYSDBA = 0x20
-_UNKNOWN_SERVICE, _UNKNOWN_SID, _NO_HANDLER = 12514, 12505, 12516
+_UNKNOWN_SERVICE, _UNKNOWN_SID, _NO_HANDLER, _UNKNOWN_INSTANCE = 12514, 12505, 12516, 12521
 _FATAL = (28, 600, 1012, 1089, 1092, 2396, 3113, 3114, 3135)
 _ACCOUNT = {"AUTH_PROGRAM_NM": "program", "AUTH_MACHINE": "machine", "AUTH_PID": "process", "AUTH_SID": "osuser",
             "AUTH_TERMINAL": "terminal"}  # fmt: skip
@@ -80,6 +81,11 @@ class _Conversation:
             raise Refused(_UNKNOWN_SID)
         if not asked.sid and asked.service.lower() != instance.service.lower():
             raise Refused(_UNKNOWN_SERVICE)
+        if asked.instance:
+            names = [instance_name(instance, number) for number in range(1, instance.instances + 1)]
+            if asked.instance.upper() not in names:
+                raise Refused(_UNKNOWN_INSTANCE)
+            self.session.entry["instance"] = names.index(asked.instance.upper()) + 1
 
     def _agree(self) -> None:
         """Protocol and data types, in one message with the logon's first phase or each alone; then the logon."""
@@ -121,6 +127,12 @@ class _Conversation:
             raise ClientGone
         session = self.session
         told = {name: first.parameters.get(key, "") for key, name in _ACCOUNT.items()}
+        if proxied := second.parameters.get("PROXY_CLIENT_NAME", "").upper():
+            if proxied not in known:
+                error = OracleError(28150)
+                self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
+                raise ClientGone
+            user = proxied
         session.publish(username=user, sysdba=bool(second.mode & _SYSDBA), **told)
         self._channel.respond(responses.parameters(self._logged_on(logon)) + responses.status())
 

@@ -26,8 +26,8 @@ class OracleDouble:
 
     ``profile``: 12c, 19c or 23ai. ``verifier``: 10g (which the driver refuses), 11g or 12c. ``sdu``: bytes of the
     largest packet. ``users``: further names with their passwords. ``extra``: further statements to know. ``port``: 0
-    for any free one. Leaving the block ends every process, and fails if a session met something the double
-    does not speak.
+    for any free one. ``own_pids``: in a pid namespace of its own, as in a container (root only). Leaving the block
+    ends every process, and fails if a session met something the double does not speak.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class OracleDouble:
         users: Mapping[str, str] | None = None,
         extra: Iterable[str] = (),
         port: int = 0,
+        own_pids: bool = False,
     ) -> None:
         if profile not in PROFILES:
             raise ValueError(f"there is no profile {profile!r}: {', '.join(PROFILES)}")
@@ -62,6 +63,7 @@ class OracleDouble:
             "host": self.host,
             "port": port,
         }
+        self._own_pids = own_pids
         self._process: subprocess.Popen[bytes] | None = None
 
     # --- life
@@ -69,10 +71,12 @@ class OracleDouble:
     def __enter__(self) -> Self:
         # A thread's end would count as the parent's: then the closing pipe alone ends the listener.
         in_main = threading.current_thread() is threading.main_thread()
-        config = {**self._config, "parent": os.getpid() if in_main else 0}
+        config = {**self._config, "parent": os.getpid() if in_main and not self._own_pids else 0}
+        # Source: unshare(1)
+        before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc") if self._own_pids else ()
         folders = (Path(__file__).parents[1], Path(dbcpu.__file__).parents[1])
         self._process = subprocess.Popen(
-            [sys.executable, "-S", "-m", "oracle_double.listener"],
+            [*before, sys.executable, "-S", "-m", "oracle_double.listener"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(str(folder) for folder in folders)},

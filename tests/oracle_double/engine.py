@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from oracle_double.errors import OracleError
+from oracle_double.profiles import Instance
 from oracle_double.session import Session
 from oracle_double.values import Column, Type, Value, number_text, type_of
 from oracle_double.views import DAY_S, IF_EMPTY, PUBLIC, VIEWS
@@ -190,16 +191,20 @@ def _functions(session: Session) -> dict[str, Callable[..., int | float | str | 
     }
 
 
+def instance_name(instance: Instance, number: int) -> str:
+    """In a cluster each has a number behind its name."""
+    return instance.name + (str(number) if instance.instances > 1 else "")
+
+
 def user_environment(session: Session, name: str) -> str | None:
     """SYS_CONTEXT('userenv', name). Raises OracleError (ORA-02003) for a name this version does not know."""
     instance, entry = session.server.instance, session.entry
     number = entry["instance"]
-    instance_name = instance.name + (str(number) if instance.instances > 1 else "")
     values: dict[str, str | None] = {
         "sid": str(session.sid),
         "sessionid": str(400000 + session.sid),
         "instance": str(number),
-        "instance_name": instance_name,
+        "instance_name": instance_name(instance, number),
         "server_host": instance.host_name or os.uname().nodename,
         "service_name": instance.service,
         "con_name": instance.container,

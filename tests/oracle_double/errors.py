@@ -16,9 +16,11 @@ _TEXTS = {
     1403: "no data found",
     1555: "snapshot too old",
     1652: "unable to extend temp segment by 128 in tablespace TEMP",
+    2065: "illegal option for ALTER SYSTEM",
     2248: "invalid option for ALTER SESSION",
     3113: "end-of-file on communication channel",
     3115: "unsupported network datatype or representation",
+    28150: "proxy not authorized to connect as client",
     4036: "PGA memory used by the instance exceeds PGA_AGGREGATE_LIMIT",
 }
 

@@ -49,9 +49,13 @@ class Faults:
     """The sessions report another plan_hash_value than the rest."""
     at_execution: int = 1
     """Executions are counted from 1 per session and text of work; parsing and other statements do not count."""
+    least_n: int = 0
+    """Texts with a smaller n do not count: those of the warm-up, of which there are as many as a moment holds."""
     sessions: tuple[int, ...] | None = None
 
     cpus: tuple[int, ...] = ()
+    ahead: bool = False
+    """Sessions that work are served before the machine's other work, where that is permitted: for a busy machine."""
     server: str = "DEDICATED"
     """v$session.server of every session: DEDICATED, SHARED, POOLED."""
     shared_spid: bool = False

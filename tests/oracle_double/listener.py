@@ -116,6 +116,7 @@ class Listener:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             killing = Killing()
             signal.signal(signal.SIGUSR1, killing)
+            signal.signal(signal.SIGUSR2, killing)
             if self._server.faults.threaded:
                 thread = threading.Thread(target=serve, args=(self._server, connection, number, count, killing))
                 thread.start()

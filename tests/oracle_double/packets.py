@@ -31,6 +31,7 @@ class ConnectData:
     service: str
     sid: str
     server: str
+    instance: str
 
 
 class Channel:
@@ -65,6 +66,7 @@ class Channel:
             service=items.get("SERVICE_NAME", ""),
             sid=items.get("SID", ""),
             server=items.get("SERVER", ""),
+            instance=items.get("INSTANCE_NAME", ""),
         )
 
     def accept(self, profile: Profile, sdu: int) -> None:

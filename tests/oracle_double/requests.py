@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from oracle_double.errors import OracleError
-from oracle_double.values import Value, decode
+from oracle_double.values import Type, Value, decode
 from oracle_double.wire import Reader
 
 PROTOCOL, DATA_TYPES, FUNCTION, ROW_DATA, PIGGYBACK, FAST_AUTH = 0x01, 0x02, 0x03, 0x07, 0x11, 0x22
@@ -16,22 +16,20 @@ _CLOSE_CURSORS, _END_TO_END, _SET_SCHEMA = 105, 135, 152
 _PARSE, _BIND, _EXECUTE, _FETCH = 0x01, 0x08, 0x20, 0x40
 _COMMIT = 0x100
 _ARRAY = 0x40
+_TYPE_NAMES = {11: "ROWID", 102: "REF CURSOR", 109: "OBJECT", 112: "CLOB", 113: "BLOB", 119: "JSON", 127: "VECTOR"}
 _TOKEN_FROM = 18
 OUT, IN, IN_OUT = 16, 32, 48
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """How the client declares one bind. ``most_elements`` is 0 unless it is an array."""
+    """How the client declares one bind."""
 
     type: int
     size: int
-    most_elements: int
-    is_array: bool
 
 
-BindValue = Value | list[Value]
-BindRow = list[BindValue]
+BindRow = list[Value]
 
 
 @dataclass(slots=True)
@@ -190,6 +188,7 @@ def _read_execute(reader: Reader, version: int) -> Execute:
     binds = tuple(_read_bind(reader, version) for _ in range(bind_count)) if options & _BIND else ()
     is_query = bool(numbers[7])
     row_count = 1 if is_query else numbers[1]
+    _refuse_many(row_count)
     return Execute(
         cursor_id=cursor_id,
         sql=sql,
@@ -206,19 +205,30 @@ def _read_reexecute(reader: Reader, function: int, binds_of: BindsOf) -> Reexecu
     reader.skip("nn")
     fetches = function == REEXECUTE_AND_FETCH
     binds = binds_of(cursor_id)
-    rows = _read_rows(reader, binds, 1 if fetches else count) if binds else []
+    if not fetches:
+        _refuse_many(count)
+    rows = _read_rows(reader, binds, 1) if binds else []
     return Reexecute(cursor_id, count if fetches else 0, rows)
+
+
+def _refuse_many(executions: int) -> None:
+    if executions > 1:
+        raise OracleError(3115, f"{executions} executions in one call (array DML) are not part of the double")
 
 
 def _read_bind(reader: Reader, version: int) -> Bind:
     kind, flags = reader.u8(), reader.u8()
     reader.skip("11")
-    size, most = reader.ub(), reader.ub()
-    reader.ub()
+    size = reader.ub()
+    reader.skip("nn")
     if reader.ub():
         reader.data()
     reader.skip("nn1n" + ("n" if version >= 8 else ""))
-    return Bind(kind, size, most, bool(flags & _ARRAY))
+    if flags & _ARRAY:
+        raise OracleError(3115, "a PL/SQL array as a bind is not part of the double")
+    if kind not in set(Type):
+        raise OracleError(3115, f"a bind of type {_TYPE_NAMES.get(kind, kind)} is not part of the double")
+    return Bind(kind, size)
 
 
 def _read_rows(reader: Reader, binds: tuple[Bind, ...], count: int) -> list[BindRow]:
@@ -226,11 +236,5 @@ def _read_rows(reader: Reader, binds: tuple[Bind, ...], count: int) -> list[Bind
     for _ in range(count):
         if reader.u8() != ROW_DATA:
             raise OracleError(3115, "a row of bind values was expected")
-        rows.append([_read_value(reader, bind) for bind in binds])
+        rows.append([decode(reader.data(), bind.type) for bind in binds])
     return rows
-
-
-def _read_value(reader: Reader, bind: Bind) -> BindValue:
-    if bind.is_array:
-        return [decode(reader.data(), bind.type) for _ in range(reader.ub())]
-    return decode(reader.data(), bind.type)

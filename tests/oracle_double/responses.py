@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from oracle_double.profiles import Profile
-from oracle_double.requests import OUT, Bind, BindValue
+from oracle_double.requests import OUT, Bind
 from oracle_double.values import CHARSET_UTF8, Column, Type, Value, encode
 from oracle_double.wire import Writer
 
@@ -119,14 +119,11 @@ def io_vector(directions: Sequence[int]) -> bytes:
     return bytes(Writer().u8(_IO_VECTOR, 0).ub(few, many, 1, 0, 0, 0).u8(*directions))
 
 
-def out_binds(values: Sequence[BindValue], binds: Sequence[Bind]) -> bytes:
+def out_binds(values: Sequence[Value], binds: Sequence[Bind]) -> bytes:
     """The values of the binds that go out, in the order of the block's binds; each with an actual size of 0."""
     out = Writer().u8(_ROW_DATA)
     for value, bind in zip(values, binds, strict=True):
-        if isinstance(value, list):
-            out.ub(len(value))
-        for element in value if isinstance(value, list) else [value]:
-            out.data(encode(element, Type(bind.type))).ub(0)
+        out.data(encode(value, Type(bind.type))).ub(0)
     return bytes(out)
 
 

@@ -18,7 +18,7 @@ from oracle_double.catalogue import Catalogue, Statement
 from oracle_double.errors import Break, ClientGone, OracleError
 from oracle_double.faults import Faults
 from oracle_double.packets import Channel
-from oracle_double.process import pin
+from oracle_double.process import go_ahead, pin
 from oracle_double.profiles import Instance, Profile
 from oracle_double.sessions import Entry, Journal, SessionTable
 
@@ -52,6 +52,7 @@ class Session:
         self.sid = 11 + number
         self.serial = 1 + secrets.randbelow(60000)
         self.killed = False
+        self.cancelled = False
         self.in_call = False
         self.in_transaction = False
         self.executions: Counter[str] = Counter()
@@ -100,9 +101,16 @@ class Session:
 
     def end_other(self, sid: int, serial: int) -> None:
         """Kill another session, as ALTER SYSTEM KILL SESSION does. Raises OracleError (ORA-00030) if there is none."""
+        self._tell(sid, serial, signal.SIGUSR1)
+
+    def cancel_other(self, sid: int, serial: int) -> None:
+        """End what another session executes, as ALTER SYSTEM CANCEL SQL does. Raises as ``end_other``."""
+        self._tell(sid, serial, signal.SIGUSR2)
+
+    def _tell(self, sid: int, serial: int, how: signal.Signals) -> None:
         for entry in self.server.table.entries():
             if (entry["sid"], entry["serial"]) == (sid, serial):
-                os.kill(entry["pid"], signal.SIGUSR1)
+                os.kill(entry["pid"], how)
                 return
         raise OracleError(30, "User session ID does not exist.")
 
@@ -139,11 +147,14 @@ class Session:
 
         Raises:
             Break: the client wants the call to end.
-            OracleError: ORA-00028, the session was killed.
+            OracleError: ORA-00028, the session was killed; ORA-01013, another one cancelled its statement.
             ClientGone: the client has left, and the double is told to notice.
         """
         if self.killed:
             raise OracleError(28)
+        if self.cancelled:
+            self.cancelled = False
+            raise OracleError(1013)
         break_requested = self.channel.break_requested()
         if self.channel.gone and self.server.faults.notices_gone_client:
             raise ClientGone
@@ -159,6 +170,8 @@ class Session:
         with self.server.table.locked():
             taken = {entry["index"] for entry in self.server.table.entries()}
             index = next(number for number in range(len(taken) + 1) if number not in taken)
+            if self.server.faults.ahead:
+                go_ahead()
             cpus = self.server.faults.cpus
             if index < len(cpus):
                 pin(cpus[index])
@@ -205,12 +218,19 @@ class Session:
 
 
 class Killing:
-    """What SIGUSR1 does: another session has killed this one. An idle one leaves at once, a busy one when it looks."""
+    """What other sessions do to this one. Killed (SIGUSR1), an idle one leaves at once, a busy one when it looks.
+
+    Cancelled (SIGUSR2), a busy one ends its call when it looks, and an idle one has nothing to end.
+    """
 
     def __init__(self) -> None:
         self.session: Session | None = None
 
-    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGUSR2:
+            if self.session is not None:
+                self.session.cancelled = self.session.in_call
+            return
         if self.session is not None:
             self.session.killed = True
             if self.session.in_call:

@@ -233,6 +233,11 @@ def plan_lines(me: Session) -> Iterable[Row]:
                    "operation": operation, "options": options}  # fmt: skip
 
 
+def privileges(me: Session) -> Iterable[Row]:
+    names = {"CREATE SESSION": "", "CREATE TABLE": "create table", "ALTER SYSTEM": "alter system"}
+    return [{"privilege": name} for name, action in names.items() if not action or me.granted(action)]
+
+
 def dual(me: Session) -> Iterable[Row]:
     return ({"dummy": "X"},)
 
@@ -255,6 +260,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "all_scheduler_windows": windows,
     "v$resource_limit": resource_limits,
     "all_users": users,
+    "session_privs": privileges,
     "v$sql": cursors,
     "v$sql_plan": plan_lines,
 }
@@ -265,5 +271,5 @@ IF_EMPTY = {
     "v$sql_plan": ("sql_id", "child_number", "id", "operation", "options"),
 }  # fmt: skip
 """Columns of the views that may have no row."""
-PUBLIC = frozenset({"dual", "product_component_version", "all_scheduler_windows", "all_users"})
+PUBLIC = frozenset({"dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs"})
 """Views that need no privilege."""

@@ -35,7 +35,8 @@ def execute(statement: Statement, session: Session) -> str:
     session.executions[sql_id(statement.sql)] += 1
     nth = session.executions[sql_id(statement.sql)]
     faults = session.server.faults
-    due = session.affected() and nth == faults.at_execution
+    counts = session.affected() and statement.numbers.get("n", 0) >= faults.least_n
+    due = counts and nth == faults.at_execution
     began_s, began_cpu_s, gets = time.monotonic(), time.thread_time(), session.statistics["session logical reads"]
     if due and (faults.kill or faults.error):
         _work(statement, session, 0.5)
@@ -53,7 +54,7 @@ def execute(statement: Statement, session: Session) -> str:
         time.monotonic() - began_s,
         round(session.statistics["session logical reads"] - gets),
     )
-    if faults.wrong_count and session.affected() and nth >= faults.at_execution:
+    if faults.wrong_count and counts and nth >= faults.at_execution:
         answer += 1
     return str(answer) if isinstance(answer, int) else f"{answer:.2f}".removeprefix("0")
 

@@ -1,6 +1,7 @@
 """The Oracle target with its real driver, on a real database or on the test double."""
 
 import itertools
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -9,14 +10,17 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.config import resolve
+from dbcpu.gate import Gate
 from dbcpu.guard import Guard
 from dbcpu.oracle import catalogue
 from dbcpu.oracle.driver import Views
+from dbcpu.oracle.leftovers import FromControl
 from dbcpu.oracle.target import OracleTarget
 from dbcpu.targets.base import Outcome, Work
 from dbcpu.workloads import base
 
 CONNECT_S = 20.0
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def open_target(url: str) -> OracleTarget:
@@ -61,7 +65,8 @@ def test_executions_follow_each_other_by_the_servers_clock(target: OracleTarget)
         assert earlier.server_start_s is not None
         assert earlier.server_elapsed_s is not None
         assert later.server_start_s is not None
-        assert earlier.server_start_s + earlier.server_elapsed_s <= later.server_start_s
+        # Seconds since 1970 have a resolution of a quarter of a microsecond.
+        assert earlier.server_start_s + earlier.server_elapsed_s <= later.server_start_s + 1e-6
         assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
     first_s = (executions[0].server_start_s or 0.0) - clock.offset_s
     assert before_s - 1 < first_s < time.time() + 1
@@ -104,10 +109,51 @@ def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
             # As the gate does: a break that came before the call began is lost.
             thread.join(0.2)
             session.cancel()
-        assert session.outcome().error == "cancelled"
+        assert session.outcome().error == "cancelled after 0 of 1000 executions"
     finally:
         session.close()
         thread.join()
+
+
+def test_what_ran_before_a_cancel_is_kept(target: OracleTarget) -> None:
+    """Executions take milliseconds, and a call holds hundreds of them: all but the one under way are known."""
+    target.clock()
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(2, tiny())
+        gate.release(100_000, None, 1.0)
+        for outcome in gate.outcomes():
+            assert outcome.executions
+            assert outcome.answer_ok
+            assert outcome.error == f"no answer within 1 s; cancelled after {len(outcome.executions)} executions"
+            for earlier, later in itertools.pairwise(outcome.executions):
+                assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
+
+
+def test_a_statement_is_cancelled_from_the_control_session_where_that_is_granted(target: OracleTarget) -> None:
+    if not target._facts.may_end or int(target.describe().version.split(".")[0]) < 18:
+        pytest.skip("ALTER SYSTEM is not granted, or the database is older than 18c")
+    session = target.connect(0, CONNECT_S)
+    session.identify()
+    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    thread = threading.Thread(target=session.start, args=(1, None))
+    thread.start()
+    try:
+        while thread.is_alive():
+            FromControl(target._connection, lambda: target._facts.rds).cancel(*session._key())
+            thread.join(0.2)
+        error = session.outcome().error
+        assert error is not None
+        assert error.startswith("ORA-01013")
+    finally:
+        session.close()
+        thread.join()
+
+
+def test_the_sql_id_is_that_by_which_the_database_knows_the_text(target: OracleTarget) -> None:
+    outcome = execute(target, tiny(), 3)
+    if "cursor_plans" in target._views.denied:
+        pytest.skip("V$SQL is not granted")
+    assert outcome.db["plan_hash_value"] > 0
 
 
 def test_sessions_claim_processes_of_their_own(target: OracleTarget) -> None:

@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,9 +57,14 @@ class PinnedTarget(LibpqTarget):
         return session
 
 
-@pytest.fixture
-def measured(debian_server: DebianServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Analysis]:
-    """Measure and explain, each time anew."""
+@pytest.fixture(params=["auto", "ssh:dbhost", "sql"])
+def measured(
+    request: pytest.FixtureRequest, debian_server: DebianServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], Analysis]:
+    """Measure and explain, each time anew, whichever way the server processes are watched."""
+    if request.param.startswith("ssh:"):
+        request.getfixturevalue("sshd")
+    choices = replace(CHOICES, host=request.param)
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
@@ -70,7 +76,7 @@ def measured(debian_server: DebianServer, tmp_path: Path, monkeypatch: pytest.Mo
 
     def run() -> Analysis:
         with open_store(str(tmp_path / "runs.db")) as store:
-            run_id = runner.run(Request("pinned", "postgresql"), CHOICES, store, runner.Watcher(), forced=True)
+            run_id = runner.run(Request("pinned", "postgresql"), choices, store, runner.Watcher(), forced=True)
             return explain(store.load(run_id))
 
     return run

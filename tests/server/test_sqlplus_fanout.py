@@ -73,10 +73,10 @@ def fanout(tmp_path: Path) -> Fanout:
 def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble) -> None:
     if not shutil.which(shell.split()[0]):
         pytest.skip(f"this machine has no {shell.split()[0]}")
-    code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "tiny", "-e", "2", "-l", "a b", shell=shell)
+    code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "short", "-e", "2", "-l", "a b", shell=shell)
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
-    work = base.load("oracle", "cartesian").work("tiny")
+    work = base.load("oracle", "cartesian").work("short")
     assert (record.header.status, record.header.label) == ("complete", "a b")
     assert record.header.plan.workload.sql == work.sql
     assert [each.level for each in record.rounds] == [1, 3]
@@ -85,7 +85,8 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
             assert (session.answer_ok, session.error, len(session.executions)) == (True, None, 2)
             assert session.connect_s > 0
             assert session.server.verified
-    # The shortest may end before the first look.
+            assert 0 < session.db["db_cpu_s"] <= session.db["db_time_s"] * 1.05
+    # The first look comes within a tenth of a second, an execution takes three.
     assert any(session.residency for each in record.rounds for session in each.sessions)
     assert len({session.server.pid for session in record.rounds[1].sessions}) == 3
 
@@ -104,6 +105,7 @@ def test_without_grants_nothing_is_sampled_and_the_run_goes_on(fanout: Fanout) -
     assert code == 0, err
     sessions = line_file.from_text(out, "stdout").rounds[0].sessions
     assert [(session.answer_ok, session.server.verified) for session in sessions] == [(True, False)] * 2
+    assert [session.db for session in sessions] == [{}, {}]
 
 
 def test_not_all_connected_is_told(fanout: Fanout) -> None:
@@ -161,6 +163,6 @@ def test_a_password_on_the_command_line_is_refused(fanout: Fanout) -> None:
 
 def test_the_script_sends_nothing_but_the_catalogue() -> None:
     script = " ".join(SCRIPT.read_text("utf-8").replace("\\$", "$").split())
-    for name in ("clock", "fanout_ready", "fanout_spid", "fanout_version", "set_no_parallel_query",
+    for name in ("clock", "fanout_ready", "fanout_spid", "fanout_time", "fanout_version", "set_no_parallel_query",
                  "set_statistics_level", "set_decimal_point"):  # fmt: skip
         assert " ".join(catalogue.text(name).split()) in script, name

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.guard import Guard
+from dbcpu.postgresql.server import EmbeddedServer
 from dbcpu.record import Round, RunRecord
 from dbcpu.restoring import leftovers
 from driving import Drive, until
@@ -33,38 +35,49 @@ def allowed(record: RunRecord, variant: str) -> set[tuple[tuple[int, ...], ...]]
     return {tuple(session.allowed_cpus for session in each.sessions) for each in rounds(record, variant)}
 
 
-@two_cpus
-def test_variants_are_in_force_and_the_result_is_a_comparison(drive: Drive, journals: Path) -> None:
-    cpus = sorted(os.sched_getaffinity(0))
-    first = cpus[0]
-    names = f"spread,pack,cpus:{first},policy:batch,policy:idle,active:1,ncpus:2"
+def varied(drive: Drive, names: str) -> tuple[RunRecord, str]:
     code, out, err = drive("vary", "--variants", names, "--sessions", "2", *SMALL).finish()
     assert code == 0, err
     record = drive.last()
     assert record.header.plan.variants == ("baseline", *names.split(","))
-    assert len(record.rounds) == record.header.plan.rounds == 8 + 2
+    assert len(record.rounds) == record.header.plan.rounds == len(record.header.plan.variants) + 2
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
+    return record, out
+
+
+@two_cpus
+def test_cpus_are_in_force_and_the_result_is_a_comparison(drive: Drive, journals: Path) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    first = cpus[0]
+    record, out = varied(drive, f"spread,pack,cpus:{first}")
     assert allowed(record, "baseline") == {(tuple(cpus),) * 2}
-    (spread,) = allowed(record, "spread")
-    assert sorted(cpu for mask in spread for cpu in mask) == sorted({cpu for mask in spread for cpu in mask})
-    assert all(len(mask) == 1 for mask in spread)
+    for variant in ("spread", "pack"):
+        (masks,) = allowed(record, variant)
+        assert [len(mask) for mask in masks] == [1, 1]
+        assert len({*masks}) == 2
     assert allowed(record, f"cpus:{first}") == {((first,), (first,))}
-    assert {s.policy for each in rounds(record, "policy:batch") for s in each.sessions} == {"batch"}
-    assert {s.policy for each in rounds(record, "policy:idle") for s in each.sessions} == {"idle"}
-    assert {s.policy for each in rounds(record, "baseline") for s in each.sessions} == {"other"}
     for each in rounds(record, f"cpus:{first}"):
         assert {stretch.cpu for session in each.sessions for stretch in session.residency} == {first}
-    for each in rounds(record, "active:1"):
-        one, other = sorted((s.executions[0].start_s, s.executions[-1].start_s + s.executions[-1].elapsed_s)
-                            for s in each.sessions)  # fmt: skip
-        assert one[1] <= other[0], "two sessions were at work at the same time"
-    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
     assert f"cpus:{first} against baseline at N=2: CV" in out
     assert not list(journals.iterdir())
     code, out, _ = drive("compare", "last", "--format", "json").finish()
+    assert code == 0
     assert [each["name"] for each in json.loads(out)["variants"]] == list(record.header.plan.variants)
-    code, out, err = drive("compare", "last:spread", "last:policy:batch", "--format", "csv").finish()
+    code, out, err = drive("compare", "last:spread", f"last:cpus:{first}", "--format", "csv").finish()
     assert code == 0, err
-    assert "policy:batch,level,2," in out
+    assert f"cpus:{first},level,2," in out
+
+
+def test_policy_and_turns_are_in_force(drive: Drive) -> None:
+    record, _ = varied(drive, "policy:batch,policy:idle,active:1")
+    for variant, policy in (("baseline", "other"), ("policy:batch", "batch"), ("policy:idle", "idle")):
+        assert {session.policy for each in rounds(record, variant) for session in each.sessions} == {policy}
+    for each in rounds(record, "active:1"):
+        spans = [
+            (s.executions[0].start_s, s.executions[-1].start_s + s.executions[-1].elapsed_s) for s in each.sessions
+        ]
+        one, other = sorted(spans)
+        assert one[1] <= other[0], "two sessions were at work at the same time"
 
 
 @two_cpus
@@ -116,3 +129,9 @@ def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: P
     until(lambda: not drive.embedded(), "the server is gone")
     code, out, _ = drive("restore").finish()
     assert (code, out) == (0, "nothing was left changed\n")
+
+
+def test_a_server_can_be_started_by_another_command() -> None:
+    with Guard() as guard, EmbeddedServer(2, guard, "env DBCPU_LAUNCHED=yes") as server:
+        assert b"DBCPU_LAUNCHED=yes" in Path(f"/proc/{server.pid}/environ").read_bytes()
+        assert Path(f"/proc/{server.pid}/comm").read_text().strip() == "postgres"

@@ -59,6 +59,11 @@ def test_short_rounds_are_polled_too_rarely() -> None:
     assert "few-polls" in codes([pair(cost=KitCost(0.2, 0.0, 0.0, polls=4, hz=20.0))])
 
 
+def test_polls_that_were_asked_for_and_never_made_do_not_count() -> None:
+    assert "few-polls" not in codes([pair(cost=KitCost(2.0, 0.0, 0.0, polls=41, hz=20.0))])
+    assert "few-polls" in codes([pair(cost=KitCost(2.0, 0.0, 0.0, polls=7, hz=20.0))])
+
+
 def test_skew_counts_against_the_length_of_the_round() -> None:
     assert "gate-skew" in codes([pair(skew_s=0.05)])
     assert "gate-skew" not in codes([pair(skew_s=0.01)])

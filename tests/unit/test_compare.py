@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from build_comparison import noisy_run, with_variants
+from build_comparison import aa_run, noisy_run, with_variants
 from dbcpu.analysis.compare import Candidate, compare
 from dbcpu.analysis.comparison import (
     BELOW_FLOOR,
@@ -19,6 +19,7 @@ from dbcpu.analysis.comparison import (
     Floor,
 )
 from dbcpu.analysis.decide import floor_from
+from dbcpu.analysis.explain import explain
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.record import RunRecord
 
@@ -122,14 +123,22 @@ def test_below_the_floor_nothing_is_claimed() -> None:
 
 
 def test_an_aa_run_gives_the_floor() -> None:
-    aa = with_variants(noisy_run(31, noise=0.02), noisy_run(32, noise=0.02), "again")
-    floor = floor_from(aa)
+    run = aa_run(noisy_run(31, noise=0.02), noisy_run(32, noise=0.02))
+    floor, own = floor_from(run), explain(run).noise_floor
+    assert own is not None
+    assert floor.level == pytest.approx(max(own.level_ratio, own.level_seen) - 1)
     assert 0.02 < floor.level < 0.12
     assert floor.source == "A/A run run-31, 5 rounds against 5"
-    drifted = floor_from(with_variants(noisy_run(31), noisy_run(32, speed=1.3), "again"))
+    drifted = floor_from(aa_run(noisy_run(31), noisy_run(32, speed=1.3)))
     assert drifted.level > 0.25
-    with pytest.raises(UsageError, match="is no A/A run"):
-        floor_from(noisy_run(1))
+
+
+def test_two_variants_of_other_things_give_no_floor() -> None:
+    for run in (noisy_run(1), with_variants(noisy_run(31), noisy_run(32), "smt_off")):
+        with pytest.raises(UsageError, match="is no A/A run"):
+            floor_from(run)
+    with pytest.raises(UsageError, match="too few rounds"):
+        floor_from(aa_run(noisy_run(1, repeats=1), noisy_run(2, repeats=1)))
 
 
 def test_false_alarms_between_runs_of_the_same_thing_are_rare() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from build_comparison import noisy_run, with_variants
+from build_comparison import aa_run, noisy_run
 from dbcpu import comparing, registry
 from dbcpu.analysis.compare import Candidate, compare
 from dbcpu.analysis.published import parse
@@ -165,7 +165,7 @@ def test_what_cannot_be_sized_is_compared_all_the_same_unless_sizes_were_asked_f
 
 def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [str(tmp_path / f"{at}.json") for at in range(3)]
-    runs = [*three_hosts()[1:], with_variants(noisy_run(7), noisy_run(8), "again")]
+    runs = [*three_hosts()[1:], aa_run(noisy_run(7), noisy_run(8))]
     for name, run in zip(names, runs, strict=True):
         write_record(name, run)
     assert main(["compare", *names[:2], "--aa", names[2]]) == 0

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import identity
-from dbcpu.identity import Process
+from dbcpu import identity, processes
+from dbcpu.processes import Process
 from dbcpu.targets.base import ServerClaim
 from fake_proc import TICKS, FakeProc
 
@@ -26,7 +26,7 @@ def proc(tmp_path: Path) -> FakeProc:
 @pytest.mark.parametrize("command", ["postgres", "a (b) c", ") S 1 (", "x\ty"])
 def test_any_command_name_is_read(proc: FakeProc, command: str) -> None:
     proc.process(42, command=command, start_ticks=77, schedstat=(2_500_000_000, 0))
-    found = identity.look(proc.host, 42, None, TICKS)
+    found = processes.look(proc.host, 42, None, TICKS)
     assert found is not None
     assert found.command.startswith(command)
     assert (found.start_ticks, found.cpu_s) == (77, 2.5)
@@ -37,7 +37,7 @@ def test_ticks_are_used_where_schedstat_says_nothing(proc: FakeProc, schedstat: 
     proc.process(42, spent_ticks=250, schedstat=None)
     if schedstat is not None:
         proc.write("42/schedstat", schedstat)
-    found = identity.look(proc.host, 42, None, TICKS)
+    found = processes.look(proc.host, 42, None, TICKS)
     assert found is not None
     assert found.cpu_s == 2.5
 
@@ -45,21 +45,21 @@ def test_ticks_are_used_where_schedstat_says_nothing(proc: FakeProc, schedstat: 
 def test_thread_is_read_in_its_own_folder(proc: FakeProc) -> None:
     proc.process(42, schedstat=(9_000_000_000, 0))
     proc.process(42, tid=43, command="worker", schedstat=(1_000_000_000, 0))
-    found = identity.look(proc.host, 42, 43, TICKS)
+    found = processes.look(proc.host, 42, 43, TICKS)
     assert found is not None
     assert (found.command.split()[0], found.cpu_s) == ("worker", 1.0)
 
 
 def test_process_that_is_not_there_is_none(proc: FakeProc) -> None:
-    assert identity.look(proc.host, 42, None, TICKS) is None
+    assert processes.look(proc.host, 42, None, TICKS) is None
 
 
 def test_boot_time_is_that_of_proc_stat_or_unknown(proc: FakeProc) -> None:
-    assert identity.boot_time_s(proc.host) == BOOT_S
+    assert processes.boot_time_s(proc.host) == BOOT_S
     proc.write("stat", "cpu 1 2 3\n")
-    assert identity.boot_time_s(proc.host) is None
+    assert processes.boot_time_s(proc.host) is None
     (proc.root / "proc" / "stat").unlink()
-    assert identity.boot_time_s(proc.host) is None
+    assert processes.boot_time_s(proc.host) is None
 
 
 @pytest.mark.parametrize(
@@ -121,3 +121,68 @@ def test_process_that_behaves_otherwise_is_another(
 def test_refusal_stands_whatever_the_process_does() -> None:
     server = identity.judge(CLAIM, (GENUINE, GENUINE), after(1.004), "another machine")
     assert (server.verified, server.how, server.start_ticks) == (False, "another machine", None)
+
+
+# --- numbers that a container gave
+
+CONTAINED = ServerClaim(pid=71, started_at_s=BOOT_S + 50.0, command="oracle")
+
+
+def oracle(proc: FakeProc, pid: int, *nspid: int, tid: int | None = None, start_ticks: int = 5000) -> None:
+    line = "oracleFREE (LOCAL=NO)"
+    proc.process(pid, tid=tid, command=f"oracle_{pid}", line=line, start_ticks=start_ticks, nspid=nspid)
+
+
+def test_a_containers_number_leads_to_this_hosts_process(proc: FakeProc) -> None:
+    oracle(proc, 4242, 71)
+    oracle(proc, 4243, 72)
+    (found,) = identity.on_host([CONTAINED], proc.host, TICKS, "here")
+    assert (found.pid, found.tid, found.inner_pid) == (4242, None, 71)
+    genuine, later = Process("oracle_71", 5000, 1.0), Process("oracle_71", 5000, 1.004)
+    server = identity.judge(found, (genuine, genuine), later, "")
+    assert (server.pid, server.verified) == (4242, True)
+    assert server.how.startswith("process 71 of a container: command, start time")
+
+
+def test_the_innermost_number_counts_in_nested_namespaces(proc: FakeProc) -> None:
+    oracle(proc, 4242, 900, 71)
+    oracle(proc, 4243, 71, 12)
+    assert identity.on_host([CONTAINED], proc.host, TICKS, "here")[0].pid == 4242
+
+
+def test_an_innocent_process_with_the_number_here_is_passed_over(proc: FakeProc) -> None:
+    proc.process(71, command="kworker/0:1", line="")
+    oracle(proc, 4242, 71)
+    assert identity.on_host([CONTAINED], proc.host, TICKS, "here")[0].pid == 4242
+
+
+def test_of_two_containers_that_with_the_start_time_is_taken(proc: FakeProc) -> None:
+    oracle(proc, 4242, 71, start_ticks=900)
+    oracle(proc, 5252, 71)
+    assert identity.on_host([CONTAINED], proc.host, TICKS, "here")[0].pid == 5252
+
+
+def test_two_that_fit_alike_are_both_left_alone(proc: FakeProc) -> None:
+    oracle(proc, 4242, 71)
+    oracle(proc, 5252, 71)
+    (found,) = identity.on_host([CONTAINED], proc.host, TICKS, "here")
+    assert found == CONTAINED
+    assert "there is no process 71 here" in identity.refuse(found, None, BOOT_S, TICKS)
+
+
+def test_a_thread_of_a_container_is_found_by_its_own_number(proc: FakeProc) -> None:
+    oracle(proc, 4242, 71)
+    oracle(proc, 4242, 71, tid=4242)
+    oracle(proc, 4242, 75, tid=4250)
+    claim = ServerClaim(pid=71, tid=75, started_at_s=BOOT_S + 50.0, command="oracle")
+    (found,) = identity.on_host([claim], proc.host, TICKS, "here")
+    assert (found.pid, found.tid) == (4242, 4250)
+    (none,) = identity.on_host([ServerClaim(71, 99, command="oracle")], proc.host, TICKS, "here")
+    assert none.inner_pid is None
+
+
+@pytest.mark.parametrize("claim", [ServerClaim(None), ServerClaim(71, local=False), CLAIM])
+def test_what_needs_no_translation_stays_as_it_is(proc: FakeProc, claim: ServerClaim) -> None:
+    proc.process(42)
+    oracle(proc, 4242, 71)
+    assert identity.on_host([claim], proc.host, TICKS, "here") == (claim,)

@@ -8,6 +8,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -353,3 +354,25 @@ def test_a_cage_that_was_left_is_undone_once_its_database_is_named(journals: Pat
     assert restore("db1", instance).failures == []
     assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
     assert list(journals.iterdir()) == []
+
+
+def test_a_variant_that_wants_its_own_server_gets_one_and_only_one() -> None:
+    from contextlib import nullcontext
+    from types import SimpleNamespace
+
+    from dbcpu.hosts.recorded import open_host
+
+    info = read_host(open_host(str(HOSTS / "two-sockets.tar.gz")))
+    place = Place(info, Database("postgresql", "18"), ours=True, tools=frozenset({"numactl"}))
+    asked: list[str] = []
+
+    def open_server(command: str) -> Any:
+        asked.append(command)
+        return nullcontext(SimpleNamespace(name=command))
+
+    with Conditions(chosen("node:0,node:1"), place, None, "embedded", None, open_server=open_server) as varied:
+        assert varied.target(begin("baseline")) is None
+        first = varied.target(begin("node:0"))
+        assert varied.target(begin("node:0")) is first
+        assert varied.target(begin("node:1")) is not first
+    assert asked == ["numactl --cpunodebind=0 --membind=0", "numactl --cpunodebind=1 --membind=1"]

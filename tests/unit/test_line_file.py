@@ -1,4 +1,4 @@
-"""Lines of shell/sqlplus-fanout become a normal record; what is damaged is refused by its line."""
+"""Lines of the scripts of shell/ become a normal record; what is damaged is refused by its line."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ round order=0 level=1 repeat=0 released=2025-01-02T03:04:06
 seen order=0 ordinal=0 at=2025-01-02T03:04:06.5 cpu=1 state=R
 seen order=0 ordinal=0 at=2025-01-02T03:04:07.5 cpu=1 state=R
 seen order=0 ordinal=0 at=2025-01-02T03:04:08.5 cpu=3 state=R
-session order=0 ordinal=0 connect_s=0.35 spid=4711
+session order=0 ordinal=0 connect_s=0.35 spid=4711 db_cpu_s=2.125000 db_time_s=2.250000
 execution order=0 ordinal=0 start=1735787046.25 end=1735787047.25 answer=160000
 execution order=0 ordinal=0 start=1735787047.5 end=1735787048.75 answer=160000
 round order=1 level=2 repeat=0 released=2025-01-02T03:04:10
@@ -66,6 +66,32 @@ def test_times_count_from_the_earliest_server_stamp() -> None:
     ]
     assert [(r.cpu, r.from_s, r.to_s) for r in first.residency] == [(1, 0.25, 1.75), (3, 1.75, 2.25)]
     assert (first.server.pid, first.server.verified, first.connect_s) == (4711, True, 0.35)
+
+
+def test_what_the_database_counted_is_kept_where_it_could_be_read() -> None:
+    assert record().rounds[0].sessions[0].db == {"db_cpu_s": 2.125, "db_time_s": 2.25}
+    assert record().rounds[1].sessions[0].db == {}
+
+
+def inflated(slow_cpu_s: float) -> str:
+    """Alone one second; then two sessions of two seconds each, with so much CPU by the database's count."""
+    head = LINES.partition("round order=0")[0].replace("executions=2", "executions=1")
+    return f"""{head}round order=0 level=1 repeat=0 released=2025-01-02T03:04:06
+session order=0 ordinal=0 connect_s=0.3 db_cpu_s=1.0 db_time_s=1.0
+execution order=0 ordinal=0 start=1735787046 end=1735787047 answer=160000
+round order=1 level=2 repeat=0 released=2025-01-02T03:04:10
+session order=1 ordinal=0 connect_s=0.3 db_cpu_s={slow_cpu_s} db_time_s=2.0
+execution order=1 ordinal=0 start=1735787051 end=1735787053 answer=160000
+session order=1 ordinal=1 connect_s=0.3 db_cpu_s={slow_cpu_s} db_time_s=2.0
+execution order=1 ordinal=1 start=1735787051 end=1735787053 answer=160000
+end status=complete
+"""
+
+
+@pytest.mark.parametrize(("slow_cpu_s", "cause"), [(1.0, "unexplained"), (2.0, "slower_cpu")])
+def test_inflated_cpu_time_is_told_from_queueing(slow_cpu_s: float, cause: str) -> None:
+    views = [view for view in explain(record(inflated(slow_cpu_s))).sessions if view.level == 2]
+    assert [view.cause for view in views] == [cause, cause], [view.evidence for view in views]
 
 
 def test_a_failed_session_keeps_its_reason() -> None:
@@ -127,3 +153,74 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
 def test_the_workloads_that_the_script_offers_exist(name: str) -> None:
     assert name in base.names("oracle")
     assert not base.load("oracle", name).work("tiny").setup
+
+
+COUNTING = """dbcpu-lines 1
+cpu id=0 core=0 socket=0 siblings=0-1
+cpu id=1 core=0 socket=0 siblings=0-1
+workload name=increment size=tiny n=20000 rows=20000 answer=20000 executions=0 for_s=2
+sql answer=0
+run started=2025-01-02T03:04:05 host=db1 system=Linux release=6.1 cpus=2 kind=shell version=dash workers=increment
+round order=0 level=1 repeat=0 released=1735787046.5
+seen order=0 ordinal=0 at=1735787046.25 cpu=1 state=R run_ns=1000000000 delay_ns=0
+seen order=0 ordinal=0 at=1735787047.25 cpu=1 state=R run_ns=1900000000 delay_ns=100000000
+seen order=0 ordinal=0 at=1735787048.25 cpu=0 state=R run_ns=2700000000 delay_ns=300000000
+session order=0 ordinal=0 pid=4711 cpu_s=1.5 delay_s=0.25
+execution order=0 ordinal=0 start=1735787046.5 end=1735787047.5 answer=20000
+execution order=0 ordinal=0 start=1735787047.5 end=1735787048.5 answer=20000
+end status=complete
+"""
+SAMPLES = """dbcpu-lines 1
+samples host=db2 system=Linux interval_s=0.25
+cpu id=0 core=0 socket=0 siblings=0
+cpu id=1 core=1 socket=0 siblings=1
+process pid=4711 command=oracle
+seen pid=4711 at=2025-01-02T03:00:00 cpu=0 state=S
+seen pid=4711 at=1735787046.5 cpu=1 state=R run_ns=5 delay_ns=6
+seen pid=4711 at=1735787047 cpu=1 state=R run_ns=500000005 delay_ns=6
+seen pid=4712 at=1735787047 cpu=0 state=R
+end status=complete
+"""
+
+
+def test_what_a_shell_has_counted_of_itself() -> None:
+    run = record(COUNTING)
+    assert (run.header.database.kind, run.header.plan.for_s, run.header.plan.executions) == ("shell", 2.0, None)
+    (session,) = run.rounds[0].sessions
+    assert (session.cpu_s, session.run_delay_s, session.cpu_source) == (1.5, 0.25, "schedstat")
+    assert session.server.how == "the process that was started for the session"
+    assert run.rounds[0].not_sampled is None
+    one, two = session.residency
+    assert (one.cpu, one.from_s, one.to_s, two.cpu, two.to_s) == (1, -0.25, 1.25, 0, 1.75)
+    assert (one.cpu_s, one.run_delay_s) == (pytest.approx(1.3), pytest.approx(0.2))
+    assert (two.cpu_s, two.run_delay_s) == (pytest.approx(0.4), pytest.approx(0.1))
+    assert explain(run).levels[0].median_s == pytest.approx(1.0)
+
+
+def test_samples_from_the_host_of_the_database() -> None:
+    run = line_file.from_text(LINES, "lines", [(SAMPLES, "samples")])
+    assert run.header.host is not None
+    assert run.header.host.hostname == "db2"
+    assert not run.header.host.topology.smt_active
+    first = run.rounds[0].sessions[0]
+    (stretch,) = first.residency
+    assert (stretch.cpu, stretch.from_s, stretch.to_s) == (1, 0.25, 0.75)
+    assert stretch.cpu_s == pytest.approx(0.5)
+    assert run.header.run_id != record().header.run_id
+
+
+@pytest.mark.parametrize(
+    ("samples", "sentence"),
+    [
+        (SAMPLES.replace("4711", "4799"), "samples saw no process of this run while it ran"),
+        (SAMPLES.replace("cpu=0 state=S", "cpu=x state=S"), "samples, line 6 is not understood"),
+    ],
+)
+def test_samples_that_do_not_fit(samples: str, sentence: str) -> None:
+    with pytest.raises(RecordFormatError, match=sentence):
+        line_file.from_text(LINES, "lines", [(samples, "samples")])
+
+
+def test_samples_alone_are_no_run() -> None:
+    with pytest.raises(RecordFormatError, match="holds samples and no run; import the run's file, with --samples x"):
+        line_file.from_text(SAMPLES, "x")

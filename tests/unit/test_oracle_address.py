@@ -36,7 +36,7 @@ def test_a_whole_connect_string_is_taken_as_it_is() -> None:
 def test_nobody_named_is_authenticated_externally() -> None:
     found = address("oracle+oracledb://@wallet_alias?wallet_location=/w&wallet_password_env=W", has_password=False)
     assert found.options == {"wallet_location": "/w", "externalauth": True}
-    assert found.wallet_password_env == "W"
+    assert (found.wallet_password_env, found.thick) == ("W", True)
 
 
 def test_thick_mode_connects_without_a_listener() -> None:
@@ -55,6 +55,7 @@ def test_thick_mode_connects_without_a_listener() -> None:
         ("oracle://u@h/?service_name=s&sdu=big", "sdu=big in the Oracle URL is not a whole number"),
         ("oracle://u@h/?service_name=s&thick=maybe", "thick=maybe in the Oracle URL is not understood"),
         ("oracle://u@", "names no database"),
+        ("oracle://u@h/s?externalauth=1&thick=0", "external authentication .* needs Oracle's client libraries"),
     ],
 )
 def test_what_is_wrong_is_told(url: str, sentence: str) -> None:
@@ -63,7 +64,7 @@ def test_what_is_wrong_is_told(url: str, sentence: str) -> None:
 
 
 def test_the_bare_target_takes_two_task() -> None:
-    assert from_environment({"TWO_TASK": "orcl"}) == Address(dsn="orcl", options={"externalauth": True})
+    assert from_environment({"TWO_TASK": "orcl"}) == Address(dsn="orcl", options={"externalauth": True}, thick=True)
     with pytest.raises(UsageError, match=r"no TWO_TASK; give a URL: oracle\+oracledb://"):
         from_environment({})
 

@@ -6,7 +6,7 @@ import pytest
 
 from dbcpu.findings import Finding, Level
 from dbcpu.oracle import catalogue, leftovers, privileges
-from dbcpu.oracle.checkup import findings
+from dbcpu.oracle.checkup import findings, report
 from dbcpu.oracle.facts import Facts
 from dbcpu.oracle.vcpus import edition_cap, usable
 from dbcpu.record import Driver
@@ -33,6 +33,21 @@ def by_code(facts: Facts) -> dict[str, Finding]:
 
 def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
     assert by_code(QUIET) == {}
+
+
+def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
+    told = replace(QUIET, container="ORCLPDB1", may_end=True, osstat={"NUM_CPUS": 16.0, "NUM_CPU_CORES": 8.0})
+    database, kill = report(told, (16, "v$osstat NUM_CPUS"))
+    assert database.seen == (
+        "Oracle Database 19c Enterprise Edition 19.3.0.0.0, instance ORCL, service orclpdb1, container ORCLPDB1, "
+        "on db1; dedicated servers"
+    )
+    assert database.meaning == "it may use 16 CPUs by v$osstat NUM_CPUS (8 cores)"
+    assert "ends them" in kill.meaning
+    database, kill = report(replace(QUIET, server=None), None)
+    assert "how sessions are served may not be seen" in database.seen
+    assert "cannot be seen" in database.meaning
+    assert "lists them with the statements" in kill.meaning
 
 
 @pytest.mark.parametrize(
@@ -115,6 +130,7 @@ def test_how_many_cpus_the_instance_may_use(
 
 def test_only_capped_editions_are_capped() -> None:
     assert edition_cap("Oracle Database 19c Enterprise Edition") is None
+    assert edition_cap("Oracle Database 11g Release 11.2.0.4.0 - 64bit Production (Standard Edition One)") is None
     assert edition_cap("") is None
 
 

@@ -1,17 +1,20 @@
 """The real python-oracledb thin driver against the double, in all profiles."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import oracledb
 import pytest
 import sqlalchemy
 
+from dbcpu.oracle import catalogue
 from fix_oracle_double import Connect
 from oracle_double.double import OracleDouble
+from oracle_double.profiles import Instance
 
 LINES = "select level as line from dual connect by level <= :lines"
 BINDS = "select :number_bind as number_value, :text_bind as text_value from dual"
+INSERT = "insert into some_table values (:number)"
 DOUBLED = "begin :doubled := 2 * :given; end;"
 
 
@@ -176,3 +179,74 @@ def test_what_the_double_does_not_speak_fails_the_test_that_sent_it(oracle_conne
         connection = oracle_connect(double)
         with pytest.raises(oracledb.DatabaseError, match="ORA-03115"):
             connection.tpc_begin(connection.xid(1, "a", "b"))
+
+
+def clob(cursor: oracledb.Cursor) -> None:
+    cursor.execute(BINDS, number_bind=1, text_bind=cursor.var(oracledb.DB_TYPE_CLOB))
+
+
+def array(cursor: oracledb.Cursor) -> None:
+    cursor.execute(DOUBLED, doubled=cursor.var(oracledb.NUMBER), given=cursor.arrayvar(oracledb.NUMBER, [1, 2]))
+
+
+def rows(cursor: oracledb.Cursor) -> None:
+    cursor.executemany(INSERT, [(1,), (2,)])
+
+
+def ref_cursor(cursor: oracledb.Cursor) -> None:
+    cursor.execute(DOUBLED, doubled=cursor.var(oracledb.DB_TYPE_CURSOR), given=1)
+
+
+@pytest.mark.parametrize(
+    ("bind", "told"),
+    [
+        (clob, "a bind of type CLOB is not part of the double"),
+        (array, "a PL/SQL array as a bind is not part of the double"),
+        (rows, r"2 executions in one call \(array DML\) are not part of the double"),
+        (ref_cursor, "a bind of type REF CURSOR is not part of the double"),
+    ],
+)
+def test_binds_that_the_double_does_not_speak_are_refused_by_name(
+    bind: Callable[[oracledb.Cursor], None], told: str, oracle_connect: Connect
+) -> None:
+    with pytest.raises(AssertionError, match=told), OracleDouble(extra=[INSERT]) as double:
+        cursor = oracle_connect(double).cursor()
+        with pytest.raises(oracledb.DatabaseError, match=told):
+            bind(cursor)
+
+
+def test_a_block_is_known_by_its_text_not_by_its_name(oracle_connect: Connect) -> None:
+    known = catalogue.text("run")
+    changed = known.replace("ended_s >= until_s", "ended_s > until_s")
+    assert changed != known
+    with OracleDouble(extra=[changed]) as double:
+        cursor = oracle_connect(double).cursor()
+        binds = {name: cursor.var(str, 100) for name in ("cursor_id", "is_query", "most", "until_s", "batch_s", "ran")}
+        with pytest.raises(oracledb.DatabaseError, match="ORA-06550: the double does not play this block"):
+            cursor.execute(changed, **binds, failure=cursor.var(str, 100))
+        cursor.execute(known.replace("\n", "\n  "), {
+            **dict.fromkeys(("cursor_id", "is_query", "most", "until_s", "batch_s"), 1),
+            "ran": cursor.var(str, 100), "failure": (failure := cursor.var(str, 4000)),
+        })  # fmt: skip
+        assert failure.getvalue().startswith("ORA-01001")
+
+
+def test_an_instance_of_a_cluster_can_be_asked_for(oracle_connect: Connect) -> None:
+    with OracleDouble(instance=Instance(instances=2)) as double:
+        assert [oracle_connect(double).instance_name for _ in range(2)] == ["DOUBLE", "DOUBLE"]
+        for name, number in (("DOUBLE2", 2), ("double1", 1)):
+            connection = oracle_connect(double, instance_name=name)
+            (entry,) = [each for each in double.sessions() if each["sid"] == connection.session_id]
+            assert entry["instance"] == number
+        with pytest.raises(oracledb.OperationalError, match="ORA-12521"):
+            oracle_connect(double, instance_name="DOUBLE3")
+
+
+def test_a_user_acts_for_another_that_there_is(oracle_connect: Connect) -> None:
+    with OracleDouble(users={"app": "secret"}) as double:
+        connection = oracle_connect(double, user=f"{double.user}[app]")
+        with connection.cursor() as cursor:
+            cursor.execute("select user from dual")
+            assert cursor.fetchall() == [("APP",)]
+        with pytest.raises(oracledb.DatabaseError, match="ORA-28150"):
+            oracle_connect(double, user=f"{double.user}[nobody]")

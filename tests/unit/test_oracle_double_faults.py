@@ -132,6 +132,16 @@ def test_a_failed_execution_inside_a_run_keeps_those_before_it(oracle_connect: C
         assert failure.getvalue().startswith("ORA-04036")
 
 
+def test_executions_of_a_smaller_size_do_not_count(oracle_connect: Connect) -> None:
+    with OracleDouble(faults=Faults(error=1652, at_execution=1, least_n=WORK.n + 1)) as double:
+        connection = oracle_connect(double)
+        assert [answer(connection) for _ in range(3)] == [160000] * 3
+    with OracleDouble(faults=Faults(error=1652, at_execution=1, least_n=WORK.n)) as double:
+        connection = oracle_connect(double)
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01652"):
+            answer(connection)
+
+
 def test_an_error_can_hit_one_session_only(oracle_connect: Connect) -> None:
     with OracleDouble(faults=Faults(wrong_count=True, sessions=(1,))) as double:
         assert [answer(oracle_connect(double)) for _ in range(3)] == [160000, 160001, 160000]
@@ -283,3 +293,14 @@ def test_the_instance_says_what_it_is_told_to_say(oracle_connect: Connect) -> No
         assert rows(one, "rds") == [(1,)]
         assert rows(one, "cloud_service") == [("OLTP",)]
         assert rows(one, "busy_sessions") == [(1,)]
+
+
+def test_sessions_that_work_can_go_ahead_of_others(oracle_connect: Connect) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's tests do not run as root: nothing may go ahead of others")
+    with OracleDouble(faults=Faults(ahead=True)) as double:
+        control, worker = oracle_connect(double), oracle_connect(double)
+        answer(worker)
+        pids = {entry["sid"]: entry["pid"] for entry in double.sessions()}
+        nice = [os.getpriority(os.PRIO_PROCESS, pids[each.session_id]) for each in (control, worker)]
+        assert nice == [os.getpriority(os.PRIO_PROCESS, 0), -20]

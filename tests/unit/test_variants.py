@@ -1,5 +1,6 @@
 """Planners on recorded hosts: which CPUs, in which order, and what cannot be had where."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from dbcpu import registry, varying
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
 from dbcpu.record import Database, HostInfo, Server
 from dbcpu.topology import read_host
@@ -227,8 +229,6 @@ def test_autogroup_is_said_for_a_policy() -> None:
 
 
 def test_server_processes_that_are_not_known_are_not_touched() -> None:
-    from dbcpu.hosts.local import LocalHost
-
     with pytest.raises(UsageError, match="cannot be reached: it is in a container"):
         varying.refuse_without_privilege(
             [one("spread")],
@@ -237,3 +237,22 @@ def test_server_processes_that_are_not_known_are_not_touched() -> None:
             Server(7, verified=False, how="it is in a container"),
             2,
         )
+
+
+def test_what_is_not_permitted_is_refused_with_who_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    where, server = place("two-sockets"), Server(os.getpid(), verified=True)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(UsageError, match=r"smt/control, which needs root: .*one_per_core needs no root"):
+        varying.refuse_without_privilege([one("smt_off")], where, LocalHost(), server, 2)
+    varying.refuse_without_privilege([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    monkeypatch.setattr(varying, "_may_nice", lambda: False)
+    with pytest.raises(UsageError, match="run as user .* CAP_SYS_NICE"):
+        varying.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
+    monkeypatch.setattr(varying, "_may_nice", lambda: True)
+    varying.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
+
+
+def test_through_the_database_a_host_can_only_be_read() -> None:
+    assert "--host ssh:NAME" in why_not("smt_off", place("two-sockets", read_only=True))
+    assert "--host ssh:NAME" in why_not("spread", place("two-sockets", read_only=True))

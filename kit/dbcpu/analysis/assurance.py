@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.spans import clock_basis
+from dbcpu.analysis.stretches import poll_hz
 from dbcpu.findings import Finding
 from dbcpu.record import RunRecord, Session
 from dbcpu.wording import percent, plural, seconds
@@ -62,7 +63,7 @@ def _verified(record: RunRecord, _: Analysis) -> str:
 
 
 def _polls(record: RunRecord, _: Analysis) -> str:
-    rates = [each.cost.hz for each in record.rounds if each.cost and each.cost.hz]
+    rates = [poll_hz(each) for each in record.rounds if each.cost and each.cost.polls]
     moves = [each.migrations for each in _sessions(record) if each.migrations is not None]
     counted = f"; the kernel counted {plural(sum(moves), 'move')}" if moves else ""
     return f"at least {min(rates):.1f} polls a second{counted}" if rates else ""

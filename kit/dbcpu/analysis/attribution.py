@@ -4,11 +4,12 @@ The loss over the reference splits exactly: CPU inflation, queueing, throttling,
 Each part is held against the evidence (``causes``). A cause is named only when what the evidence covers is
 at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
-tolerance has the cause ``none``.
+tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
+beyond its own: how much the CPU times of equal sessions differ says nothing against it. Then this alone is explained.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dbcpu.analysis.base import Reference, SessionView
 from dbcpu.analysis.causes import Counted, Share
 from dbcpu.analysis.consistency import by_round
 from dbcpu.analysis.placement import Cores, Evidence, Placement
-from dbcpu.analysis.reference import solo
+from dbcpu.analysis.reference import LEAST_TOLERANCE, solo
 from dbcpu.analysis.spans import Timed
 from dbcpu.analysis.throttling import throttled_shares
 from dbcpu.record import Round, RunRecord
@@ -207,7 +208,10 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         return "unexplained", "no valid solo session to compare with"
     slowdown = times(case.timed.span.elapsed_s / reference_s)
     if split.total_s <= case.reference.tolerance * reference_s:
-        return "none", f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
+        counted = _counted_only(split, case.reference, reference_s)
+        if counted is None:
+            return "none", f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
+        split = counted
     shares = _shares(case, split)
     by_cause: dict[str, float] = {}
     for share in shares:
@@ -221,6 +225,16 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
     ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
     told = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
     return cause, f"{slowdown}: {'; '.join(told) or 'many small losses'}"
+
+
+def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss | None:
+    """The loss without its CPU time, where that is within the noise and the rest is not; else None."""
+    if split.queue_s is None or split.throttled_s is None or split.gap_s is None or reference.counted_tolerance is None:
+        return None
+    counted_s = split.queue_s + split.throttled_s + split.gap_s
+    if split.total_s <= LEAST_TOLERANCE * reference_s or counted_s <= reference.counted_tolerance * reference_s:
+        return None
+    return replace(split, total_s=counted_s, inflation_s=0.0)
 
 
 def _shares(case: _Case, split: Loss) -> list[Share]:

@@ -34,7 +34,10 @@ class Reference:
     ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
     is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
-    ``db_cpu_s`` is the CPU time that the database counts, where it does.
+    ``db_cpu_s`` is the CPU time that the database counts, where it does. ``spread_freedom``: degrees of freedom with
+    which the spread is known. ``centre_s``: Hodges-Lehmann centre of their times, against which levels are held.
+    ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
+    gap): that this is lost is known however much CPU times differ.
     """
 
     sessions: int
@@ -46,6 +49,9 @@ class Reference:
     queue_s: float | None = None
     throttled_s: float | None = None
     db_cpu_s: float | None = None
+    spread_freedom: float = 4.0
+    centre_s: float | None = None
+    counted_tolerance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +103,8 @@ class LevelView:
     ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
     ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
-    ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions that lost more than the
-    tolerance, ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
+    ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions whose cause is not
+    'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
     ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``uneven`` and ``slowed``:
     ``max_over_min`` and ``slowdown_median`` are beyond what chance and the tolerance allow at this level.
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
@@ -255,12 +261,16 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSpeed:
-    """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval."""
+    """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval.
+
+    ``costs``: it is below 1 by more than chance explains (once in a thousand runs).
+    """
 
     threads: int
     speed: float
     low: float
     high: float
+    costs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

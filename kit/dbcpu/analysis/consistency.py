@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.base import LevelView, Reference, SessionView
-from dbcpu.analysis.noise import gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.noise import Noise, gap_gate, slowed_gate, uneven_gate
 from dbcpu.analysis.reference import LEAST_TOLERANCE
 from dbcpu.analysis.regimes import regime, regime_seconds
 from dbcpu.analysis.spans import Timed
@@ -93,10 +93,11 @@ def _level(
     slowest = _median(figure["slowest_s"] for figure in figures)
     throughput = _median(figure["rate_sum"] for figure in figures)
     ideal = reference.mrows_per_s * min(level, vcpus) if reference and vcpus else None
-    slower = [_slower(members, views, reference) for members in used]
+    slower = [_slower(members, views) for members in used]
     connects = [[each.session.connect_s for each in members] for members in rounds]
     seen = [views[each.key] for members in used for each in members]
-    ratio, noise = _median(figure["max_over_min"] for figure in figures), reference.spread if reference else 0.0
+    ratio = _median(figure["max_over_min"] for figure in figures)
+    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
     slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
     least = 1.0 + (reference.tolerance if reference else LEAST_TOLERANCE)
     slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None
@@ -128,7 +129,7 @@ def _level(
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
         uneven=ratio is not None and ratio > max(least, uneven_gate(noise, level, len(used))),
-        slowed=slowdown is not None and slowed is not None and slowdown > max(1.0 + LEAST_TOLERANCE, slowed),
+        slowed=slowed is not None and _shift(elapsed, reference) > max(1.0 + LEAST_TOLERANCE, slowed),
         alone_s=_median(each.alone_s for each in spent),
         misplaced_s=_median(each.misplaced_s for each in spent),
         sharing_s=_median(each.sharing_s for each in spent),
@@ -193,11 +194,14 @@ def _rate_sum(members: Sequence[Timed], rows: int) -> float:
     return done / (end_s - start_s) / 1e6
 
 
-def _slower(
-    members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView], reference: Reference | None
-) -> list[float]:
-    slowdowns = [views[each.key].slowdown for each in members]
-    return [value for value in slowdowns if value is not None and reference and value > 1.0 + reference.tolerance]
+def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:
+    seen = [views[each.key] for each in members]
+    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != "none"]
+
+
+def _shift(median_s: float | None, reference: Reference | None) -> float:
+    """Median of the rounds' medians over the centre of the solo sessions."""
+    return median_s / reference.centre_s if reference and reference.centre_s and median_s is not None else 1.0
 
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:

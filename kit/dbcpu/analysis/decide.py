@@ -16,39 +16,33 @@ from dbcpu.analysis.comparison import (
     Decision,
     Floor,
 )
-from dbcpu.analysis.measured import Measured, full_level, log_spread, measured, shared_full_level, spread_levels
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.measured import Measured, full_level, log_spread, spread_levels
 from dbcpu.analysis.per_round import at_level
 from dbcpu.errors import UsageError
+from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 
 LEAST_FLOOR = 0.01
 
 
 def floor_from(record: RunRecord) -> Floor:
-    """What an A/A run (two variants of the same thing) shows to be chance.
-
-    Per summary the larger of what such a pair would have shown with 80 % power, and what it did show; at least 1 %.
+    """What an A/A run shows to be chance, as the run itself says it (``noise_floor``); at least 1 %.
 
     Raises:
-        UsageError: the run has not two variants, or too few rounds.
+        UsageError: it is no A/A run, or has too few rounds.
     """
-    names = record.header.plan.variants
-    if len(names) != 2:
-        raise UsageError(
-            f"run {record.header.run_id} is no A/A run: it has {len(names)} variants, not two of the same thing"
-        )
-    base, other = (measured(name, record, name) for name in names)
-    shared = shared_full_level((base, other))
-    found = (decide_throughput(base, other, shared, None), decide_spread(base, other, None))
-    if any(each.detectable is None or each.ratio is None for each in found):
-        raise UsageError(
-            f"run {record.header.run_id} has too few rounds for a floor; it needs several sessions, twice or more"
-        )
-    level, spread = (
-        max(LEAST_FLOOR, each.detectable or 0.0, math.expm1(abs(math.log(each.ratio or 1.0)))) for each in found
-    )
+    run = f"run {record.header.run_id}"
+    if tuple(record.header.plan.variants) != AA:
+        raise UsageError(f"{run} is no A/A run; measure one with `dbcpu run --aa`")
+    found = explain(record).noise_floor
+    if found is None or found.spread_ratio is None or found.spread_seen is None:
+        raise UsageError(f"{run} has too few rounds for a floor; it needs several sessions, twice or more")
+    level, spread = max(found.level_ratio, found.level_seen), max(found.spread_ratio, found.spread_seen)
     return Floor(
-        level, spread, f"A/A run {record.header.run_id}, {found[0].rounds[0]} rounds against {found[0].rounds[1]}"
+        max(LEAST_FLOOR, level - 1),
+        max(LEAST_FLOOR, spread - 1),
+        f"A/A {run}, {found.rounds} rounds against {found.rounds}",
     )
 
 

@@ -17,7 +17,7 @@ from dbcpu.analysis.noise_floor import noise_floor
 from dbcpu.analysis.per_round import one_variant, real_variants
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
-from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.scaling import scaling, with_seen_yield
 from dbcpu.analysis.shared_core import shared_core
 from dbcpu.analysis.spans import timed
 from dbcpu.analysis.stickiness import with_stickiness
@@ -77,7 +77,9 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
     variant = level_views[0].variant if level_views else ""
     threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
     first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
+    shared = shared_core(sessions, seen, views, ref)
     curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
+    curve = with_seen_yield(curve, shared, threads)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
@@ -88,7 +90,6 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
     floor = noise_floor(record, sessions, rows)
     room = capacity(first, curve, ref, vcpus, cores)
     rules = shipped() if licence_rules is None else licence_rules
-    shared = shared_core(sessions, seen, views, ref)
     facts = Facts(
         record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
     )

@@ -1,17 +1,21 @@
 """How much do equal sessions differ here by chance, and from where on is a difference more than that?
 
-The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with
-at most one session per core, by the distances of the sessions of one round. Few solo sessions tell little
-of it, many rounds much; but where those rounds hold two groups they tell too much, so they count no further
-than the solo sessions allow (upper end of the 99.8 % interval of their standard deviation).
-Source: Rousseeuw and Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993 (Qn, MAD).
+The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with at
+most one session per core, by the distances of sessions from the median of their round. These are distances of CPU time
+where that is counted: what a session waited, slept or was held back for is a loss with a cause, and no noise.
+Distances beyond twice the spread count as twice the spread. Few solo sessions tell little of it, many rounds
+much; but where those rounds hold two groups they tell too much, so they count no further than the solo sessions
+allow (upper end of the 99.8 % interval of their standard deviation).
+Source: Huber, "Robust Statistics", 1981, section 6.4 (proposal 2); Rousseeuw and Croux, JASA 88, 1993 (MAD).
 
 The more sessions, the further apart are the fastest and the slowest by chance alone. The gates are quantiles
-of what the figures of a level do when all sessions are equal and their times log-normal.
+of what the figures of a level do when all sessions are equal and their times log-normal; the less is known of the
+noise itself, the further out they are (Student's t).
 Source: David and Nagaraja, "Order Statistics", 2003, sections 2.1 and 2.3.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -21,42 +25,81 @@ from dbcpu.analysis.spans import Timed
 
 NORMAL_CONSISTENT = 1.4826
 """Makes the median absolute deviation estimate the standard deviation of normal data."""
-QUARTER_CONSISTENT = 2.2219
-"""Makes the first quartile of the distances of pairs estimate it: a robust and far more efficient estimator."""
-LEAST_PAIRS = 8
+BEND, BENT = 2.0, 0.9205
+"""Distances count up to so many standard deviations, and what their mean square then is for normal data."""
+EFFICIENT = {"pooled": 0.9, "median": 0.37}
+"""What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
+LEAST_FREEDOM = 4.0
+"""Below that the quantiles are beyond all measure: something is always known."""
+ENOUGH_FREEDOM = 6
 LEAST_TO_SPLIT = 5
 SPLIT = 5.0
 """Largest gap over the deviation within the two groups: equal sessions pass it less than once in a hundred rounds."""
 INTERVAL = 0.998
 FALSE_ALARM = 0.0001
-"""Chance that one level without any loss passes a gate."""
+"""Chance that one level without any loss passes a gate on its spread."""
+SLOWED_ALARM = 0.001
+"""The same for the slowdown: levels are not independent there, they share the reference."""
 PAIR = 3.64
 """99 % quantile of the range of two standard normal values: the largest gap of more values is smaller."""
 MEDIAN = 1.2533
 """Standard error of a median over that of a mean."""
+CENTRE = 1.0233
+"""The same of the Hodges-Lehmann centre: sqrt(pi / 3)."""
 
 
-def spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> float:
-    """Relative robust standard deviation; ``alone`` are the solo sessions, ``cores`` what sessions need not share."""
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Relative robust standard deviation of one session, and how many degrees of freedom it is known with."""
+
+    spread: float
+    freedom: float
+
+
+def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise:
+    """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
     own = np.array([each.span.per_execution_s for each in alone if each.span])
-    rounds: dict[int, list[float]] = {}
+    groups = [np.log(group) for group in [own, *_sharing_nothing(sessions, cores)]]
+    freedom = sum(logs.size - 1 for logs in groups)
+    solo = float(NORMAL_CONSISTENT * np.median(np.abs(own / np.median(own) - 1)))
+    if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
+        return Noise(solo, max(LEAST_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
+    pooled = min(_pooled(groups, freedom), _most(own))
+    return Noise(max(solo, pooled), max(LEAST_FREEDOM, EFFICIENT["pooled"] * freedom))
+
+
+def _pooled(groups: Sequence[Floats], freedom: int) -> float:
+    """Standard deviation about the medians of the groups, distances bent at BEND of it."""
+    apart = np.concatenate([logs - np.median(logs) for logs in groups]) ** 2
+    square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
+    for _ in range(20):
+        square = float(np.minimum(apart, BEND**2 * square).sum()) / (BENT * freedom)
+    return float(np.sqrt(square))
+
+
+def within_rounds(sessions: Iterable[Timed], cores: int | None) -> tuple[float, int]:
+    """Squares of the logarithms of sessions that share nothing about the mean of their round, and degrees of freedom.
+
+    Whatever changes from round to round is not in it.
+    """
+    groups = [np.log(group) for group in _sharing_nothing(sessions, cores)]
+    return sum(float(((logs - logs.mean()) ** 2).sum()) for logs in groups), sum(logs.size - 1 for logs in groups)
+
+
+def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
+    """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them."""
+    rounds: dict[int, list[Timed]] = {}
     for each in sessions:
         if each.span and not each.why and 1 < each.round.level <= (cores or 0):
-            rounds.setdefault(each.round.order, []).append(each.span.per_execution_s)
-    apart = [_apart(own), *(_apart(group) for times in rounds.values() for group in _groups(np.sort(times)))]
-    every = np.concatenate(apart)
-    solo = float(NORMAL_CONSISTENT * np.median(np.abs(own / np.median(own) - 1)))
-    if len(apart) < 2 or every.size < LEAST_PAIRS:
-        return solo
-    # Of few pairs the estimate may well be too small.
-    pooled = float(QUARTER_CONSISTENT * np.quantile(every, 0.25) * (1 + every.size**-0.5))
-    return max(solo, min(pooled, _most(own)))
+            rounds.setdefault(each.round.order, []).append(each)
+    return [group for members in rounds.values() for group in _groups(np.sort(_times(members)))]
 
 
-def _apart(times: Floats) -> Floats:
-    """Distances of all pairs, relative to the median of their group."""
-    first, second = np.triu_indices(times.size, 1)
-    return np.asarray(np.abs(times[first] - times[second]) / np.median(times))
+def _times(members: Sequence[Timed]) -> list[float]:
+    ran = [each.session.cpu_s for each in members]
+    spans = [each.span for each in members if each.span]
+    counted = [cpu_s / len(span.executions) for cpu_s, span in zip(ran, spans, strict=True) if cpu_s]
+    return counted if len(counted) == len(spans) else [span.per_execution_s for span in spans]
 
 
 def _groups(times: Floats) -> list[Floats]:
@@ -81,17 +124,33 @@ def _most(times: Floats) -> float:
     return float(np.std(times, ddof=1) / np.mean(times) * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
 
 
-def uneven_gate(noise: float, sessions: int, rounds: int) -> float:
+def uneven_gate(noise: Noise, sessions: int, rounds: int) -> float:
     """What the median over ``rounds`` of slowest over fastest of ``sessions`` passes only by a real difference."""
-    return float(np.exp(noise * _range_quantile(sessions, _of_median(rounds))))
+    return float(np.exp(noise.spread * _range_quantile(sessions, _of_median(rounds)) * wider(noise, FALSE_ALARM)))
 
 
-def slowed_gate(noise: float, sessions: int, rounds: int, alone: int) -> float:
-    """The same for the median slowdown of a level; ``alone`` sessions make the reference."""
+def slowed_gate(noise: Noise, sessions: int, rounds: int, alone: int) -> float:
+    """The same for the median of the rounds' medians over the centre of ``alone`` solo sessions."""
     from scipy.special import ndtri
 
-    error = MEDIAN * np.sqrt(1 / max(1, sessions * rounds) + 1 / max(1, alone))
-    return float(np.exp(noise * error * ndtri(1 - FALSE_ALARM)))
+    medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
+    of_rounds = medians / np.sqrt(max(1, sessions * rounds))
+    error = np.hypot(of_rounds, CENTRE / np.sqrt(max(1, alone)))
+    return float(np.exp(noise.spread * error * ndtri(1 - SLOWED_ALARM) * wider(noise, SLOWED_ALARM)))
+
+
+def wider(noise: Noise, probability: float) -> float:
+    """Quantile of Student's t over that of the normal distribution: what not knowing the noise itself asks for."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(noise.freedom, 1 - probability) / ndtri(1 - probability))
+
+
+def centre(times: Sequence[float]) -> float:
+    """Hodges-Lehmann: the median of the means of all pairs, of logarithms. Nearly as exact as a mean, and robust."""
+    logs = np.log(np.asarray(times, dtype=np.float64))
+    first, second = np.triu_indices(logs.size)
+    return float(np.exp(np.median((logs[first] + logs[second]) / 2)))
 
 
 def gap_gate(noise: float) -> float:

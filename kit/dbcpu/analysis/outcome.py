@@ -10,7 +10,7 @@ from dbcpu.findings import Finding
 from dbcpu.wording import count, number, percent, plural, ranges, seconds, times
 
 UNEVEN = 1.25
-"""Median of the per-round max/min above which unevenness is practically never chance (simulated: no false alarm)."""
+"""Median of the per-round max/min above which unevenness is worth a warning, if it is beyond chance."""
 TAIL_S = 0.1
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
@@ -59,7 +59,7 @@ def misplaced(facts: Facts) -> Finding | None:
 def shared_cores(facts: Facts) -> Finding | None:
     vcpus, cores = facts.vcpus, facts.cores
     # Threads that are as good as cores share one too, and nobody loses.
-    within = [e for e in facts.levels if vcpus and e.level <= vcpus and (e.slowdown_max or 1.0) > UNEVEN]
+    within = [e for e in facts.levels if vcpus and e.level <= vcpus and (e.uneven or e.slowed)]
     seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
     if not seen:
         return None
@@ -76,7 +76,7 @@ def shared_cores(facts: Facts) -> Finding | None:
 
 def oversubscribed(facts: Facts) -> Finding | None:
     vcpus = facts.vcpus
-    seen = [e for e in facts.levels if vcpus and e.level > vcpus and (e.max_over_min or 1.0) > UNEVEN]
+    seen = [e for e in facts.levels if vcpus and e.level > vcpus and e.uneven]
     seen = [each for each in seen if each.share(each.oversubscribed_s) > REGIME_SHARE]
     if not seen:
         return None
@@ -91,7 +91,7 @@ def oversubscribed(facts: Facts) -> Finding | None:
 
 def sticky_placement(facts: Facts) -> Finding | None:
     index, share = facts.scaling.stickiness, facts.scaling.makespan_share
-    if index is None or index < STICKY:
+    if index is None or index < STICKY or not any(each.uneven for each in facts.levels):
         return None
     jigsaw = f"; work until the last has ended falls to {percent(share)} of the rate sum" if share is not None else ""
     counts = [
@@ -135,7 +135,7 @@ def noise_floor(facts: Facts) -> Finding | None:
 
 def shared_core_cost(facts: Facts) -> Finding | None:
     found = facts.shared_core
-    if found is None or not found.speeds or found.speeds[0].high >= 1.0:
+    if found is None or not found.speeds or not found.speeds[0].costs:
         return None
     pair, table = found.speeds[0], found.table
     shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine

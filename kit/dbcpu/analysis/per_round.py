@@ -10,7 +10,7 @@ from dbcpu.analysis.reference import reference
 from dbcpu.analysis.spans import Timed, timed
 from dbcpu.analysis.under import as_under
 from dbcpu.errors import UnknownName
-from dbcpu.plan import AA
+from dbcpu.plan import AA, BASELINE
 from dbcpu.record import RunRecord
 
 
@@ -39,7 +39,8 @@ def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
     rounds = tuple(each for each in record.rounds if each.variant == chosen)
     if not real_variants(record):
         return RunRecord(header, rounds)
-    return RunRecord(as_under(replace(header, plan=replace(header.plan, rounds=None)), rounds), rounds)
+    usual = [each for each in record.rounds if each.variant == BASELINE]
+    return RunRecord(as_under(replace(header, plan=replace(header.plan, rounds=None)), rounds, usual), rounds)
 
 
 def real_variants(record: RunRecord) -> tuple[str, ...]:

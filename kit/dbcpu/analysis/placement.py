@@ -12,7 +12,7 @@ import numpy as np
 
 from dbcpu.analysis.curves import FLAT, Curve, Floats, slices, spread
 from dbcpu.analysis.occupancy import Idle, Occupancy
-from dbcpu.analysis.stretches import ASLEEP, DEFAULT_HZ, STOPPED, Span, Stretches, stretches
+from dbcpu.analysis.stretches import ASLEEP, STOPPED, Span, Stretches, poll_hz, stretches
 from dbcpu.record import Round
 
 FOREIGN_BUSY = 0.2
@@ -82,7 +82,7 @@ class Placement:
         self.cores = cores
         self.siblings = cores.siblings
         self.spans = spans
-        self.hz = (each.cost.hz if each.cost else None) or DEFAULT_HZ
+        self.hz = poll_hz(each)
         self.all = stretches(each).snapped(spans, 1 / self.hz)
         runnable = self.all.where(self.all.runnable)
         self.cpu_known = bool(runnable.cpu.size) and not np.isnan(runnable.cpu_s).any()

@@ -10,7 +10,7 @@ import numpy as np
 
 from dbcpu.analysis.base import Reference
 from dbcpu.analysis.database_time import database_cpu_s
-from dbcpu.analysis.noise import spread
+from dbcpu.analysis.noise import NORMAL_CONSISTENT, centre, noise
 from dbcpu.analysis.regimes import core_count, vcpu_count
 from dbcpu.analysis.spans import Timed
 from dbcpu.analysis.throttling import throttled_shares
@@ -34,7 +34,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
     if not elapsed.size:
         return None
     median_s = float(np.median(elapsed))
-    noise = spread(alone, sessions, core_count(record) or vcpu_count(record))
+    known = noise(alone, sessions, core_count(record) or vcpu_count(record))
     throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
     delays = [each.session.run_delay_s for each in alone]
     queues = [
@@ -45,12 +45,27 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         elapsed_s=median_s,
         cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
         mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
-        spread=noise,
-        tolerance=max(LEAST_TOLERANCE, SPREADS * noise),
+        spread=known.spread,
+        tolerance=max(LEAST_TOLERANCE, SPREADS * known.spread),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
+        spread_freedom=known.freedom,
+        centre_s=centre(elapsed.tolist()),
+        counted_tolerance=_counted_tolerance(alone),
     )
+
+
+def _counted_tolerance(alone: Sequence[Timed]) -> float | None:
+    """As the tolerance, of the part of the solo sessions' time that was not CPU time."""
+    apart = [
+        1 - each.session.cpu_s / each.span.elapsed_s
+        for each in alone
+        if each.span and each.session.cpu_s is not None and each.session.run_delay_s is not None
+    ]
+    if not apart:
+        return None
+    return max(LEAST_TOLERANCE, SPREADS * float(NORMAL_CONSISTENT * np.median(np.abs(apart - np.median(apart)))))
 
 
 def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]) -> float | None:

@@ -5,12 +5,12 @@ where placement is sticky, so the makespan is only held against the rate sum. So
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dbcpu.analysis import hinge
-from dbcpu.analysis.base import Interval, LevelView, Reference, Scaling
+from dbcpu.analysis.base import Interval, LevelView, Reference, Scaling, SharedCore
 from dbcpu.analysis.hinge import Hinge
 
 RESAMPLED = 200
@@ -18,6 +18,8 @@ SEED = 20170105
 MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
 UNKNOWN_NOISE = 0.02
+TELLING = 0.5
+"""A yield that was seen is told if its interval is no wider than that."""
 MEDIAN_OF_MANY = 1.2533
 """Standard error of a median over that of a mean: sqrt(pi / 2), for three rounds or more."""
 
@@ -77,6 +79,20 @@ def scaling(
         makespan_share=min(gap, default=None),
         curve=_points(fitted, measured, reference.mrows_per_s) if fitted else (),
     )
+
+
+def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
+    """The yield from where sessions were seen to run, if that told the speed of a full core.
+
+    ``threads``: usable threads of each core. A rate sum counts sessions whose partner ended early at more than their
+    speed beside it, so the curve tells a yield too high by some tenths of the noise.
+    """
+    full = threads[0] if len(set(threads)) == 1 else 0
+    speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
+    low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
+    if speed is None or high - low > TELLING:
+        return scaling
+    return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
 def curve(measured: _Measured, vcpus: int | None, cores: int | None) -> Hinge | None:

@@ -5,6 +5,8 @@ it spent with 1, 2, ... other threads of its core busy; the coefficients are the
 A speed that falls with the number of busy cores (turbo) is taken out first, by the sessions that never shared.
 Intervals come from leaving out one round after the other (delete-one jackknife, Student's t): sessions of
 one round are not independent. Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11.
+That sharing costs anything at all is said only if the noise of the run explains the speed once in a thousand
+runs, too: one interval in forty lies below 1 by chance.
 
 The cross table holds sharing against being slow, without any model.
 """
@@ -19,6 +21,7 @@ from dbcpu.analysis.attribution import Watch
 from dbcpu.analysis.base import CrossTable, Reference, SessionView, SharedCore, ThreadSpeed
 from dbcpu.analysis.causes import WATCHED
 from dbcpu.analysis.curves import Floats
+from dbcpu.analysis.noise import Noise
 from dbcpu.analysis.spans import Timed
 
 MOSTLY = 0.5
@@ -28,6 +31,7 @@ LEAST_SESSIONS = 4
 """That shared, before a speed is told."""
 LEAST_ROUNDS = 3
 CONFIDENCE = 0.95
+FALSE_ALARM = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ def shared_core(
         int((~shared & table.slow).sum()),
         int((~shared & ~table.slow).sum()),
     )
-    speeds = _speeds(table)
+    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    speeds = _speeds(table, noise)
     return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
 
 
@@ -97,7 +102,7 @@ def _table(
     )
 
 
-def _speeds(table: _Table) -> tuple[ThreadSpeed, ...]:
+def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
     from scipy.special import stdtrit
 
     told = _told(table)
@@ -115,8 +120,17 @@ def _speeds(table: _Table) -> tuple[ThreadSpeed, ...]:
             continue
         half = float(stdtrit(informed - 1, (1 + CONFIDENCE) / 2) * spread[index])
         speed = float(whole[index])
-        speeds.append(ThreadSpeed(others + 1, speed, speed - half, speed + half))
+        by_noise = float(stdtrit(noise.freedom, 1 - FALSE_ALARM)) * noise.spread * _scale(table, others)
+        speeds.append(ThreadSpeed(others + 1, speed, speed - half, speed + half, 1 - speed > max(half, by_noise)))
     return tuple(speeds)
+
+
+def _scale(table: _Table, others: int) -> float:
+    """Standard error of that speed if all speeds were 1 and every session had a noise of 1."""
+    columns = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]
+    inverse = np.linalg.pinv(table.shares[:, columns].T @ table.shares[:, columns])
+    contrast = np.array([(column == others) - (column == 0) for column in columns], dtype=np.float64)
+    return float(np.sqrt(contrast @ inverse @ contrast))
 
 
 def _told(table: _Table) -> list[int]:

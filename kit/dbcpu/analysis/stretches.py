@@ -10,6 +10,7 @@ from dbcpu.analysis.curves import Floats
 from dbcpu.record import Residency, Round
 
 DEFAULT_HZ = 20.0
+"""Where a record does not tell."""
 HELD_POLLS = 3.0
 """A stretch lasts until the next one begins, unless more than this many polls are missing between them."""
 
@@ -81,7 +82,7 @@ class Stretches:
 
 def stretches(each: Round) -> Stretches:
     """The residency of all sessions of a round."""
-    hold_s = HELD_POLLS / ((each.cost.hz if each.cost else None) or DEFAULT_HZ)
+    hold_s = HELD_POLLS / poll_hz(each)
     rows = [
         (index, *stretch) for index, session in enumerate(each.sessions) for stretch in _held(session.residency, hold_s)
     ]
@@ -94,6 +95,17 @@ def stretches(each: Round) -> Stretches:
         np.array(to_s, dtype=np.float64),
         np.array(cpu_s, dtype=np.float64),
     )
+
+
+def poll_hz(each: Round) -> float:
+    """Polls per second as they were made, which on a busy host is less than was asked for."""
+    cost = each.cost
+    asked_hz = (cost.hz if cost else None) or DEFAULT_HZ
+    # The timeline begins with the first poll and ends with the last; the window is a little shorter.
+    watched_s = each.timeline_s[-1] - each.timeline_s[0] if each.timeline_s else cost.window_s if cost else 0.0
+    if cost is None or cost.polls < 2 or watched_s <= 0:
+        return asked_hz
+    return min(asked_hz, (cost.polls - 1) / watched_s)
 
 
 def _held(residency: Iterable[Residency], hold_s: float) -> list[tuple[int, int, float, float, float]]:

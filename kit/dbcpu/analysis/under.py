@@ -6,14 +6,18 @@ from dataclasses import replace
 from dbcpu.record import Cpu, Header, Round
 
 
-def as_under(header: Header, rounds: Sequence[Round]) -> Header:
-    """The header with the CPUs that were seen in these rounds, and no more vCPUs than those."""
+def as_under(header: Header, rounds: Sequence[Round], usual: Sequence[Round]) -> Header:
+    """The header with the CPUs that were seen in these rounds, and no more vCPUs than those.
+
+    It stays as it is where they had the same as in the ``usual`` rounds, which the header tells of.
+    """
     host = header.host
     if host is None:
         return header
+    if usual and (_online(rounds), _allowed(rounds)) == (_online(usual), _allowed(usual)):
+        return header
     online = _online(rounds) or {each.cpu for each in host.topology.cpus if each.online}
-    allowed = {cpu for each in rounds for session in each.sessions for cpu in session.allowed_cpus}
-    usable = (allowed or set(host.limits.allowed_cpus)) & online or online
+    usable = (_allowed(rounds) or set(host.limits.allowed_cpus)) & online or online
     cpus = tuple(_cpu(each, online) for each in host.topology.cpus)
     vcpus = header.plan.vcpus
     return replace(
@@ -31,6 +35,10 @@ def _online(rounds: Sequence[Round]) -> set[int]:
     """CPUs that /proc/stat listed in every sampled round."""
     seen = [{series.cpu for series in each.cpu_timeline} for each in rounds if each.cpu_timeline]
     return set.intersection(*seen) if seen else set()
+
+
+def _allowed(rounds: Sequence[Round]) -> set[int]:
+    return {cpu for each in rounds for session in each.sessions for cpu in session.allowed_cpus}
 
 
 def _cpu(each: Cpu, online: set[int]) -> Cpu:

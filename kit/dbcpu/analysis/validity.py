@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dbcpu.analysis.attribution import not_sampled
 from dbcpu.analysis.facts import Facts, places
 from dbcpu.analysis.spans import clock_basis
+from dbcpu.analysis.stretches import poll_hz
 from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
 from dbcpu.wording import listed, percent, plain, plural, seconds
@@ -103,7 +104,7 @@ def few_polls(facts: Facts) -> Finding | None:
     short = [
         each
         for each in facts.rounds
-        if each.cost and each.cost.hz and 0 < facts.window_s(each) * each.cost.hz < FEW_POLLS and each.cost.polls
+        if each.cost and each.cost.polls and 0 < facts.window_s(each) * poll_hz(each) < FEW_POLLS
     ]
     if not short:
         return None

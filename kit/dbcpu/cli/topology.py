@@ -9,8 +9,8 @@ from dbcpu.cli.options import json_flag
 @click.option(
     "--host",
     "where",
-    metavar="DIR|FILE",
-    help="A recorded host, a folder or .tar.gz made by shell/capture-host.  [default: this machine]",
+    metavar="DIR|FILE|ssh:NAME",
+    help="A recorded host (made by shell/capture-host), or one over ssh.  [default: this machine]",
 )
 @json_flag
 def command(where: str | None, as_json: bool) -> None:
@@ -19,11 +19,16 @@ def command(where: str | None, as_json: bool) -> None:
     \b
     Examples: dbcpu topology
               dbcpu topology --host host-db1.tar.gz
+              dbcpu topology --host ssh:db1
     """
-    from dbcpu.hosts import local, recorded
+    from dbcpu.hosts import local, recorded, ssh
     from dbcpu.topology import draw, read_host, usable_vcpus
 
-    info = read_host(local.open_host("") if where is None else recorded.open_host(where))
+    if (where or "").startswith("ssh:"):
+        with ssh.open_host((where or "").removeprefix("ssh:")) as host:
+            info = read_host(host)
+    else:
+        info = read_host(local.open_host("") if where is None else recorded.open_host(where))
     if as_json:
         from dbcpu.store import codec
 

@@ -4,7 +4,7 @@ oracle+oracledb://user@host:1521/?service_name=orclpdb1     host, port and servi
 oracle+oracledb://user@host:1521/ORCL                       a SID, as SQLAlchemy has it
 oracle+oracledb://user@ALIAS?config_dir=/etc/tns            a name from tnsnames.ora (else TNS_ADMIN)
 oracle+oracledb://user@?dsn=host:1521/orclpdb1              an Easy Connect string or a descriptor
-oracle+oracledb://@ALIAS                                    external authentication (wallet, OS in thick mode)
+oracle+oracledb://@ALIAS                                    external authentication: always in thick mode
 oracle                                                      TWO_TASK, as sqlplus has it
 """
 
@@ -58,7 +58,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Address:
             "no Oracle database is named and the environment has no TWO_TASK; "
             "give a URL: oracle+oracledb://USER@HOST:1521/?service_name=SERVICE"
         )
-    return Address(dsn=name, options={"externalauth": True})
+    return Address(dsn=name, options={"externalauth": True}, thick=True)
 
 
 def from_url(
@@ -100,9 +100,15 @@ def from_url(
         raise UsageError(f"the Oracle URL names no service; add ?service_name=SERVICE after {host}:{port}/")
     elif not dsn:
         dsn = host
-    thick = _switch("thick", given.get("thick", "0"))
     if not username and not has_password:
         options["externalauth"] = True
+    external = bool(options.get("externalauth"))
+    thick = _switch("thick", given.get("thick", str(int(external))))
+    if external and not thick:
+        raise UsageError(
+            "external authentication (no user and password, or externalauth=1) needs Oracle's client libraries; leave "
+            "out thick=0, or give a user with a password"
+        )
     if not dsn and "host" not in options and not thick:
         raise UsageError(
             "the Oracle URL names no database, and only thick mode (?thick=1) connects without one (bequeath); "

@@ -12,8 +12,12 @@ from dbcpu.findings import Finding
 from dbcpu.oracle import privileges
 from dbcpu.oracle.facts import Facts
 from dbcpu.oracle.identity import refusal
+from dbcpu.oracle.session import BATCH_S
 from dbcpu.oracle.vcpus import FREE_CPUS, edition_cap
+from dbcpu.wording import plural
 
+_CPUS_UNKNOWN = "how many CPUs it may use cannot be seen"
+_LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
 _PARALLEL_LEVELS = ("_high", "_medium")
 
 
@@ -21,6 +25,27 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
     """Everything that is to be said of the database, in no particular order."""
     told = [each for check in CHECKS for each in check(facts)]
     return (*told, *privileges.findings(facts.denied, facts.user, facts.rds))
+
+
+def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
+    """What is no complaint: the database itself, how many CPUs it may use, and what a killed run would leave."""
+    where = f"instance {facts.instance_name}, service {facts.service}"
+    where += f", container {facts.container}" if facts.container else ""
+    served = {None: "how sessions are served may not be seen", "DEDICATED": "dedicated servers"}
+    seen = (
+        f"{facts.product or 'Oracle Database'} {facts.version}, {where}, on {facts.server_host or 'a host not named'}; "
+        f"{served.get(facts.server, f'{facts.server} servers')}"
+    )
+    cpus = f"it may use {plural(vcpus[0], 'CPU')} by {vcpus[1]}{_cores(facts)}" if vcpus else _CPUS_UNKNOWN
+    left = f"after kill -9 each session goes on for one execution, or for {BATCH_S:g} s of shorter ones"
+    ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED
+    return noted("oracle", seen, cpus=cpus), noted("after-a-kill", left, ends=ends)
+
+
+def _cores(facts: Facts) -> str:
+    names = {"NUM_CPU_CORES": "core", "NUM_CPU_SOCKETS": "socket"}
+    told = [plural(int(facts.osstat[key]), name) for key, name in names.items() if facts.osstat.get(key)]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _served(facts: Facts) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import oracledb
@@ -27,6 +28,9 @@ LOG_OFF_S = 2.0
 THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
 """Not granted, or not known to this version: one thing is then not known, and nothing fails."""
+
+_LOST = (oracledb.Error, OSError, AttributeError)
+"""What thin mode raises when another thread finds the connection dead meanwhile: its transport is None then."""
 
 Connection = oracledb.Connection
 Row = tuple[Any, ...]
@@ -58,6 +62,8 @@ class Dialer:
         secrets: dict[str, Any] = {"password": password} if password is not None else {}
         if address.wallet_password_env:
             secrets["wallet_password"] = _from_environment(address.wallet_password_env)
+        elif not address.thick:
+            _refuse_protected(address.options.get("wallet_location"))
         try:
             self._params = oracledb.ConnectParams(**dict(address.options), **secrets)
             if address.user:
@@ -106,7 +112,7 @@ class Dialer:
         except oracledb.Error as error:
             raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
         except OSError as error:
-            raise ConnectError(f"{self._address.where}: {error.strerror or error}") from None
+            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
 
 
 class Views:
@@ -166,6 +172,8 @@ class Block:
             self._cursor.execute(self._sql, self._binds)
         except oracledb.Error as error:
             raise ServerError(one_line(str(error))) from None
+        except _LOST:
+            raise ServerError("the connection to the server was lost during the call") from None
 
     def value(self, key: str) -> Any:
         return self._binds[key].getvalue()
@@ -177,7 +185,7 @@ class Block:
 
 def cancel(connection: Connection) -> None:
     """Ask the server to stop what the connection is executing; called from another thread."""
-    with contextlib.suppress(oracledb.Error, OSError):
+    with contextlib.suppress(*_LOST):
         connection.cancel()
 
 
@@ -190,7 +198,7 @@ def close(connection: Connection, timeout_s: float = LOG_OFF_S) -> None:
     """Log off; a server that does not answer is left to itself."""
 
     def log_off() -> None:
-        with contextlib.suppress(oracledb.Error, OSError):
+        with contextlib.suppress(*_LOST):
             connection.close()
 
     _within(timeout_s, log_off, lambda _: None)
@@ -212,7 +220,7 @@ def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any
                 box.put((result, error))
                 return
         if error is None:
-            with contextlib.suppress(oracledb.Error, OSError):
+            with contextlib.suppress(*_LOST):
                 too_late(result)
 
     threading.Thread(target=run, name=THREAD, daemon=True).start()
@@ -229,6 +237,15 @@ def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any
     if error is not None:
         raise error
     return result
+
+
+def _refuse_protected(wallet: object) -> None:
+    """Without its password the TLS library would ask for it on the terminal, once for each session."""
+    with contextlib.suppress(OSError):
+        if wallet and b"ENCRYPTED" in Path(str(wallet), "ewallet.pem").read_bytes():
+            raise UsageError(
+                f"{wallet}/ewallet.pem is protected by a password; give it by wallet_password_env=VARIABLE in the URL"
+            )
 
 
 def _from_environment(name: str) -> str:

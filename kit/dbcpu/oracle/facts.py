@@ -15,7 +15,8 @@ class Facts:
 
     ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
-    ``instances``: of a cluster, 1 outside of one, None unknown. ``denied``: statement -> error code.
+    ``instances``: of a cluster, 1 outside of one, None unknown. ``may_end``: whether sessions can be ended.
+    ``denied``: statement -> error code.
     """
 
     version: str = ""
@@ -37,6 +38,7 @@ class Facts:
     window: tuple[str, str] | None = None
     instances: int | None = None
     busy: int | None = None
+    may_end: bool = False
     denied: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -62,6 +64,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     plan, window, instance = one("resource_plan"), one("maintenance_window"), one("instance")
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
+    may_end = one("may_end_sessions")
     return Facts(
         version=connection.version,
         product=next((name for name in products if "database" in name.lower()), products[0] if products else ""),
@@ -82,5 +85,6 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         window=(str(window[0]), str(window[1] or "")) if window else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,
+        may_end=bool(rds and rds[0]) or bool(may_end and may_end[0]),
         denied=dict(views.denied),
     )

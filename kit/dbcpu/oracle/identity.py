@@ -1,11 +1,14 @@
 """Which process serves a session, and is it one of its own? What V$SESSION and V$PROCESS say, as a claim."""
 
+import os
 import time
 from typing import Any
 
 from dbcpu.errors import ServerError
+from dbcpu.hosts.base import Host
 from dbcpu.oracle.address import same_host
 from dbcpu.oracle.driver import Connection, Views
+from dbcpu.processes import START_TOLERANCE_S, apart_s, boot_time_s, inner_pids, look
 from dbcpu.targets.base import ServerClaim
 
 NO_VIEWS = "V$SESSION and V$PROCESS are not granted (dbcpu doctor shows the statements)"
@@ -50,6 +53,26 @@ def server_process(connection: Connection, views: Views) -> tuple[Any, ...] | No
     if row is None and views.denied.get("server_process") == "ORA-00904":
         row = views.one(connection, "server_process_11")
     return row
+
+
+def in_container(row: tuple[Any, ...] | None, host: Host) -> bool:
+    """Whether the server process of that row of server_process.sql runs in a container of this host.
+
+    A container has a host name of its own, so the name says nothing. One process that has the claimed number in a pid
+    namespace of its own, is called oracle and started with the session: that is not met by chance.
+    """
+    if row is None or not str(row[1] or "").isdecimal() or row[4] is None:
+        return False
+    clock_ticks, boot_s = os.sysconf("SC_CLK_TCK"), boot_time_s(host)
+    started_at_s = time.time() - float(row[4])
+    for pid in inner_pids(host).get(int(row[1]), ()):
+        process = look(host, pid, None, clock_ticks)
+        if process is None or COMMAND not in process.command:
+            continue
+        apart = apart_s(process, started_at_s, boot_s, clock_ticks)
+        if apart is not None and apart <= START_TOLERANCE_S:
+            return True
+    return False
 
 
 def refusal(server: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbcpu.catalogue import noted
 from dbcpu.driver import is_gone, this_process
-from dbcpu.errors import ServerError
+from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding
 from dbcpu.oracle import catalogue
 from dbcpu.oracle.driver import Connection, Views, query
@@ -60,7 +60,10 @@ def end_leftovers(connection: Connection, views: Views, user: str, rds: bool) ->
     """Find them, and end those whose driver is dead. Raises ServerError only when the connection is lost."""
     rows = views.rows(connection, "tagged_sessions") or []
     others = found(rows, own_tag(), user)
-    return tuple(replace(each, ended=each.dead and _end(connection, each, rds)) for each in others)
+    return tuple(
+        replace(each, ended=each.dead and _sent(connection, "end_session", each.sid, each.serial, rds))
+        for each in others
+    )
 
 
 def statement(each: Leftover) -> str:
@@ -96,12 +99,26 @@ def _names(leftovers: list[Leftover]) -> str:
     return ", ".join(f"{each.sid},{each.serial}" for each in leftovers[:5]) + (", ..." if len(leftovers) > 5 else "")
 
 
-def _end(connection: Connection, each: Leftover, rds: bool) -> bool:
+class FromControl:
+    """Ends statements and sessions of this run over its control connection: those that heed no break."""
+
+    def __init__(self, connection: Callable[[], Connection], rds: Callable[[], bool]) -> None:
+        self._connection, self._rds = connection, rds
+
+    def cancel(self, sid: int, serial: int) -> None:
+        _sent(self._connection(), "cancel_statement", sid, serial, self._rds())
+
+    def end(self, sid: int, serial: int) -> None:
+        _sent(self._connection(), "end_session", sid, serial, self._rds())
+
+
+def _sent(connection: Connection, name: str, sid: int, serial: int, rds: bool) -> bool:
+    """Whether the statement, in Amazon RDS's form if need be, was carried out."""
     try:
         if rds:
-            query(connection, catalogue.text("end_session_rds"), {"sid": each.sid, "serial": each.serial})
+            query(connection, catalogue.text(f"{name}_rds"), {"sid": sid, "serial": serial})
         else:
-            query(connection, catalogue.filled("end_session", sid=each.sid, serial=each.serial))
-    except ServerError:
+            query(connection, catalogue.filled(name, sid=sid, serial=serial))
+    except DbcpuError:
         return False
     return True

@@ -34,14 +34,27 @@ REMEDIES: dict[str, str] = {
     "installed, or use shell/sqlplus-fanout",
     "DPY-3015": "the password is kept in a form that thin mode does not read: set it again with "
     "sec_case_sensitive_logon on, or add ?thick=1",
+    "DPY-4001": "give a user and a password (password_env or password_file in dbcpu.toml), or external authentication",
+    "DPY-2018": "wallet_location= names the folder of ewallet.pem, the only form of a wallet that thin mode reads",
     "DPY-4000": "no such name in tnsnames.ora: check it, and config_dir= or TNS_ADMIN",
     "DPY-4026": "no tnsnames.ora there: check config_dir= or TNS_ADMIN",
     "DPY-4027": "give the folder of tnsnames.ora: ?config_dir=FOLDER or TNS_ADMIN",
     "DPY-6002": "the certificate does not name this host: check ssl_server_cert_dn, or ssl_server_dn_match=0",
-    "DPI-1047": "Oracle's client libraries were not found: install Instant Client and set LD_LIBRARY_PATH, or leave "
-    "out ?thick=1",
+    "DPY-6006": "the certificate names another host: connect by the name that stands in it, or ssl_server_dn_match=0",
+    "ORA-28150": "let the one user connect through the other: alter user ... grant connect through ...",
+    "DPI-1047": "install Instant Client and name its folder by LD_LIBRARY_PATH or lib_dir=; thin mode needs none: it "
+    "takes a user with a password, and no thick=1",
     "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
 }
+_BY_TEXT = {
+    "CERTIFICATE_VERIFY_FAILED": "the server's certificate is signed by nobody who is trusted here: give "
+    "wallet_location=FOLDER, with the authority's certificate in FOLDER/ewallet.pem",
+    "WRONG_VERSION_NUMBER": "that port does not speak TLS: leave out protocol=tcps, or name the TCPS port",
+    "CERTIFICATE_REQUIRED": "the server wants a certificate of the client: give wallet_location=FOLDER, with key and "
+    "certificate in FOLDER/ewallet.pem, and its password by wallet_password_env=VARIABLE",
+    "Connection reset by peer": "a TCPS port needs protocol=tcps; else see the listener's log",
+}
+"""What TLS says, which has no number."""
 _SAME_AS = {"DPY-6001": "ORA-12514", "DPY-6003": "ORA-12505"}
 _CODE = re.compile(r"\b((?:ORA|DPY|DPI|TNS)-\d{4,5})\b")
 _REFUSED = re.compile(r"Errno 111|Connection refused|Errno 113|No route to host")
@@ -61,6 +74,9 @@ def explained(text: str) -> str:
     told = one_line(text)
     if _UNKNOWN_HOST.search(text):
         return f"{told}; no such host: check its name"
+    for words, remedy in _BY_TEXT.items():
+        if words in text.replace(" ", "_").upper() or words in text:
+            return f"{told}; {remedy}"
     found = codes(text)
     if _REFUSED.search(text) and not any(code in REMEDIES for code in found):
         return f"{told}; {REMEDIES['ORA-12541']}"

@@ -14,7 +14,8 @@ from dbcpu.oracle import driver as oracle_driver
 from dbcpu.oracle.address import Address, same_host
 from dbcpu.oracle.driver import Connection, Dialer, Views, query
 from dbcpu.oracle.facts import Facts, read_facts
-from dbcpu.oracle.leftovers import Leftover
+from dbcpu.oracle.identity import in_container, server_process
+from dbcpu.oracle.leftovers import FromControl, Leftover
 from dbcpu.oracle.plans import is_query, shape, sql_id
 from dbcpu.oracle.session import OracleSession
 from dbcpu.record import Clock, Database
@@ -50,11 +51,14 @@ class OracleTarget:
         self._offset_s = 0.0
         self._made_table = False
         self._here = platform.node()
+        self._contained = False
 
     def __enter__(self) -> Self:
         self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)
         try:
             self._facts = read_facts(control, self._views)
+            if not same_host(self._facts.server_host, self._here):
+                self._contained = in_container(server_process(control, self._views), LocalHost())
             self._leftovers = leftovers.end_leftovers(control, self._views, self._facts.user, self._facts.rds)
             # One instance is one host. A single instance is not pinned: proxies do not know it by name.
             if (self._facts.instances or 1) > 1 and not self._dialer.pinned:
@@ -73,7 +77,9 @@ class OracleTarget:
 
     def connect(self, ordinal: int, timeout_s: float) -> OracleSession:
         connection = self._dialer.connect(timeout_s)
-        return OracleSession(ordinal, connection, self._views, lambda: self._offset_s, self._here, self._making)
+        here = self._facts.server_host if self._contained else self._here
+        elsewhere = FromControl(self._connection, lambda: self._facts.rds)
+        return OracleSession(ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere)
 
     def describe(self) -> Database:
         facts = self._facts
@@ -144,8 +150,8 @@ class OracleTarget:
         return max(0, min(free)) if free else None
 
     def host(self) -> Host | None:
-        """This machine when the server says it runs on it; verification of each process has the last word."""
-        return LocalHost() if same_host(self._facts.server_host, self._here) else None
+        """This machine when the server runs on it or in a container of it; each process is verified besides."""
+        return LocalHost() if self._contained or same_host(self._facts.server_host, self._here) else None
 
     def vcpus(self) -> tuple[int, str] | None:
         facts = self._facts
@@ -156,7 +162,8 @@ class OracleTarget:
         for name, binds in _ASKED_LATER.items():
             self._views.rows(self._connection(), name, binds)
         self._facts = replace(self._facts, denied=dict(self._views.denied))
-        return (*checkup.findings(self._facts), *leftovers.findings(self._leftovers))
+        told = checkup.report(self._facts, self.vcpus())
+        return (*told, *checkup.findings(self._facts), *leftovers.findings(self._leftovers))
 
     def parameter(self, name: str) -> str:
         return caging.read(self._connection(), self._views, name)

@@ -10,12 +10,15 @@ Source: Oracle Database Free Installation Guide, Licensing Restrictions; Licensi
 
 
 def edition_cap(product: str) -> tuple[int, str] | None:
-    """CPUs an edition uses at most, and its name; None for Enterprise Edition and what is not known."""
+    """CPUs an edition uses at most, and its name; None for Enterprise Edition and what is not known.
+
+    The older Standard Edition and Standard Edition One were limited by sockets alone.
+    """
     name = product.lower()
     if "express edition" in name or name.endswith(" free") or " free " in name:
         return FREE_CPUS, "Free" if "free" in name else "Express Edition"
-    if "standard edition" in name:
-        return STANDARD_CPUS, "Standard Edition"
+    if "standard edition 2" in name:
+        return STANDARD_CPUS, "Standard Edition 2"
     return None
 
 

@@ -11,7 +11,17 @@ import numpy as np
 
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.plan import MOST_SESSIONS, NextRound, Planner, RoundSpec, blocks, executions_for, parse_levels, rounds
+from dbcpu.plan import (
+    BASELINE,
+    MOST_SESSIONS,
+    NextRound,
+    Planner,
+    RoundSpec,
+    blocks,
+    executions_for,
+    parse_levels,
+    rounds,
+)
 from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import preset
@@ -21,7 +31,7 @@ from dbcpu.topology import usable_cores, usable_vcpus
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""
 PAUSE_S = 0.6
-BASELINE, SMT_OFF = "baseline", "smt_off"
+SMT_OFF = "smt_off"
 
 
 def simulate(

@@ -1,7 +1,7 @@
 """A run that can be given away: names are replaced, each by the same one everywhere; every number stays.
 
-What is done to a text is decided by where it stands (``RULES``), never by guessing what it is, so that a name which looks
-like a word is replaced too. Text that others wrote (errors, notes, labels) is left out but for its codes.
+What is done to a text is decided by where it stands (``RULES``), never by guessing what it is, so that a name which
+looks like a word is replaced too. Text that others wrote (errors, notes, labels) is left out but for its codes.
 """
 
 import re
@@ -36,11 +36,13 @@ _CODE = re.compile(r"\b(?:ORA|DPY|DPI|TNS|SP2)-\d{4,5}\b")
 _NOTE_CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?=: )")
 _KERNEL = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _PLAIN_VALUE = re.compile(r"-?[0-9]+(?:\.[0-9]+)*\s?(?:[kKMGTPB]+|B|kB|MB|GB|TB|ms|s|min|h|d|us|%)?")
-_WORDS = frozenset(
-    "on off auto true false yes no none default minimal replica logical typical basic all manual enable enabled disable "
-    "disabled force try sync worker io_uring utf8 sql_ascii latin1 al32utf8 adaptive limited unlimited local remote "
-    "partial full always never exact similar choose spread memory dedicated shared pooled".split()
-)
+_WORDS = frozenset({
+    "on", "off", "auto", "true", "false", "yes", "no", "none", "default", "minimal", "replica", "logical", "typical",
+    "basic", "all", "manual", "enable", "enabled", "disable", "disabled", "force", "try", "sync", "worker",
+    "io_uring", "utf8", "sql_ascii", "latin1", "al32utf8", "adaptive", "limited", "unlimited", "local", "remote",
+    "partial", "full", "always", "never", "exact", "similar", "choose", "spread", "memory", "dedicated", "shared",
+    "pooled",
+})  # fmt: skip
 _GENERIC = re.compile(
     r"(?:kworker|ksoftirqd|migration|rcu\w*|kswapd|kcompactd|khugepaged|kthreadd|irq|jbd2|kauditd|watchdog)\b.*"
     r"|systemd(?:-\w+)?|postgres|oracle|sqlite3|mysqld|java|python[0-9.]*|perl|(?:ba|da|k|z)?sh|busybox|gzip|dd|sshd|cron|crond"
@@ -48,10 +50,11 @@ _GENERIC = re.compile(
 )
 _KINDS = frozenset({"embedded", "postgresql", "oracle", "sqlite", "shell"})
 _CLOCKS = frozenset({"server", "same host", "the session's clock", "simulated"})
-_FACTS_KEPT = frozenset(
-    "sched_autogroup sched_ext sched_ext_scheduler sched_schedstats numa_balancing isolated_cpus nohz_full_cpus cpufreq_driver "
-    "performance_cpus efficiency_cpus cpufreq_boost intel_no_turbo clocksource boot_options transparent_hugepage lxcfs cpuset affinity kernel_nodes".split()
-)
+_FACTS_KEPT = frozenset({
+    "sched_autogroup", "sched_ext", "sched_ext_scheduler", "sched_schedstats", "numa_balancing", "isolated_cpus",
+    "nohz_full_cpus", "cpufreq_driver", "performance_cpus", "efficiency_cpus", "cpufreq_boost", "intel_no_turbo",
+    "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes",
+})  # fmt: skip
 """What they say is the kernel's, not the owner's."""
 
 

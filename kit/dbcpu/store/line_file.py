@@ -76,10 +76,12 @@ def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
             looks = samples.processes.get(session.pid, ()) if session.pid is not None else ()
             fitting = [look for look in looks if from_s - _NEAR_S <= look.at_s <= to_s + _NEAR_S]
             matched += len(fitting)
-            session.seen = sorted([*session.seen, *fitting], key=lambda look: look.at_s)
+            # They tell more than the few looks of the script itself.
+            session.seen = sorted(fitting, key=lambda look: look.at_s) or session.seen
     if not matched:
         raise RecordFormatError(
-            f"{name} saw no process of this run while it ran; was sample-psr on the database's host, and do the clocks agree?"
+            f"{name} saw no process of this run while it ran; "
+            "was sample-psr on the database's host, and do the clocks agree?"
         )
     lines.cpus = samples.cpus or lines.cpus
     lines.run = {**lines.run, "host": samples.samples.get("host", lines.run["host"])}
@@ -200,6 +202,7 @@ def _session(ordinal: int, each: RoundLines, released_s: float, expected: str, k
         cpu_s=session.cpu_s,
         cpu_source=None if session.cpu_s is None else "schedstat",
         run_delay_s=session.delay_s,
+        db=session.db,
         residency=tuple(_stretches(session.seen, released_s)),
     )
 

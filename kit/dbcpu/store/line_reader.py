@@ -11,6 +11,7 @@ FIRST_LINES = ("dbcpu-lines 1", "dbcpu-fanout 1")
 """The second is what sqlplus-fanout wrote at first; its lines mean the same."""
 _NAMES = tuple(line.split()[0].encode() for line in FIRST_LINES)
 _TEXT_ONLY = ("sql", "label")
+_COUNTED = ("db_cpu_s", "db_time_s")
 _WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "end")
 
 
@@ -27,12 +28,16 @@ class Look:
 
 @dataclass(slots=True)
 class SessionLines:
-    """What the lines say of one session; ``executions`` are (start, end, answer), seconds since 1970."""
+    """What the lines say of one session; ``executions`` are (start, end, answer), seconds since 1970.
+
+    ``cpu_s`` is by the host's count, ``db`` by the database's.
+    """
 
     connect_s: float = 0.0
     pid: int | None = None
     cpu_s: float | None = None
     delay_s: float | None = None
+    db: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     executions: list[tuple[float, float, str]] = field(default_factory=list)
     seen: list[Look] = field(default_factory=list)
@@ -116,6 +121,7 @@ class Lines:
         session.pid = None if pid is None else int(pid)
         session.cpu_s = float(values["cpu_s"]) if "cpu_s" in values else None
         session.delay_s = float(values["delay_s"]) if "delay_s" in values else None
+        session.db = {name: float(values[name]) for name in _COUNTED if name in values}
 
     def _session(self, values: dict[str, str]) -> SessionLines:
         return self.rounds[int(values["order"])].sessions.setdefault(int(values["ordinal"]), SessionLines())
@@ -139,7 +145,7 @@ def read_text(path: str) -> str:
 
 
 def parse(text: str, name: str) -> Lines:
-    """What such a text says; ``name`` is for messages. Raises RecordFormatError naming the line that is not understood."""
+    """What such a text says; ``name`` is for messages. Raises RecordFormatError naming a line not understood."""
     lines = text.splitlines()
     if not lines or lines[0].strip() not in FIRST_LINES:
         raise RecordFormatError(f"{name} does not begin with {FIRST_LINES[0]!r}: it is damaged, or of a newer version")

@@ -55,6 +55,7 @@ class ServerClaim:
 
     ``started_at_s``: server process start, seconds since the epoch, if told. ``local``: None unknown,
     False when the connection goes to another machine. ``command``: text its command line must contain.
+    ``inner_pid``: set by ``identity`` once ``pid`` is this host's number for what the database calls ``inner_pid``.
     """
 
     pid: int | None
@@ -63,6 +64,7 @@ class ServerClaim:
     local: bool | None = None
     command: str = ""
     why_not: str = ""
+    inner_pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,10 @@ def _remarks(info: HostInfo) -> list[str]:
     return ["", *lines] if lines else []
 
 
-_SHOWN_FACTS = ("boot_options", "efficiency_cpus", "isolated_cpus", "lxcfs", "nohz_full_cpus", "sched_ext_scheduler", "kernel_nodes")
+_SHOWN_FACTS = (
+    "boot_options", "efficiency_cpus", "isolated_cpus", "lxcfs", "nohz_full_cpus", "sched_ext_scheduler",
+    "kernel_nodes",
+)  # fmt: skip
 
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:

@@ -3,10 +3,12 @@
 --        time of the server's clock, epoch seconds; null: no such limit); batch_s in (none after so many seconds
 --        in this call); ran out ("start elapsed answer" and a line feed for each execution: epoch seconds, seconds,
 --        text); failure out (error text if an execution failed, else null)
--- needs: nothing (DBMS_SQL is granted to PUBLIC)
--- source: Oracle Database PL/SQL Packages and Types Reference, DBMS_SQL; PL/SQL Language Reference, exception handling
+-- needs: nothing (DBMS_SQL and DBMS_OUTPUT are granted to PUBLIC)
+-- source: Oracle Database PL/SQL Packages and Types Reference, DBMS_SQL, DBMS_OUTPUT; PL/SQL Language Reference,
+--         exception handling
 --
 -- A cancel (ORA-01013) and the end of the session (ORA-00028) are passed on; any other error keeps what ran before it.
+-- The same lines go to DBMS_OUTPUT, from where ran_before.sql takes them when the call was cancelled.
 declare
   c integer := :cursor_id;
   is_query integer := :is_query;
@@ -17,6 +19,7 @@ declare
   ended_s number;
   first_s number;
   answer varchar2(4000);
+  line varchar2(200);
   ran varchar2(32767);
   ignored integer;
   function now_s return number is
@@ -26,6 +29,8 @@ declare
       + extract(second from d);
   end;
 begin
+  dbms_output.disable;
+  dbms_output.enable(null);
   first_s := now_s;
   for i in 1 .. most loop
     answer := null;
@@ -39,7 +44,9 @@ begin
       dbms_sql.variable_value(c, ':answer', answer);
     end if;
     ended_s := now_s;
-    ran := ran || to_char(began_s) || ' ' || to_char(ended_s - began_s) || ' ' || substr(answer, 1, 40) || chr(10);
+    line := to_char(began_s) || ' ' || to_char(ended_s - began_s) || ' ' || substr(answer, 1, 40);
+    ran := ran || line || chr(10);
+    dbms_output.put_line(line);
     exit when ended_s >= until_s or ended_s - first_s >= batch_s;
   end loop;
   :ran := ran;

@@ -1,0 +1,128 @@
+"""dbcpu on an Oracle target as its users start it: reports of doctor, what they get wrong, and how a run is stopped."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from driving import SECRETS, Drive, until
+from oracle_double.double import OracleDouble
+from oracle_double.faults import Faults
+from oracle_double.profiles import Instance
+
+pytestmark = pytest.mark.slow
+
+PASSWORD, WRONG = SECRETS
+TICKS = os.sysconf("SC_CLK_TCK")
+LONG = ("--sessions", "1", "--size", "long", "--executions", "20", "--repeats", "1", "--yes")
+
+
+@pytest.fixture
+def double() -> Iterator[OracleDouble]:
+    with OracleDouble(password=PASSWORD) as running:
+        yield running
+
+
+def codes(out: str) -> dict[str, dict[str, str]]:
+    return {finding["code"]: finding for finding in json.loads(out)}
+
+
+def test_doctor_reports_on_a_database_that_grants_all(drive: Drive) -> None:
+    instance = Instance(plan="DEFAULT_PLAN", cpu_managed=True, osstat={"NUM_CPUS": 2, "NUM_CPU_CORES": 1})
+    with OracleDouble(password=PASSWORD, instance=instance) as double:
+        code, out, err = drive("doctor", double.url, "--json").finish()
+    assert code == 0, err
+    found = codes(out)
+    assert "oracle-privileges" not in found
+    assert "Oracle Database 19c Enterprise Edition" in found["oracle"]["seen"]
+    assert "service doublepdb, container DOUBLEPDB" in found["oracle"]["seen"]
+    assert found["oracle"]["seen"].endswith("dedicated servers")
+    assert found["oracle"]["meaning"] == "it may use 2 CPUs by v$osstat NUM_CPUS (1 core)"
+    assert "DEFAULT_PLAN" in found["resource-manager"]["seen"]
+    assert "ends them" in found["after-a-kill"]["meaning"]
+    assert "procfs" in found["sampled"]["seen"]
+
+
+def test_doctor_reports_on_a_database_that_grants_nothing(drive: Drive) -> None:
+    with OracleDouble(password=PASSWORD, faults=Faults(ungranted=("all",))) as double:
+        code, out, err = drive("doctor", double.url).finish()
+    assert code == 0, err
+    assert "how sessions are served may not be seen" in out
+    assert "how many CPUs it may use cannot be seen" in out
+    assert "grant select on sys.v_$process to dbcpu;" in out
+    assert "not-sampled: server processes are not sampled: the database does not name them" in out
+    assert "info     sampled: " not in out
+    assert "lists them with the statements" in out
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "code", "sentence"),
+    [
+        (("doublepdb", "elsewhere"), (), 3, "the listener does not know this service"),
+        ((PASSWORD, WRONG), (), 3, "check user and password"),
+        (("127.0.0.1", "host.invalid"), (), 3, "no such host: check its name"),
+        (("service_name=doublepdb", "service_name=doublepdb&pool_size=4"), (), 2, "pool_size, which is not known"),
+        (("", ""), ("--workload", "emp"), 2, "emp_join"),
+        (("", ""), ("--size", "huge"), 2, "tiny"),
+        (("", ""), ("--sessions", "0"), 2, "--sessions"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(
+    drive: Drive, double: OracleDouble, change: tuple[str, str], arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    url = double.url.replace(*change) if change[0] else double.url
+    given, _, err = drive("run", url, *(arguments or ("--sessions", "1")), "--yes").finish()
+    assert (given, sentence in err) == (code, True), err
+
+
+def test_a_closed_port_is_told(drive: Drive, double: OracleDouble) -> None:
+    url = double.url
+    with OracleDouble() as gone:
+        url = url.replace(str(double.port), str(gone.port))
+    code, _, err = drive("doctor", url).finish()
+    assert code == 3
+    assert "no listener answers there" in err
+
+
+def computing(double: OracleDouble) -> list[int]:
+    """Server processes that have worked for a fifth of a second or more, and not merely warmed up."""
+    return [entry["pid"] for entry in double.sessions() if entry["index"] is not None and _cpu_s(entry["pid"]) > 0.2]
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_cancels_on_the_server(drive: Drive, double: OracleDouble, number: signal.Signals) -> None:
+    driver = drive("run", double.url, *LONG).said("round 1 of")
+    until(lambda: len(computing(double)) == 1, "a working session")
+    driver.send(number)
+    code, _, err = driver.finish()
+    assert code == 130 if number == signal.SIGINT else code in (130, 143), err
+    until(lambda: not double.sessions(), "no session is left")
+    assert drive.runs()[0].status == "interrupted"
+
+
+def test_what_kill_9_leaves_is_ended_by_the_next_command(drive: Drive, double: OracleDouble) -> None:
+    driver = drive("run", double.url, *LONG).said("round 1 of")
+    until(lambda: len(computing(double)) == 1, "a working session")
+    driver.send(signal.SIGKILL)
+    driver.process.wait()
+    left = computing(double)
+    assert left, "a server that computes goes on without its client"
+    before_s, spent_s = time.monotonic(), _cpu_s(left[0])
+    until(lambda: _cpu_s(left[0]) > spent_s or time.monotonic() > before_s + 10, "it computes")
+    code, out, err = drive("doctor", double.url, "--json").finish()
+    assert code == 0, err
+    assert "have been ended" in codes(out)["leftovers-ended"]["seen"]
+    until(lambda: not double.sessions(), "no session is left")
+    assert drive.runs()[0].status == "interrupted"

@@ -1,0 +1,85 @@
+"""A database in a container of this host: its process numbers are its own, and this host's are found."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbcpu.config import resolve
+from dbcpu.gate import Gate
+from dbcpu.guard import Guard
+from dbcpu.oracle.target import OracleTarget
+from dbcpu.runner import Choices, Watcher, run
+from dbcpu.store.database import open_store
+from dbcpu.targets import oracle
+from dbcpu.workloads import base
+from oracle_double.double import OracleDouble
+from oracle_double.faults import Faults
+from oracle_double.profiles import Instance
+
+TICKS = os.sysconf("SC_CLK_TCK")
+TINY = base.load("oracle", "cartesian").work("tiny")
+
+
+@pytest.fixture(params=["", "5f2c0e4b9a1d"], ids=["this host's name", "a name of its own"])
+def contained(request: pytest.FixtureRequest) -> Iterator[OracleDouble]:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's tests do not run as root: no pid namespace can be made")
+    if subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], check=False).returncode:
+        pytest.skip("this machine does not permit unshare: no pid namespace can be made")
+    with OracleDouble(own_pids=True, instance=Instance(host_name=request.param)) as double:
+        yield double
+
+
+def opened(double: OracleDouble) -> OracleTarget:
+    target = oracle.open_target(resolve(double.url, lambda _: None), Guard())
+    assert isinstance(target, OracleTarget)
+    return target
+
+
+def test_each_session_is_verified_by_this_hosts_number(contained: OracleDouble) -> None:
+    with opened(contained) as target, Gate(target, target.host(), TICKS) as gate:
+        gate.gather(3, TINY)
+        servers = [member.server for member in gate.members]
+        inner = {entry["pid"] for entry in contained.sessions() if entry["index"] is not None}
+        assert all(server.verified for server in servers), servers
+        for server in servers:
+            assert server.pid is not None
+            numbers = Path(f"/proc/{server.pid}/status").read_text().partition("NSpid:")[2].split("\n")[0].split()
+            assert int(numbers[0]) == server.pid
+            assert int(numbers[-1]) in inner
+            assert Path(f"/proc/{server.pid}/comm").read_text().startswith("oracle_")
+            assert server.how.startswith(f"process {numbers[-1]} of a container: ")
+        assert len({server.pid for server in servers}) == 3
+
+
+def test_a_run_on_it_is_sampled(contained: OracleDouble, tmp_path: Path) -> None:
+    choices = Choices(sessions="2", size="tiny", executions=30, repeats=1, seed=1)
+    with open_store(str(tmp_path / "runs.db")) as store:
+        record = store.load(run(resolve(contained.url, lambda _: None), choices, store, Watcher(), forced=True))
+    for each in record.rounds:
+        assert each.not_sampled is None
+        assert each.gate.verified == each.level
+        assert all(session.residency and session.cpu_s for session in each.sessions)
+    assert record.header.database.driver_on_host
+
+
+def test_threads_of_a_container_are_told_apart() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's tests do not run as root: no pid namespace can be made")
+    with (
+        OracleDouble(own_pids=True, faults=Faults(threaded=True)) as double,
+        opened(double) as target,
+        Gate(target, target.host(), TICKS) as gate,
+    ):
+        gate.gather(2, TINY)
+        assert all(member.server.verified for member in gate.members)
+        assert len({member.server.tid for member in gate.members}) == 2
+
+
+def test_a_database_elsewhere_is_not_taken_for_one_in_a_container() -> None:
+    """Its host has another name, and no process here has that number in a namespace of its own."""
+    with OracleDouble(instance=Instance(host_name="db1.example")) as double, opened(double) as target:
+        assert target.host() is None

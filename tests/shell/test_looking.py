@@ -1,0 +1,109 @@
+"""sample-psr, watch-psr, topology and every --help, for real."""
+
+import os
+import signal
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from dbcpu.hosts.recorded import open_host
+from dbcpu.store import line_reader
+from dbcpu.topology import read_topology
+from fix_shell_kit import ROOT, SCRIPTS, Kit
+
+KIT = ("increment", "gzip-pipe", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology", "smt",
+       "capture-host", "session")  # fmt: skip
+HOSTS = sorted(path for path in (ROOT / "tests/hosts").glob("*.tar.gz") if "512" not in path.name)
+
+
+@pytest.mark.parametrize("script", KIT)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help(script: str, flag: str, one_kit: Kit) -> None:
+    code, out, err = one_kit.run(script, flag)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: {script}")
+
+
+@pytest.mark.parametrize("script", KIT)
+def test_every_script_is_documented(script: str) -> None:
+    assert f"`{script}" in (ROOT / "docs/shell-kit.md").read_text("utf-8")
+    assert os.access(SCRIPTS / script, os.X_OK)
+
+
+def test_named_processes_are_looked_at_until_they_are_gone(kit: Kit) -> None:
+    own = os.getpid()
+    code, out, err = kit.run("sample-psr", "-t", "1", "-i", "0.2", str(own), "999999999")
+    assert (code, err) == (0, "")
+    samples = line_reader.parse(out, "stdout")
+    assert samples.samples["system"] == "Linux"
+    assert set(samples.processes) == {own}
+    first, *_, last = samples.processes[own]
+    assert first.cpu in os.sched_getaffinity(0)
+    assert first.at_s < last.at_s
+    assert first.run_s is not None
+    assert kit.run("sample-psr", "999999999")[0] == 0
+
+
+def test_processes_are_found_by_their_command_line(kit: Kit) -> None:
+    code, out, _ = kit.run("sample-psr", "-t", "1", "-p", "pytest")
+    assert code == 0
+    assert os.getpid() in line_reader.parse(out, "stdout").processes
+
+
+def test_a_signal_ends_the_lines_whole(kit: Kit, tmp_path: Path) -> None:
+    file = tmp_path / "samples"
+    with kit.start("sample-psr", "-i", "300", "-o", str(file), str(os.getpid())) as process:
+        while not file.exists() or "seen " not in file.read_text():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert file.read_text().splitlines()[-1] == "end status=complete"
+    kit.nothing_is_left()
+
+
+def test_one_table_of_those_that_run(kit: Kit) -> None:
+    code, out, err = kit.run("watch-psr", "--once", "-a", "-i", "1", "-p", "pytest")
+    assert (code, err) == (0, "")
+    heading, *rows = out.splitlines()
+    assert heading.split() == ["CPU", "core", "PID", "S", "share", "command"]
+    assert any(str(os.getpid()) in row.split() for row in rows)
+
+
+def test_the_live_table_ends_with_a_signal(kit: Kit) -> None:
+    with kit.start("watch-psr", "-i", "300") as process:
+        while not kit.descendants():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    kit.nothing_is_left()
+
+
+@pytest.mark.parametrize("archive", HOSTS, ids=lambda path: path.name)
+def test_the_drawing_agrees_with_dbcpu(archive: Path, one_kit: Kit, tmp_path: Path) -> None:
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path / "host", filter="data")
+    root = tmp_path / "host"
+    if not (root / "sys").is_dir():
+        (root,) = root.iterdir()
+    cpus = [cpu for cpu in read_topology(open_host(str(archive))).cpus if cpu.online]
+    code, out, err = one_kit.run("topology", "-r", str(root))
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        f"{len(cpus)} CPUs on {len({cpu.core for cpu in cpus})} cores, {len({cpu.socket for cpu in cpus})} "
+    )
+
+
+def test_the_drawing_is_the_same_with_every_awk(kit: Kit, tmp_path: Path) -> None:
+    with tarfile.open(ROOT / "tests/hosts/c4-4xlarge-half-offline.tar.gz") as packed:
+        packed.extractall(tmp_path / "host", filter="data")
+    code, out, err = kit.run("topology", "-r", str(tmp_path / "host"))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:5] == [
+        "8 CPUs on 8 cores, 1 socket, 1 memory node; each is shown as a core of its own",
+        "offline: 8,9,10,11,12,13,14,15",
+        "",
+        "  core socket   node  CPUs that share it",
+        "     0      0      0  0",
+    ]

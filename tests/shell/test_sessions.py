@@ -1,0 +1,101 @@
+"""increment and gzip-pipe for real, under several shells: lines become records, and nothing survives them."""
+
+import re
+import signal
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.store import line_file
+from dbcpu.workloads import base
+from fix_shell_kit import Kit
+
+
+def test_counting_becomes_a_record(kit: Kit) -> None:
+    code, out, err = kit.run("increment", "-s", "tiny", "-S", kit.shell, "-l", "a b", "1,2", "1")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    header = record.header
+    assert (header.status, header.label, header.database.kind, header.plan.for_s) == ("complete", "a b", "shell", 1.0)
+    assert header.plan.workload.sql == base.load("shell", "increment").work("tiny").sql
+    assert [each.level for each in record.rounds] == [1, 2]
+    for each in record.rounds:
+        assert each.not_sampled is None
+        for session in each.sessions:
+            assert (session.answer_ok, session.error) == (True, None)
+            # New ones begin until a second after its own first; the clock has hundredths.
+            first, *_, last = session.executions if len(session.executions) > 1 else session.executions * 2
+            assert last.start_s - first.start_s < 1.02
+            assert session.cpu_s is not None
+            assert session.run_delay_s is not None
+            assert session.server.verified
+    assert explain(record).verdict
+    assert re.search(r"increment: 2 sessions: .* max/min \d", err)
+
+
+def test_compressing_becomes_a_record(kit: Kit) -> None:
+    code, out, err = kit.run("gzip-pipe", "-e", "2", "-S", kit.shell, "2", "4")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    assert record.header.plan.workload.size == "tiny"
+    assert record.header.plan.workload.sql == base.load("shell", "gzip_pipe").work("tiny").sql
+    sessions = record.rounds[0].sessions
+    assert [(each.answer_ok, each.error, len(each.executions)) for each in sessions] == [(True, None, 2)] * 2
+    assert all(each.cpu_s is not None and each.cpu_s > 0 for each in sessions)
+
+
+def test_placement_is_seen(one_kit: Kit) -> None:
+    code, out, err = one_kit.run("increment", "2", "2")
+    assert code == 0, err
+    each = line_file.from_text(out, "stdout").rounds[0]
+    for session in each.sessions:
+        assert session.residency
+        assert sum(stretch.cpu_s or 0.0 for stretch in session.residency) <= (session.cpu_s or 0.0) + 0.5
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(("script", "work"), [("increment", "600"), ("gzip-pipe", "1048576")])
+def test_a_signal_leaves_no_child_and_no_file(script: str, work: str, how: signal.Signals, kit: Kit) -> None:
+    with kit.start(script, "-S", kit.shell, "3", work) as process:
+        kit.await_lines(process, "\nround ")
+        process.send_signal(how)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + (signal.SIGTERM if how is signal.SIGHUP else how)
+    assert out.splitlines()[-1] == "end status=interrupted"
+    kit.nothing_is_left()
+
+
+@pytest.mark.parametrize(("script", "work"), [("increment", "600"), ("gzip-pipe", "64")])
+def test_sessions_end_by_themselves_when_the_script_is_killed(script: str, work: str, one_kit: Kit) -> None:
+    more = ("-e", "100000") if script == "gzip-pipe" else ()
+    with one_kit.start(script, *more, "3", work) as process:
+        one_kit.await_lines(process, "\nround ")
+        process.kill()
+        process.communicate(timeout=60)
+    one_kit.no_process_is_left()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("increment", "x", "1"), "the numbers of sessions are not understood: x"),
+        (("increment", "1", "0"), "0 is not a whole number of seconds"),
+        (("increment", "-s", "huge", "1", "1"), "workload increment has no size 'huge'; it has: tiny=20000"),
+        (("increment", "-S", "nosuchshell", "1", "1"), "there is no nosuchshell in PATH"),
+        (("increment", "-r", "0", "1", "1"), "-r 0 is not a number of rounds"),
+        (("gzip-pipe", "1", "3"), "3 is not a number of MiB from 4 to 1048576"),
+        (("increment", "1"), "usage: increment"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], sentence: str, one_kit: Kit) -> None:
+    code, out, err = one_kit.run(*arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+def test_a_session_that_cannot_work_is_told(one_kit: Kit) -> None:
+    (one_kit.folder.parent / "bin" / "gzip").write_text("#!/bin/sh\nexit 1\n")
+    (one_kit.folder.parent / "bin" / "gzip").chmod(0o755)
+    code, out, err = one_kit.run("gzip-pipe", "1", "4")
+    assert (code, out) == (3, "")
+    assert "0 of 1 sessions are ready: the warm-up was not done" in err
