@@ -18,7 +18,7 @@ from dbcpu.guard import start_ticks
 from dbcpu.record import RunRecord
 from dbcpu.store.database import RunSummary, open_store
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 SECRETS = ("s3cret-of-the-tests", "wr0ng-password")
 
 

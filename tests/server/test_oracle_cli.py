@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow
 
 PASSWORD, WRONG = SECRETS
 TICKS = os.sysconf("SC_CLK_TCK")
-LONG = ("--sessions", "1", "--size", "long", "--executions", "20", "--repeats", "1", "--yes")
+LONG = ("--sessions", "1", "--size", "seed", "--executions", "1", "--repeats", "1", "--yes")
+"""One execution takes more than a minute."""
 
 
 @pytest.fixture
@@ -57,6 +58,18 @@ def test_doctor_reports_on_a_database_that_grants_nothing(drive: Drive) -> None:
     assert "not-sampled: server processes are not sampled: the database does not name them" in out
     assert "info     sampled: " not in out
     assert "lists them with the statements" in out
+
+
+def test_a_run_is_shown_kept_and_reported(drive: Drive, double: OracleDouble) -> None:
+    given = ("--sessions", "1,2", "--size", "tiny", "--executions", "10", "--repeats", "1", "--yes")
+    code, out, err = drive("run", double.url, *given).finish()
+    assert code in (0, 1), err
+    assert "N" in out
+    assert "report" in err + out
+    record = drive.last()
+    assert (record.header.status, record.header.database.kind) == ("complete", "oracle")
+    assert all(session.answer_ok and session.server.verified for each in record.rounds for session in each.sessions)
+    assert PASSWORD not in out
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from dbcpu.record import RunRecord
 from dbcpu.record import Session as Recorded
 from dbcpu.runner import Choices, Watcher
 from dbcpu.store.database import open_store
-from driving import Drive
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
 
@@ -58,16 +57,18 @@ def complaints(analysis: Analysis, record: RunRecord, cpus: tuple[int, int]) -> 
     return found
 
 
-def test_two_of_three_are_slow_by_the_run_queue(drive: Drive, cpus: tuple[int, int]) -> None:
+def measured(double: OracleDouble, store: Path, choices: Choices) -> RunRecord:
+    with open_store(str(store)) as opened:
+        return opened.load(runner.run(resolve(double.url, lambda _: None), choices, opened, Watcher(), forced=True))
+
+
+def test_two_of_three_are_slow_by_the_run_queue(tmp_path: Path, cpus: tuple[int, int]) -> None:
+    choices = Choices(sessions="1-4", size="short", executions=2, repeats=2, seed=1)
     with OracleDouble(faults=Faults(cpus=(cpus[0], cpus[0], cpus[1]), ahead=True)) as double:
         tried = []
         for _ in range(TRIES):
-            given = ("--sessions", "1-4", "--size", "short", "--executions", "2", "--repeats", "2", "--seed", "1")
-            code, out, err = drive("run", double.url, *given, "--yes").finish()
-            assert code in (0, 1), err
-            assert "run queue" in out
-            record = drive.last()
-            assert (record.header.status, record.header.database.kind) == ("complete", "oracle")
+            record = measured(double, tmp_path / "runs.db", choices)
+            assert {each.level for each in record.rounds} == {1, 2, 3, 4}
             assert all(session.server.verified for each in record.rounds for session in each.sessions)
             tried.append(complaints(explain(record), record, cpus))
             if not tried[-1]:
@@ -110,10 +111,8 @@ def test_spid_and_cpu_are_those_that_ps_shows_at_that_moment(tmp_path: Path, cpu
         ps = Ps(double)
         ps.start()
         try:
-            with open_store(str(tmp_path / "runs.db")) as store:
-                choices = Choices(sessions="3", size="short", executions=3, repeats=1, seed=7)
-                run_id = runner.run(resolve(double.url, lambda _: None), choices, store, Watcher(), forced=True)
-                record = store.load(run_id)
+            choices = Choices(sessions="3", size="short", executions=3, repeats=1, seed=7)
+            record = measured(double, tmp_path / "runs.db", choices)
         finally:
             ps.ended.set()
             ps.join()

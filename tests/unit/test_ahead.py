@@ -9,7 +9,8 @@ import pytest
 from dbcpu.hosts import recorded
 from dbcpu.hosts.base import Ahead
 from dbcpu.hosts.local import LocalHost
-from dbcpu.identity import look, look_at_all
+from dbcpu.identity import look_at_all
+from dbcpu.processes import look
 from dbcpu.targets.base import ServerClaim
 from dbcpu.topology import read_host
 from dbcpu.topology.ahead import ahead

@@ -163,3 +163,8 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
     monkeypatch.setattr(registry, "load", load)
     assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
     assert asked == [renderer]
+
+
+def test_run_gets_as_far_as_its_target(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "no-such-target", "--yes"]) == 2
+    assert "no target is called 'no-such-target'" in capsys.readouterr().err

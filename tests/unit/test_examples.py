@@ -62,7 +62,11 @@ def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.F
 @cache
 def sheet_of(name: str) -> Sheet:
     runs, busy = COMPARISONS[name]
-    return comparing.comparison_sheet([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
+    rules = FOLDER / name / "dbcpu.toml"
+    with pytest.MonkeyPatch.context() as patch:
+        if rules.is_file():
+            patch.setenv("DBCPU_CONFIG", str(rules))
+        return comparing.comparison_sheet([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
 
 
 @pytest.fixture(autouse=True)

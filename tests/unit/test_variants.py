@@ -247,7 +247,7 @@ def test_what_is_not_permitted_is_refused_with_who_may(monkeypatch: pytest.Monke
     varying.refuse_without_privilege([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     monkeypatch.setattr(varying, "_may_nice", lambda: False)
-    with pytest.raises(UsageError, match="run as user .* CAP_SYS_NICE"):
+    with pytest.raises(UsageError, match=r"run as user .* CAP_SYS_NICE"):
         varying.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
     monkeypatch.setattr(varying, "_may_nice", lambda: True)
     varying.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)

@@ -98,16 +98,28 @@ def _metrics(
         on_cores, on_vcpus = median("throughput", cores), median("throughput", vcpus)
         few, many = drawn("throughput", cores), drawn("throughput", vcpus)
         if on_cores and on_vcpus and few and many:
-            values["smt_yield"] = on_vcpus / on_cores - 1
-            samples["smt_yield"] = many[0] / few[0] - 1, min(few[1], many[1])
+            ratio = on_vcpus / on_cores - 1
+            values["smt_yield"], factor = _as_shown(each.analysis.scaling.smt_yield, ratio)
+            samples["smt_yield"] = (many[0] / few[0] - 1) * factor, min(few[1], many[1])
     if values["solo"] and vcpus is not None and max(each.levels) >= vcpus:
         medians = {level: median("throughput", level) or 0.0 for level in each.levels}
         best = max(medians, key=lambda level: medians[level])
         peak, solo = drawn("throughput", best), samples["solo"]
-        values["effective_cores"] = medians[best] / values["solo"]
+        shown = _as_shown(each.analysis.scaling.effective_cores, medians[best] / values["solo"])
+        values["effective_cores"], factor = shown
         if peak and solo:
-            samples["effective_cores"] = peak[0] / solo[0], min(peak[1], solo[1])
+            samples["effective_cores"] = peak[0] / solo[0] * factor, min(peak[1], solo[1])
     return (
         {name: value for name, value in values.items() if value is not None},
         {name: sample for name, sample in samples.items() if sample is not None},
     )
+
+
+def _as_shown(fitted: float | None, raw: float) -> tuple[float, float]:
+    """The figure that ``show`` gives, from the fitted curve, and its ratio to the one from two levels alone.
+
+    Few levels tell no curve: then the raw one. The spread is that of the raw one, for its rounds can be resampled.
+    """
+    if fitted is None or raw <= 0:
+        return raw, 1.0
+    return fitted, fitted / raw

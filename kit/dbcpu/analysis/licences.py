@@ -92,9 +92,9 @@ def told(rule: Rule) -> str:
     what = ""
     if isinstance(rule, Licence):
         what = plural(rule.factor, rule.unit)
-        if rule.factor_smt is not None:
-            what += f" ({rule.factor_smt:g} with SMT)"
-        what += "".join(f" ({factor:g} for {part})" for part, factor in rule.models)
+        others = [f"{rule.factor_smt:g} with SMT"] if rule.factor_smt is not None else []
+        others += [f"{factor:g} for {part}" for part, factor in rule.models]
+        what += f" ({', '.join(others)})" if others else ""
     if isinstance(rule, Price):
         what = f"{rule.amount:g} {rule.currency}{f' per {rule.period}' if rule.period else ''}"
     when = {"always": "", "smt": ", with SMT", "no-smt": ", without SMT"}[rule.when]

@@ -1,0 +1,76 @@
+"""What docs/nightly.md gives to copy is taken by those it is for: systemd, cron, Prometheus."""
+
+import re
+import shutil
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "nightly.md").read_text("utf-8")
+SHELL = (ROOT / "shell" / "nightly").read_text("utf-8")
+NAMES = ("dbcpu-nightly.service", "dbcpu-nightly.timer")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def entries(unit: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+
+
+def test_the_units_stand_under_their_names_and_fit_each_other() -> None:
+    service, timer = map(entries, blocks("ini"))
+    assert all(f"/etc/systemd/system/{name}`" in TEXT for name in NAMES)
+    assert service["Type"] == "oneshot"
+    assert "SuccessExitStatus" not in service, "a night with findings has to be seen"
+    assert (timer["OnCalendar"], timer["Persistent"]) == ("Mon..Fri 04:30", "false")
+
+
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    for name, unit in zip(NAMES, blocks("ini"), strict=True):
+        (tmp_path / name).write_text(unit.replace("/opt/dbcpu/", f"{ROOT}/"))
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", *(str(tmp_path / name) for name in NAMES)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_the_night_is_outside_of_the_databases_maintenance_windows() -> None:
+    (line,) = re.findall(r"^(\d+ \d+ \* \* \d-\d)  /opt/dbcpu/shell/nightly", TEXT, re.MULTILINE)
+    minute, hour, _, _, days = line.split()
+    first, last = (int(day) for day in days.split("-"))
+    at_h = int(hour) + int(minute) / 60
+    # Oracle's defaults: 22:00 for 4 hours on weekdays, 06:00 for 20 hours on Saturday (6) and Sunday (7).
+    windows = [(day * 24 + 22, day * 24 + 26) for day in range(1, 6)]
+    windows += [(day * 24 + 6, day * 24 + 26) for day in (6, 7)]
+    windows += [(start - 7 * 24, end - 7 * 24) for start, end in windows]
+    nights = [day * 24 + at_h for day in range(first, last + 1)]
+    assert len(nights) == 5
+    assert not [night for night in nights for start, end in windows if start <= night < end]
+
+
+def test_the_alert_rules_ask_for_metrics_that_a_night_writes() -> None:
+    (rules,) = blocks("yaml")
+    written = set(re.findall(r"^# TYPE (\w+) gauge$", SHELL, re.MULTILINE))
+    expressions = re.findall(r"^ {8}expr: (.+)$", rules, re.MULTILINE)
+    assert len(expressions) == rules.count("- alert: ") == rules.count("summary: ") == 2
+    asked = {name for each in expressions for name in re.findall(r"dbcpu_\w+", each)}
+    assert asked == written == {"dbcpu_nightly_exit_code", "dbcpu_nightly_finished_timestamp_seconds"}
+    for each in expressions:
+        plain = re.sub(r"dbcpu_\w+|time\(\)", "1", each)
+        assert re.fullmatch(r"[\d\s.*+-]+(!=|>)[\d\s.*+-]+", plain), each
+    labels = set(re.findall(r"\$labels\.(\w+)", rules))
+    assert labels == set(re.findall(r'\{(\w+)="\$label"\}', SHELL))
+
+
+def test_the_silence_alert_outlasts_a_weekend() -> None:
+    (days,) = re.findall(r"> (\d+) \* 86400", TEXT)
+    friday, monday = datetime(2026, 11, 20, 4, 30), datetime(2026, 11, 23, 4, 30)
+    assert int(days) > (monday - friday).days
