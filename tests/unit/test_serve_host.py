@@ -74,6 +74,20 @@ def test_nothing_is_made_up_after_a_line_that_is_not_ended(served: Served, tmp_p
         assert served.ask("f", str(tmp_path / "unended")) == [f"+{tmp_path}/unended", "|last"]
 
 
+def test_names_are_never_taken_for_commands(served: Served, tmp_path: Path) -> None:
+    evil = tmp_path / "a'; touch made; echo 'b"
+    evil.mkdir()
+    (evil / "cmdline").write_text("x\n")
+    made = f"{tmp_path}/made"
+    for name in (f"{tmp_path}/x'; touch {made}; echo 'y", str(evil), f"{evil}/cmdline", f"$(touch {made})", "`id`"):
+        assert served.ask("f", name) == ["-"]
+        assert served.ask("l", name) == []
+    found = served.ask("g", f"{tmp_path}/*/cmdline")
+    assert found == ["-"]
+    assert not Path(made).exists()
+    assert not Path("made").exists()
+
+
 def test_many_paths_at_once_are_all_answered(served: Served, tmp_path: Path) -> None:
     wanted = [tmp_path / f"{'x' * 60}{number}" for number in range(100)]
     for number, path in enumerate(wanted):
