@@ -13,7 +13,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.record import Round, RunRecord, Session
 from dbcpu.store import record_file
 
-RUNS = Path(__file__).parents[1] / "runs"
+EXAMPLES = Path(__file__).parents[2] / "reports" / "examples"
 FILES = ("emulated-smt", "emulated-smt-off", "emulated-smt-hidden")
 SHARED, ALONE = 0.5, 0.1
 """Shares of a session's time from which it has shared a core, and up to which it has not; between them no label."""
@@ -31,8 +31,8 @@ class Row:
 
 
 def rows(file: str) -> Iterator[Row]:
-    """The sessions of ``tests/runs/FILE.json.gz``."""
-    record = record_file.read(RUNS / f"{file}.json.gz")
+    """The sessions of ``reports/examples/FILE``."""
+    record = record_file.read(EXAMPLES / file / "record.json.gz")
     rounds = {each.order: each for each in record.rounds}
     for view in explain(record).sessions:
         if view.level > 1 and view.valid and view.slowdown is not None:
