@@ -29,13 +29,14 @@ from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server
 from dbcpu.restoring import restore
 from dbcpu.settings import settings
-from dbcpu.settle import settle
+from dbcpu.settle import Quiet, settle
 from dbcpu.store.database import Store
-from dbcpu.targets.base import Request, Target
+from dbcpu.targets.base import Request, Target, Work
 from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.varied import Varied, place_of
 from dbcpu.varying import Chosen
 from dbcpu.workloads import base as workloads
+from dbcpu.workloads.base import Workload
 
 DEFAULT_SECONDS = 1.5
 TRIAL_ROWS = 10_000_000
@@ -103,121 +104,179 @@ def run(
     """
     experiment = experiment or Sweep()
     settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
-    local = read_host(LocalHost())
-    seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
     for line in restore().lines:
         watcher.stage(line)
-    most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(local)[0], usable_cores(local)))
-    most = max(most, (choices.per_cpu or 0) * usable_vcpus(local)[0])
-    make_room_for_files(most)
-    wished = _wish(choices, request)
-    request = replace(request, options={**request.options, "sessions": str(most)})
+    seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
-        watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
-        target: Target = stack.enter_context(experiment.open(request, guard))
-        restore(request.name, parameters_of(target))
-        workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
-        work = workload.work(choices.size)
-        experiment.opened(target, workload)
-        chosen_host = choose(target, wished, work, CLOCK_TICKS, stack, guard)
-        host, ticks = chosen_host.host, _ticks_of(chosen_host.host)
-        if not target.private:
-            watcher.stage(f"{'watched' if host else 'not watched'}: {chosen_host.why}")
-        quiet = settle(host, SETTLE_S) if host else None
-        if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
-            quiet = settle(host, BUSY_WAIT_S)
-        if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
-            raise MeasureError(
-                f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
-            )
-        for statement in work.setup:
-            if statement.lower().startswith("create"):
-                watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
-        watcher.stage("calibrating: one session alone")
-        trial = workload.trial(choices.size, TRIAL_ROWS)
-        alone = calibrate(target, host, ticks, trial)
-        solo_s = alone.elapsed_s * work.rows / trial.rows
-        info = _host_of(host, alone.server)
-        vcpus, source = _vcpus(choices, info, target)
-        variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
-        levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
-        make_room_for_files(max(levels))
-        specs = experiment.specs(levels, choices.repeats, seed, variants)
-        varied = None
-        if choices.variants:
-            place = place_of(request, target, host, info)
-            varied = Varied.plan(choices.variants, place, levels, choices.per_cpu)
-            varied.refuse(host, alone.server, fixed=choices.for_s is None)
-            specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names
-        chosen = planner if choices.sessions == "auto" and not choices.aa and not varied else None
-        executions = None if choices.for_s else choices.executions
-        if executions is None and choices.for_s is None:
-            executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
-        findings = examine(target, host, info, quiet, chosen_host.why)
-        preview = preview_of(request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
-        preview = experiment.foreseen(replace(preview, at_most=chosen is not None), specs, solo_s, vcpus or 1)
-        if varied:
-            preview = varied.told(
-                preview, specs, choices.for_s or solo_s * (executions or 1), choices.for_s is not None
-            )
-        check_room(preview, info, target)
-        watcher.agree(preview)
-        name = choices.sampler or best_sampler(host)
-        sampler = stack.enter_context(registry.load("samplers", name).open_sampler(host, choices.hz))
+        opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
+        planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
+        check_room(planned.preview, planned.info, opened.target)
+        watcher.agree(planned.preview)
+        name = choices.sampler or best_sampler(opened.host)
+        sampler = stack.enter_context(registry.load("samplers", name).open_sampler(opened.host, choices.hz))
         if sampler.pid is not None:
             guard.end_later(sampler.pid)
         conditions: Conditions = AsItIs()
-        if varied:
+        if planned.varied:
             conditions = stack.enter_context(
-                varied.conditions(host, request, target, guard, experiment.open, watcher.stage)
+                planned.varied.conditions(
+                    opened.host, opened.request, opened.target, guard, experiment.open, watcher.stage
+                )
             )
-        header = Header(
-            run_id=_run_id(),
-            label=choices.label,
-            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            status="running",
-            tool_version=__version__,
-            plan=experiment.planned(
-                Plan(
-                    target=request.name,
-                    workload=workload_info(target, work),
-                    levels=tuple(sorted({spec.level for spec in specs})),
-                    repeats=choices.repeats,
-                    seed=seed,
-                    executions=executions,
-                    for_s=choices.for_s,
-                    sampler=name,
-                    hz=choices.hz,
-                    vcpus=vcpus,
-                    vcpus_source=source,
-                    variants=variants,
-                    rounds=len(specs) if chosen is None else None,
-                ),
-                target,
-            ),
-            host=info,
-            database=preview.database,
-            driver=this_process(),
-            notes=(*(f"{each.code}: {each.seen}" for each in preview.findings), *preview.changes),
-        )
+        header = _header(opened, planned, choices, experiment, seed, name)
         setting = Setting(
-            target=target,
-            host=host,
+            target=opened.target,
+            host=opened.host,
             sampler=sampler,
-            work=work,
-            executions=executions,
+            work=opened.work,
+            executions=planned.executions,
             for_s=choices.for_s,
-            solo_s=solo_s,
-            vcpus=vcpus or 1,
-            clock_ticks=ticks,
-            kit_pids=kit_pids_on(host, own_pids(guard.pid, sampler.pid)),
-            not_sampled=_not_sampled(name, choices.sampler, chosen_host),
+            solo_s=planned.solo_s,
+            vcpus=planned.vcpus or 1,
+            clock_ticks=opened.ticks,
+            kit_pids=kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid)),
+            not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
         )
-        next_round = chosen(header) if chosen else _fixed(specs)
-        rounds = experiment.rounds(setting, specs, next_round, watcher.begun)
+        next_round = planner(header) if planner and planned.adaptive else _fixed(planned.specs)
+        rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
         return _keep(store, header, rounds, watcher, gaps=experiment.survives_failures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is measured: the target, its work, and the host that is watched meanwhile. ``quiet``: how busy it was."""
+
+    request: Request
+    target: Target
+    workload: Workload
+    work: Work
+    chosen: Choice
+    ticks: int
+    quiet: Quiet | None
+
+    @property
+    def host(self) -> Host | None:
+        return self.chosen.host
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What will be done with it. ``solo_s``: one execution alone; ``adaptive``: rounds are chosen as it goes."""
+
+    solo_s: float
+    info: HostInfo | None
+    vcpus: int | None
+    vcpus_source: str
+    specs: tuple[RoundSpec, ...]
+    variants: tuple[str, ...]
+    varied: Varied | None
+    adaptive: bool
+    executions: int | None
+    preview: Preview
+
+
+def _open(
+    request: Request,
+    choices: Choices,
+    experiment: Sweep,
+    watcher: Watcher,
+    stack: ExitStack,
+    guard: Guard,
+    *,
+    forced: bool,
+) -> _Opened:
+    """Open the target for as many sessions as there may be, and wait until its host is quiet."""
+    here = read_host(LocalHost())
+    most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], usable_cores(here)))
+    most = max(most, (choices.per_cpu or 0) * usable_vcpus(here)[0])
+    make_room_for_files(most)
+    wished = _wish(choices, request)
+    request = replace(request, options={**request.options, "sessions": str(most)})
+    watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
+    target: Target = stack.enter_context(experiment.open(request, guard))
+    restore(request.name, parameters_of(target))
+    workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
+    work = workload.work(choices.size)
+    experiment.opened(target, workload)
+    chosen = choose(target, wished, work, CLOCK_TICKS, stack, guard)
+    if not target.private:
+        watcher.stage(f"{'watched' if chosen.host else 'not watched'}: {chosen.why}")
+    quiet = settle(chosen.host, SETTLE_S) if chosen.host else None
+    if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
+        quiet = settle(chosen.host, BUSY_WAIT_S)
+    if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
+        raise MeasureError(
+            f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
+        )
+    return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
+
+
+def _plan(
+    opened: _Opened, choices: Choices, experiment: Sweep, seed: int, watcher: Watcher, *, can_adapt: bool
+) -> _Planned:
+    """Calibrate with one session alone, and decide levels, rounds and executions."""
+    target, work, host = opened.target, opened.work, opened.host
+    for statement in work.setup:
+        if statement.lower().startswith("create"):
+            watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
+    watcher.stage("calibrating: one session alone")
+    trial = opened.workload.trial(choices.size, TRIAL_ROWS)
+    alone = calibrate(target, host, opened.ticks, trial)
+    solo_s = alone.elapsed_s * work.rows / trial.rows
+    info = _host_of(host, alone.server)
+    vcpus, source = _vcpus(choices, info, target)
+    variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
+    levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
+    make_room_for_files(max(levels))
+    specs = experiment.specs(levels, choices.repeats, seed, variants)
+    varied = None
+    if choices.variants:
+        varied = Varied.plan(choices.variants, place_of(opened.request, target, host, info), levels, choices.per_cpu)
+        varied.refuse(host, alone.server, fixed=choices.for_s is None)
+        specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names
+    adaptive = can_adapt and choices.sessions == "auto" and not choices.aa and varied is None
+    executions = None if choices.for_s else choices.executions
+    if executions is None and choices.for_s is None:
+        executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
+    findings = examine(target, host, info, opened.quiet, opened.chosen.why)
+    preview = preview_of(opened.request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
+    preview = experiment.foreseen(replace(preview, at_most=adaptive), specs, solo_s, vcpus or 1)
+    if varied:
+        alone_s = choices.for_s or solo_s * (executions or 1)
+        preview = varied.told(preview, specs, alone_s, choices.for_s is not None)
+    return _Planned(solo_s, info, vcpus, source, specs, variants, varied, adaptive, executions, preview)
+
+
+def _header(opened: _Opened, planned: _Planned, choices: Choices, experiment: Sweep, seed: int, sampler: str) -> Header:
+    made = Plan(
+        target=opened.request.name,
+        workload=workload_info(opened.target, opened.work),
+        levels=tuple(sorted({spec.level for spec in planned.specs})),
+        repeats=choices.repeats,
+        seed=seed,
+        executions=planned.executions,
+        for_s=choices.for_s,
+        sampler=sampler,
+        hz=choices.hz,
+        vcpus=planned.vcpus,
+        vcpus_source=planned.vcpus_source,
+        variants=planned.variants,
+        rounds=None if planned.adaptive else len(planned.specs),
+    )
+    return Header(
+        run_id=_run_id(),
+        label=choices.label,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        status="running",
+        tool_version=__version__,
+        plan=experiment.planned(made, opened.target),
+        host=planned.info,
+        database=planned.preview.database,
+        driver=this_process(),
+        notes=(*(f"{each.code}: {each.seen}" for each in planned.preview.findings), *planned.preview.changes),
+    )
 
 
 def _host_of(host: Host | None, server: Server) -> HostInfo | None:
