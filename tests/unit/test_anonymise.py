@@ -17,7 +17,8 @@ from dbcpu.record import CgroupUse, Clock, Foreign, RunRecord
 from dbcpu.store import anonymise, codec, record_file
 
 ROOT = Path(__file__).parents[2]
-RUNS = [ROOT / "reports/examples/emulated-smt/record.json.gz", ROOT / "reports/examples/embedded-2-vcpus/record.json.gz"]
+EXAMPLES = ROOT / "reports" / "examples"
+RUNS = [EXAMPLES / name / "record.json.gz" for name in ("emulated-smt", "embedded-2-vcpus")]
 
 # Letters alone, so that a name is no number; capitals and an x, so that it is no word of the kit.
 names = st.text("abcdefghijklmnopqrstuvwxyz", min_size=5, max_size=12).map(lambda text: f"X{text}x")

@@ -24,6 +24,13 @@ def test_equal_sessions_are_a_yes_without_a_remedy() -> None:
     assert (found.kind, found.headline, found.remedy) == (GOOD, "Yes: all equal up to 2 sessions", "")
 
 
+def test_noise_that_hides_a_shared_core_is_no_yes() -> None:
+    alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
+    found = answered(record([*alone, round_of([session(0), session(1)])]))
+    assert (found.kind, found.headline) == (UNKNOWN, "Too noisy for an answer")
+    assert "measure on a quieter host" in found.remedy
+
+
 def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
     found = answered(nine_on_eight())
     assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, from 9 on some get less")

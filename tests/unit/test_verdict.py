@@ -37,6 +37,13 @@ def test_everybody_gets_the_same() -> None:
     assert said == "Every session gets the same CPU at all levels up to 2 sessions (max/min at most 1.03)."
 
 
+def test_where_solo_sessions_differ_like_a_shared_core_equality_is_not_claimed() -> None:
+    alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
+    said = explain(record([*alone, round_of([session(0), session(1, 1.85)])])).verdict
+    assert said.startswith("No difference shown up to 2 sessions, but only losses above ")
+    assert "every session gets the same" not in said.lower()
+
+
 def test_all_equally_slow_are_not_called_equal() -> None:
     slow = round_of([session(i, SOLO_S * 1.5, cpu=i) for i in range(2)])
     said = explain(record([*solos(), slow])).verdict

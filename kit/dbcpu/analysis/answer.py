@@ -7,7 +7,7 @@ and what would fix it?
 from dataclasses import dataclass
 
 from dbcpu.analysis.base import Analysis, LevelView
-from dbcpu.analysis.verdict import even_and_short
+from dbcpu.analysis.verdict import even_and_short, is_blind
 from dbcpu.findings import Finding
 from dbcpu.wording import CAUSE_WORDS, count, number, plural, seconds, times
 
@@ -52,6 +52,8 @@ def answer(analysis: Analysis) -> Answer:
         headline = "Nothing was measured" if not levels else "Too little was measured for an answer"
         return Answer(UNKNOWN, headline, _alone(analysis), "")
     even, short = even_and_short(together)
+    if not short and is_blind(analysis.reference):
+        return Answer(UNKNOWN, "Too noisy for an answer", _facts(analysis, levels), _noise_remedy(analysis.findings))
     if not short:
         return Answer(GOOD, f"Yes: all equal up to {plural(even[-1].level, 'session')}", _facts(analysis, levels), "")
     beyond = analysis.vcpus is not None and short[0].level > analysis.vcpus
@@ -95,3 +97,9 @@ def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     by_code = {each.code: each.remedy for each in findings}
     return next((by_code[code] for code in wanted if by_code.get(code)), "")
+
+
+def _noise_remedy(findings: tuple[Finding, ...]) -> str:
+    return next(
+        (each.remedy for code in ("foreign-load", "noisy-reference") for each in findings if each.code == code), ""
+    )

@@ -7,6 +7,9 @@ from dbcpu.analysis.base import LevelView, Reference, TopologyCheck
 from dbcpu.record import RunRecord
 from dbcpu.wording import CAUSE_WORDS, count, number, plain, plural, seconds, times
 
+BLIND = 0.5
+"""Where only larger losses stand out of the noise, sessions that share a core (1.3 to 2.0 times) would not be seen."""
+
 
 def verdict(
     record: RunRecord,
@@ -24,6 +27,11 @@ def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], 
     """The levels below the first at which somebody gets less than alone, or less than another; and the rest."""
     first = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
     return together[:first], together[first:]
+
+
+def is_blind(reference: Reference) -> bool:
+    """Whether the solo sessions differ so much that not even a shared core would show."""
+    return reference.tolerance > BLIND
 
 
 def _restriction(record: RunRecord) -> str:
@@ -58,6 +66,11 @@ def _body(
             "measure more sessions to see whether each gets its share."
         )
     even, short = even_and_short(together)
+    if not short and is_blind(reference):
+        return (
+            f"No difference shown up to {_sessions(even)}, but only losses above {reference.tolerance:.0%} would have "
+            f"been: one session alone differed that much from time to time ({_ratio(even)})."
+        )
     if not short:
         return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
     from_here = _at(record, short[0], vcpus, topology)
