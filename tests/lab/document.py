@@ -139,9 +139,9 @@ def _emulated(rows: Sequence[emulated.Row]) -> str:
 
 Three runs of an emulated guest with 2 cores x 2 threads whose siblings share one CPU of the machine (`tests/guest`;
 the records are in reports/examples). Labels follow from the pinning: a session beside which another ran on its pair of
-CPUs for {emulated.SHARED:.0%} of its time has shared a core, up to {emulated.ALONE:.0%} it has not, and between them it has
-no label. Sessions move as the guest's scheduler wants. Siblings share all of a CPU here, so that this proves who shared
-and who lost by it, not what hardware threads cost.
+CPUs for {emulated.SHARED:.0%} of its time has shared a core, up to {emulated.ALONE:.0%} it has not, and between them
+it has no label. Sessions move as the guest's scheduler wants. Siblings share all of a CPU here, so that this proves
+who shared and who lost by it, not what hardware threads cost.
 
 - as labelled: {told(right, len(labelled_rows))}
 
