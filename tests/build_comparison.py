@@ -13,7 +13,7 @@ def noisy_run(
     seed: int,
     speed: float = 1.0,
     uneven: float = 1.0,
-    repeats: int = 5,
+    repeats: int = 6,
     noise: float = 0.01,
     levels: tuple[int, ...] = (1, 2, 3, 4),
     cores: int = 2,

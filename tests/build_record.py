@@ -203,7 +203,7 @@ def record(
     rounds: Sequence[Round],
     measured_host: HostInfo | None = None,
     vcpus: int | None = 2,
-    repeats: int = 5,
+    repeats: int = 6,
     status: str = "complete",
     label: str = "",
     planned: int | None = None,

@@ -25,7 +25,7 @@ HOSTS = {
 def write() -> None:
     for seed, (name, (host, label)) in enumerate(HOSTS.items(), 1):
         run_id = f"simulated-{host.name}"
-        run = simulate(host, LEVELS, repeats=5, seed=seed, seconds=10, hz=10.0, label=label, run_id=run_id)
+        run = simulate(host, LEVELS, repeats=6, seed=seed, seconds=10, hz=10.0, label=label, run_id=run_id)
         write_record(str(EXAMPLES / f"{name}.json.gz"), run)
 
 

@@ -74,11 +74,11 @@ def test_a_faster_host_is_told_with_ratio_interval_and_p() -> None:
     decision = found.sides[1].decisions[0]
     assert decision.outcome == MORE
     assert decision.levels == "N=4"
-    assert decision.rounds == (5, 5)
+    assert decision.rounds == (6, 6)
     assert decision.ratio == pytest.approx(1.2, rel=0.03)
     assert decision.low is not None and decision.high is not None
     assert decision.low < 1.2 < decision.high
-    assert decision.p == pytest.approx(2 / 252)
+    assert decision.p == pytest.approx(2 / 924)
     assert "throughput at N=4 is 20 % higher" in found.verdict[0] or "19 % higher" in found.verdict[0]
 
 
@@ -128,7 +128,7 @@ def test_an_aa_run_gives_the_floor() -> None:
     assert own is not None
     assert floor.level == pytest.approx(max(own.level_ratio, own.level_seen) - 1)
     assert 0.02 < floor.level < 0.12
-    assert floor.source == "A/A run run-31, 5 rounds against 5"
+    assert floor.source == "A/A run run-31, 6 rounds against 6"
     drifted = floor_from(aa_run(noisy_run(31), noisy_run(32, speed=1.3)))
     assert drifted.level > 0.25
 

@@ -11,7 +11,8 @@ def test_three_against_three_never_decide_and_four_against_four_can() -> None:
     assert inference.least_p(3, 3) == pytest.approx(0.10)
     assert not inference.can_decide(3, 3)
     assert inference.least_p(5, 5) == pytest.approx(2 / 252)
-    assert inference.can_decide(4, 4)
+    assert not inference.can_decide(5, 5)
+    assert inference.can_decide(6, 6)
     assert not inference.can_decide(0, 5)
     assert inference.mann_whitney_p([1.0, 2.0, 3.0], [10.0, 11.0, 12.0]) == pytest.approx(0.10)
 
@@ -74,7 +75,7 @@ def test_what_could_have_been_seen_is_seen_in_about_four_of_five() -> None:
     )
     for _ in range(tried):
         base, other = np.exp(luck.normal(0, noise, 8)), (1 + needed) * np.exp(luck.normal(0, noise, 8))
-        seen += inference.mann_whitney_p(list(base), list(other)) < 0.05
+        seen += inference.mann_whitney_p(list(base), list(other)) < inference.ALPHA
     assert 0.65 <= seen / tried <= 0.90
 
 

@@ -86,7 +86,7 @@ def until(file: Path) -> None:
 def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> None:
     assert night.run("box", "--size", "medium") == (0, "", "")
     run, check, show, history, delete = night.calls()
-    assert run.startswith("run box --sessions few --repeats 5 --label nightly --size medium --yes --quiet --out ")
+    assert run.startswith("run box --sessions few --repeats 6 --label nightly --size medium --yes --quiet --out ")
     assert check == "check 20261101-043000-ab12"
     assert show == "show 20261101-043000-ab12 --format metrics"
     assert history.startswith("show 20261101-043000-ab12 --history --out ")

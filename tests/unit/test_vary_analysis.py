@@ -20,7 +20,7 @@ HOST = SimulatedHost("smt", cores=4, scheduler="sticky", smt_yield=0.3, rebalanc
 
 @pytest.fixture(scope="module")
 def varied() -> RunRecord:
-    return simulate(HOST, (1, 4, 5, 8), repeats=5, seed=3, executions=6, variants=("baseline", "smt_off"))
+    return simulate(HOST, (1, 4, 5, 8), repeats=6, seed=3, executions=6, variants=("baseline", "smt_off"))
 
 
 def renamed(record: RunRecord, variant: str, cpus: tuple[int, ...]) -> tuple[Round, ...]:

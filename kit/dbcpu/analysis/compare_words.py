@@ -41,7 +41,7 @@ def told(each: Decision) -> str:
     if each.outcome == TOO_FEW:
         return (
             f"{what} is {times(each.ratio)}, but {each.rounds[0]} rounds against {each.rounds[1]} never decide "
-            f"(the least possible p is {least_p(*each.rounds):.2g}; give --repeats 5 or more)"
+            f"(the least possible p is {least_p(*each.rounds):.2g}; give --repeats 6 or more)"
         )
     numbers = f"{times(each.ratio)}, 95 % interval {_interval(each)}, p = {each.p:.2g}"
     if each.outcome == NOT_SHOWN:

@@ -17,7 +17,10 @@ from scipy import stats
 Floats = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
-ALPHA = 0.05
+FALSE_ALARMS = 0.01
+"""Of comparisons of a host with itself so many may tell a difference."""
+ALPHA = FALSE_ALARMS / 2
+"""Two summaries decide, throughput and evenness: each gets half (Bonferroni)."""
 POWER = 0.80
 RESAMPLES = 2000
 EXACT_RESAMPLES = 20_000
@@ -36,7 +39,7 @@ def least_p(base: int, other: int) -> float:
 
 
 def can_decide(base: int, other: int) -> bool:
-    """Whether so few rounds can decide anything at 5 %."""
+    """Whether so few rounds can decide anything: 5 against 5 cannot, 6 against 6 can."""
     return base > 0 and other > 0 and least_p(base, other) < ALPHA
 
 
@@ -105,9 +108,9 @@ def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float
 
 
 def detectable(base: Sequence[float], other: Sequence[float]) -> float | None:
-    """The relative difference that would have been seen with 80 % power at 5 %; None below two rounds a side.
+    """The relative difference that would have been seen with 80 % power at ``ALPHA``; None below two rounds a side.
 
-    From the rounds' own standard deviations of logarithms and Student's t: t(0.975) + t(0.8) standard errors.
+    From the rounds' own standard deviations of logarithms and Student's t: t(1 - ALPHA / 2) + t(0.8) standard errors.
     """
     if min(len(base), len(other)) < 2:
         return None

@@ -8,12 +8,11 @@ from dbcpu.analysis.spans import clock_basis
 from dbcpu.analysis.stretches import poll_hz
 from dbcpu.catalogue import noted
 from dbcpu.findings import Finding, Level
+from dbcpu.plan import NORMAL
 from dbcpu.wording import listed, percent, plain, plural, seconds
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
-DECIDING_REPEATS = 4
-"""Below four rounds on each side no two-sided rank test can reach p < 0.05."""
 
 
 def wrong_answers(facts: Facts) -> Finding | None:
@@ -140,7 +139,7 @@ def not_settled(facts: Facts) -> Finding | None:
 
 def quick_run(facts: Facts) -> Finding | None:
     plan = facts.record.header.plan
-    if plan.repeats >= DECIDING_REPEATS:
+    if plan.repeats >= NORMAL:
         return None
     most = "at most " if plan.rounds is None else ""
     return noted("quick-run", f"{most}{plural(plan.repeats, 'repeat')} of each level")

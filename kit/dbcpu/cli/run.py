@@ -20,7 +20,7 @@ def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
     sqlite, shell (no database: increment, gzip_pipe), or embedded: a PostgreSQL of dbcpu's own, gone with the run.
 
     \b
-    Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 5
+    Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 6
               dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
               dbcpu run embedded embedded --together --sessions 2:8 --cpus 0-3 --cpus 4-7
     """
