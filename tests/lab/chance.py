@@ -19,6 +19,8 @@ from dbcpu.simulator import SimulatedHost, simulate
 LEAST_CV, MOST_CV = 0.01, 0.08
 SLOWDOWN = 1.2
 REPEATS = 5
+PAIR_REPEATS = 6
+"""The fewest that a comparison decides on."""
 ALARMS = {*RESULT.entries, "solo-drift"}
 """Findings that say that something was found: on a host on which nobody loses anything all of them are false."""
 TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
@@ -103,7 +105,7 @@ def pairs(count: int, seed: int) -> Iterator[Pair]:
         host = quiet_host(rng, kind)
         most = host.cores * (2 if kind == FREE_THREADS else 1)
         levels = tuple(sorted({1, 2, max(2, most // 2), most - 1, most} - {0}))
-        first, second = (simulate(host, levels, REPEATS, int(rng.integers(2**31))) for _ in range(2))
+        first, second = (simulate(host, levels, PAIR_REPEATS, int(rng.integers(2**31))) for _ in range(2))
         yield Pair(kind, (_alarms(kind, host, first), _alarms(kind, host, second)), told_apart(first, second))
 
 

@@ -217,7 +217,7 @@ def _chance(data: Mapping[str, Any]) -> str:
 ## Chance
 
 Simulated hosts on which nobody loses anything, with a noise of 1 to 8 % (relative standard deviation of one
-execution, normal), 2 to 16 cores, 5 repeats; seed {data["seed"]}. Two runs of each host make an A/A pair. False is
+execution, normal), 2 to 16 cores, 6 repeats; seed {data["seed"]}. Two runs of each host make an A/A pair. False is
 every sentence but "every session gets the same CPU", and every finding that something was found (drift of the solo
 rounds included).
 
@@ -229,7 +229,7 @@ rounds included).
 - all quiet sessions: {told(every["named_slow"], every["sessions"])}
 - false findings: {", ".join(f"`{code}` {count}" for code, count in claimed.most_common()) or "none"}
 
-A comparison makes two decisions at 5 % each, and says so with each p; it is no part of the verdict of a run.
+A comparison makes two decisions that share 1 %; with so few rounds the exact tests stay below that.
 
 A true loss of 1.2x: is the level found uneven or slow (or the speed on a shared core below 1), and how many of
 the sessions that lost are named? Over all rows the level is found in
