@@ -34,7 +34,8 @@ def identifying(name: list[str]) -> RunRecord:
         header,
         label=f"{host} of {user}",
         plan=dataclasses.replace(header.plan, target=f"postgresql://{user}@{host}/{database}",
-                                 vcpus_source=f"cpu.max of /{unit}/{path}"),
+                                 vcpus_source=f"cpu.max of /{unit}/{path}", variants=(host, "together"),
+                                 parties=(dataclasses.replace(header.plan.parties[0], target=host),)),
         host=dataclasses.replace(
             header.host, hostname=host, kernel=f"6.1.0-{profile}", facts={"tuned_profile": profile, "product": product},
             limits=dataclasses.replace(header.host.limits, quota_source=f"cpu.max of /{unit}/{path}"),
@@ -49,7 +50,7 @@ def identifying(name: list[str]) -> RunRecord:
         server=dataclasses.replace(first.sessions[0].server, how=f"process 5 here is {process!r}"),
     )  # fmt: skip
     named = dataclasses.replace(
-        first, sessions=(session, *first.sessions[1:]), foreign=(Foreign(7, process, 1.25, (0,)),),
+        first, variant=host, sessions=(session, *first.sessions[1:]), foreign=(Foreign(7, process, 1.25, (0,)),),
         error=f"lost {host}", not_sampled=f"ssh {user}@{host} was refused",
         cgroups=(CgroupUse(f"/{unit}/{path}", 2.0, 10, 3, 0.5),),
         clocks=(Clock(f"ssh {host}", 0.1, 0.01),),
@@ -85,6 +86,9 @@ def test_a_name_is_the_same_one_everywhere() -> None:
     given_away = anonymise.anonymised(run)
     assert given_away.header.host is not None
     assert given_away.header.host.hostname == given_away.header.driver.hostname == "host-1"
+    plan = given_away.header.plan
+    assert plan.parties[0].target == plan.variants[0] == given_away.rounds[0].variant
+    assert plan.variants[1] == "together"
     assert given_away.rounds[0].sessions[0].cgroup == given_away.rounds[0].cgroups[0].path == "/group-1/group-2"
     assert given_away.header.host.limits.quota_source == "cpu.max of /group-1/group-2"
     assert given_away.rounds[0].sessions[0].error == "ORA-01017 (text left out)"

@@ -169,7 +169,7 @@ def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureF
     for name, run in zip(names, runs, strict=True):
         write_record(name, run)
     assert main(["compare", *names[:2], "--aa", names[2]]) == 0
-    assert "A/A run run-7, 5 rounds against 5" in capsys.readouterr().out
+    assert "A/A run run-7, 6 rounds against 6" in capsys.readouterr().out
     assert main(["compare", *names[:2], "--aa", names[1]]) == 2
 
 

@@ -77,7 +77,7 @@ def test_a_lasting_change_is_named_by_its_date() -> None:
 
 def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
     lines = held(labelled(night(1), status="interrupted"))
-    assert lines == ["the run is interrupted, it has 20 rounds"]
+    assert lines == ["the run is interrupted, it has 24 rounds"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dbcpu.record import (
     Header,
     HostInfo,
     Limits,
+    Party,
     Plan,
     Round,
     RunRecord,
@@ -86,6 +87,10 @@ class Names:
     def target(self, text: str) -> str:
         return text if text in _KINDS else self.name("target", text)
 
+    def variant(self, text: str) -> str:
+        """A word of the kit, but where several targets ran together: there a target's name."""
+        return self._given.get(("target", text), text)
+
     def value(self, text: str) -> str:
         """A setting: a number, or a word that many have; else it may name something."""
         return text if _PLAIN_VALUE.fullmatch(text) or text.lower() in _WORDS else self.name("value", text)
@@ -134,8 +139,10 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "label": _gone, "started_at": _keep, "status": _keep, "tool_version": _keep, "notes": _note,
     },
     Plan: {
-        "target": Names.target, "sampler": _keep, "vcpus_source": Names.source, "variants": _keep,
+        "target": Names.target, "sampler": _keep, "vcpus_source": Names.source, "variants": Names.variant,
+        "experiment": _keep,
     },
+    Party: {"target": Names.target},
     WorkloadInfo: {
         "name": _keep, "size": _keep, "sql": _keep, "sql_hash": _keep, "answer": _keep, "plan_shape": _keep,
     },
@@ -152,7 +159,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Clock: {"source": _clock},
     Foreign: {"command": Names.command},
     CgroupUse: {"path": Names.path},
-    Round: {"variant": _keep, "released_at": _keep, "not_sampled": _left_out, "error": _left_out},
+    Round: {"variant": Names.variant, "released_at": _keep, "not_sampled": _left_out, "error": _left_out},
 }  # fmt: skip
 """For every text of the record, by class and field. A new one has to be added here before anything is exported."""
 WITHOUT_NAMES = frozenset({"Cache.kind", "Residency.state", "Topology.smt_control"})
@@ -162,6 +169,8 @@ WITHOUT_NAMES = frozenset({"Cache.kind", "Residency.state", "Topology.smt_contro
 def anonymised(record: RunRecord) -> RunRecord:
     """The same run without names. Raises KeyError for a text that ``RULES`` does not know."""
     names = Names()
+    for party in record.header.plan.parties:
+        names.target(party.target)  # so that the variants named after them are known
     header: Header = _walk(record.header, names)
     return RunRecord(header, tuple(_walk(each, names) for each in record.rounds))
 
