@@ -150,7 +150,7 @@ def _run_and_variant(name: str) -> tuple[str, str]:
     parts = name.split(":")
     if len(parts) > 2 and parts[-2] in registry.names("variants"):
         return ":".join(parts[:-2]), ":".join(parts[-2:])
-    return ":".join(parts[:-1]), parts[-1] if len(parts) > 1 else ""
+    return (":".join(parts[:-1]), parts[-1]) if len(parts) > 1 else (name, "")
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -113,7 +113,7 @@ class Hands:
                 ("taskset", "-pc", text, str(thread)) if kind == "affinity" else ("chrt", *_chrt(text), str(thread))
             )
             done = self._host.run(command, COMMAND_S)
-            if done.code:
+            if done.code and self._read_process(kind, name) is not None:  # else it ended between look and command
                 raise HostError(f"{command[0]} failed on {self._host.name}: {(done.stderr or done.stdout).strip()}")
             return
         try:

@@ -17,6 +17,7 @@ from dbcpu.conditions import Conditions
 from dbcpu.errors import HostError
 from dbcpu.guard import start_ticks
 from dbcpu.hands import Hands, of_process
+from dbcpu.hosts.base import Finished
 from dbcpu.hosts.local import LocalHost
 from dbcpu.journal import STEPS, Journal
 from dbcpu.plan import RoundSpec
@@ -303,6 +304,26 @@ def test_a_process_that_has_gone_needs_no_undo_and_another_with_its_number_is_no
         journal.apply([(name, "idle")])
         process.kill()
         process.wait()
+
+
+def test_a_process_that_ends_before_a_command_elsewhere_reaches_it_needs_no_undo(
+    process: subprocess.Popen[bytes],
+) -> None:
+    class Elsewhere(LocalHost):
+        def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished:
+            if argv[2] == "0-1":
+                process.kill()
+                process.wait()
+            return super().run(argv, timeout_s)
+
+    host = Elsewhere()
+    host.name = "ssh:there"
+    name = of_process("affinity", process.pid, None, start_ticks(process.pid) or 0)
+    Hands(host).write(name, str(min(os.sched_getaffinity(0))))
+    Hands(host).write(name, "0-1")
+    assert process.returncode == -signal.SIGKILL
+    with pytest.raises(HostError, match="taskset failed on ssh:there"):
+        Hands(host).write(of_process("affinity", os.getpid(), None, start_ticks(os.getpid()) or 0), "4095")
 
 
 # --- parameters of a database

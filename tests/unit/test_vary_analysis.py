@@ -213,7 +213,7 @@ def test_variants_of_equal_size_are_not_taken_for_scaling(varied: RunRecord) -> 
 @pytest.mark.parametrize(
     ("name", "run", "variant"),
     [
-        ("last", "", ""),
+        ("last", "last", ""),
         ("last:spread", "last", "spread"),
         ("last:cpus:0-3", "last", "cpus:0-3"),
         ("C:/x.json:active:4", "C:/x.json", "active:4"),

@@ -40,7 +40,7 @@ def told(each: Decision) -> str:
         return f"{what} was not measured in both"
     if each.outcome == TOO_FEW:
         return (
-            f"{what} is {times(each.ratio)}, but {each.rounds[0]} rounds against {each.rounds[1]} never decide "
+            f"{what} is {times(each.ratio)}, but {_rounds(each)} never decide "
             f"(the least possible p is {least_p(*each.rounds):.2g}; give --repeats 6 or more)"
         )
     numbers = f"{times(each.ratio)}, 95 % interval {_interval(each)}, p = {each.p:.2g}"
@@ -49,7 +49,12 @@ def told(each: Decision) -> str:
         return f"{what}: no difference shown ({numbers}{seen})"
     if each.outcome == BELOW_FLOOR:
         return f"{what}: no claim, {numbers} is below what these runs can tell apart ({percent(each.floor)})"
-    return f"{what} is {_comparative(each)} ({numbers}, {each.rounds[0]} rounds against {each.rounds[1]})"
+    return f"{what} is {_comparative(each)} ({numbers}, {_rounds(each)})"
+
+
+def _rounds(each: Decision) -> str:
+    own, other = each.rounds
+    return f"{own} {'round' if own == 1 else 'rounds'} against {other}"
 
 
 def value_words(figure: Figure) -> str:
