@@ -16,6 +16,7 @@ SHORT_N = 60
 QUIET_WITHIN_S = 5.0
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_causes_that_anybody_can_make_are_named() -> None:
     skip_where_nothing_can_be_made()

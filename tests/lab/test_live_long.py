@@ -1,6 +1,6 @@
 """The long form of the live lab, some minutes on a machine left alone: every cause that can be made here.
 
-tox -e server -- tests/lab/test_live_long.py
+tox -e alone -- tests/lab/test_live_long.py
 """
 
 import pytest

@@ -248,6 +248,7 @@ def test_all_sessions_of_a_cluster_go_to_one_instance() -> None:
 # --- work
 
 
+@pytest.mark.alone
 def test_an_error_keeps_what_ran_before_it() -> None:
     with OracleDouble(faults=Faults(error=1652, at_execution=3, least_n=SHORT.n, sessions=(1,))) as double:
         fine, failed = outcomes(double, 2, executions=4, work=SHORT)

@@ -21,7 +21,7 @@ from dbcpu.store.database import open_store
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""

@@ -21,9 +21,9 @@ from dbcpu.store.database import open_store
 from dbcpu.targets.base import Request
 from serve_postgresql import DebianServer
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.alone]
 
-CHOICES = Choices(sessions="1,3", size="short", executions=5, repeats=3, seed=1)
+CHOICES = Choices(sessions="1,3", size="short", executions=4, repeats=3, seed=1)
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""
 

@@ -196,6 +196,7 @@ def test_spill_is_an_error_where_it_may_be_forbidden(open_session: Callable[...,
     assert "temporary file size exceeds" in (session.outcome().error or "")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("work", [ENDLESS, replace(TINY, sql="select pg_sleep(600)")], ids=["busy", "sleeping"])
 def test_cancel_ends_a_full_queue_within_a_second(
     open_session: Callable[..., LibpqSession], admin: Callable[..., object], work: Work
@@ -372,6 +373,7 @@ def pause() -> Iterator[Callable[[int], None]]:
         os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.alone
 def test_request_to_cancel_that_is_not_taken_holds_nothing_up(
     debian_server: DebianServer, pause: Callable[[int], None]
 ) -> None:

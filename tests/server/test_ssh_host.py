@@ -247,6 +247,7 @@ def differences(over: Sampled, here: Sampled, cpus: list[int]) -> str:
     return ""
 
 
+@pytest.mark.alone
 def test_its_own_processes_are_not_foreign_and_its_cost_is_known(host: SshHost) -> None:
     with ssh.open_sampler(host, 200.0) as sampler:
         sampler.start([Watched(0, os.getpid(), None)], [])
@@ -272,6 +273,7 @@ def remote_processes(sshd: Sshd) -> list[int]:
     return found
 
 
+@pytest.mark.alone
 @pytest.mark.postgres
 def test_run_over_ssh_is_sampled_and_says_so(debian_server: DebianServer, sshd: Sshd, tmp_path: Path) -> None:
     record, said = measured(debian_server.url, tmp_path, replace(SMALL, host="ssh:dbhost"))

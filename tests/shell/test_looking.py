@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -46,9 +47,12 @@ def test_named_processes_are_looked_at_until_they_are_gone(kit: Kit) -> None:
 
 
 def test_processes_are_found_by_their_command_line(kit: Kit) -> None:
-    code, out, _ = kit.run("sample-psr", "-t", "1", "-p", "pytest")
+    nap = f"60.{os.getpid()}"  # no other process has just this
+    with subprocess.Popen(["sleep", nap]) as sleeper:
+        code, out, _ = kit.run("sample-psr", "-t", "1", "-p", f"sleep {nap}")
+        sleeper.kill()
     assert code == 0
-    assert os.getpid() in line_reader.parse(out, "stdout").processes
+    assert list(line_reader.parse(out, "stdout").processes) == [sleeper.pid]
 
 
 def test_a_signal_ends_the_lines_whole(kit: Kit, tmp_path: Path) -> None:
