@@ -32,7 +32,7 @@ class ProgressWatcher(Watcher):
 
     def agree(self, preview: Preview) -> None:
         self._rounds, self._expected_s = preview.rounds, preview.duration_s
-        self._at_most = "at most " if preview.at_most else ""
+        self._at_most = "up to about " if preview.at_most else ""
         self._say(_described(preview))
         for finding in preview.findings:
             if finding.level >= Level.WARNING:
@@ -59,7 +59,7 @@ class ProgressWatcher(Watcher):
         variant = "" if spec.variant == "baseline" else f" under {spec.variant}"
         text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
         if self._bar is None:
-            self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
+            self._say(f"round {self._done + 1} of {self._at_most}{max(self._rounds, self._done + 1)}: {text}; {self._left()}")
         elif self._task is not None:
             self._bar.update(self._task, description=text, left=self._left())
 
@@ -88,7 +88,7 @@ class ProgressWatcher(Watcher):
 def _described(preview: Preview) -> str:
     levels = ", ".join(str(level) for level in preview.levels)
     rounds = f"{preview.rounds} rounds of {levels} sessions"
-    most, about = ("at most ", "at most") if preview.at_most else ("", "about")
+    most, about = ("up to about ", "up to about") if preview.at_most else ("", "about")
     return (
         f"{preview.database.kind} {preview.database.version}: {preview.work.name} {preview.work.size}, "
         f"{preview.amount}; {most}{rounds}: {about} {_duration(preview.duration_s)}, "

@@ -241,8 +241,10 @@ def _plan(
     if executions is None and choices.for_s is None:
         executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
     findings = examine(target, host, info, opened.quiet, opened.chosen.why)
-    preview = preview_of(opened.request, target, work, specs, executions, choices.for_s, solo_s, vcpus, findings)
-    preview = experiment.foreseen(replace(preview, at_most=adaptive), specs, solo_s, vcpus or 1)
+    # One that adapts ends with one session alone, whatever came before.
+    foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
+    preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
+    preview = experiment.foreseen(replace(preview, at_most=adaptive), foreseen, solo_s, vcpus or 1)
     if varied:
         alone_s = choices.for_s or solo_s * (executions or 1)
         preview = varied.told(preview, specs, alone_s, choices.for_s is not None)
