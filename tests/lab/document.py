@@ -6,8 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import binom
+
 from dbcpu.analysis.base import CAUSES
+from dbcpu.analysis.inference import ALPHA, least_p
 from lab import emulated, labelled, pairs
+from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
 from lab.intervals import told
 from lab.labelled import DISTURBED
@@ -213,6 +217,9 @@ def _chance(data: Mapping[str, Any]) -> str:
         f"| {told(row['sessions_found'], row['slow'])} |"
         for row in data["detections"]
     ]
+    least = least_p(PAIR_REPEATS, PAIR_REPEATS)
+    share = 2 * (ALPHA // least) * least
+    low, high = binom.interval(0.95, every["pairs"], share)
     return f"""
 ## Chance
 
@@ -228,8 +235,11 @@ rounds included).
 - all pairs: {told(every["false_pairs"], every["pairs"])}
 - all quiet sessions: {told(every["named_slow"], every["sessions"])}
 - false findings: {", ".join(f"`{code}` {count}" for code, count in claimed.most_common()) or "none"}
+- told apart by `dbcpu compare`: {told(every["told_apart"], every["pairs"])}
 
-A comparison makes two decisions that share 1 %; with so few rounds the exact tests stay below that.
+A comparison makes two decisions that share 1 %. The exact tests of {PAIR_REPEATS} rounds against
+{PAIR_REPEATS} have only some values of p; those that decide make {100 * share:.2f} % together, by which chance alone would tell {low:.0f} to {high:.0f} of
+{every["pairs"]} pairs apart (95 %).
 
 A true loss of 1.2x: is the level found uneven or slow (or the speed on a shared core below 1), and how many of
 the sessions that lost are named? Over all rows the level is found in
@@ -249,7 +259,7 @@ balance over SMT, yields of 0 to 0.5, noise of 1 to 8 % and 5 repeats:
 """
 
 
-_COUNTED = ("pairs", "false_pairs", "sessions", "named_slow")
+_COUNTED = ("pairs", "false_pairs", "sessions", "named_slow", "told_apart")
 _FIGURES = {
     "speed": "speed of a session beside another on its core (regression, delete-one-round jackknife, Student's t)",
     "yield": "SMT yield (the same, where placement was seen)",

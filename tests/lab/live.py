@@ -33,7 +33,8 @@ SIZES = (64, 84)
 """Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
 SOLOS_EVERY = 4
 QUIET_WAIT_S = 3.0
-PAIR_REPEATS = 5
+PAIR_REPEATS = 6
+"""Fewer cannot tell two runs apart (``inference.can_decide``), and would prove nothing."""
 SESSIONS = 8
 NICE = -10
 
@@ -121,7 +122,7 @@ class Lab:
         return LabelledRun(f"{self.seed}-{number:02}", record, treatments)
 
     def pair(self) -> RunRecord:
-        """What ``dbcpu run --aa`` measures: one and two sessions, five times under each of two names, nothing done."""
+        """What ``dbcpu run --aa`` measures: one and two sessions under each of two names, in turns, nothing done."""
         work = self._work(self.rng.randint(*SIZES))
         specs = rounds((1, 2), PAIR_REPEATS, self.rng.randrange(2**31), AA)
         record = self._record(work, tuple(self._measure(work, None, spec) for spec in specs))
