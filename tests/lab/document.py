@@ -238,8 +238,8 @@ rounds included).
 - told apart by `dbcpu compare`: {told(every["told_apart"], every["pairs"])}
 
 A comparison makes two decisions that share 1 %. The exact tests of {PAIR_REPEATS} rounds against
-{PAIR_REPEATS} have only some values of p; those that decide make {100 * share:.2f} % together, by which chance alone would tell {low:.0f} to {high:.0f} of
-{every["pairs"]} pairs apart (95 %).
+{PAIR_REPEATS} have only some values of p; those that decide make {100 * share:.2f} % together, by
+which chance alone would tell {low:.0f} to {high:.0f} of {every["pairs"]} pairs apart (95 %).
 
 A true loss of 1.2x: is the level found uneven or slow (or the speed on a shared core below 1), and how many of
 the sessions that lost are named? Over all rows the level is found in
