@@ -42,9 +42,13 @@ def likely(
     if reference is None:
         return tuple(levels)
     solo_cpu = _cpu_alone(sessions)
+    by_level: dict[tuple[int, str], list[Timed]] = {}
+    for each in sessions:
+        if each.span:
+            by_level.setdefault((each.round.level, each.round.variant), []).append(each)
     told = []
     for level in levels:
-        members = [e for e in sessions if (e.round.level, e.round.variant) == (level.level, level.variant) and e.span]
+        members = by_level.get((level.level, level.variant), [])
         blind = bool(members) and all(each.session.cpu_s is None for each in members)
         if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
             told.append(level)

@@ -86,8 +86,9 @@ def _table(
             continue
         alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
         rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != "none"))
-    siblings = any(len(around) > 1 for each in seen.values() for around in each.placement.siblings.values())
-    if not rows or not siblings:
+    # The CPUs of a run are those of one host: every round has the same siblings.
+    around = next(iter(seen.values())).placement.siblings.values() if seen else ()
+    if not rows or not any(len(each) > 1 for each in around):
         return None
     most = max(len(evidence.shared_s) for _, _, evidence, _ in rows)
     shares = np.zeros((len(rows), most))
