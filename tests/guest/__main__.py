@@ -7,7 +7,18 @@ from pathlib import Path
 import click
 
 from guest.emulated import Result, Shape, why_not
-from guest.experiment import RESULT, UNDONE, builder, measure, not_undone, undo, vary
+from guest.experiment import (
+    COUNTED,
+    RESULT,
+    UNDONE,
+    builder,
+    kit,
+    kit_complaints,
+    measure,
+    not_undone,
+    undo,
+    vary,
+)
 
 
 @click.command()
@@ -16,9 +27,12 @@ from guest.experiment import RESULT, UNDONE, builder, measure, not_undone, undo,
 @click.option("--smt-off", is_flag=True, help="The guest switches SMT off before it measures.")
 @click.option("--vary", "varied", is_flag=True, help="As it is, SMT off, one per core, spread and pack, in turns.")
 @click.option("--undo", "undone", is_flag=True, help="Kill a driver at every step of switching SMT off.")
+@click.option("--kit", "by_kit", is_flag=True, help="The shell kit: SMT off and back, topology, capture, N shells.")
 @click.option("--sessions", default="1-4", show_default=True, help="Levels of --vary.")
 @click.option("--repeats", default=5, show_default=True, help="Rounds of each level and variant of --vary.")
-def main(out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, sessions: str, repeats: int) -> None:
+def main(
+    out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, by_kit: bool, sessions: str, repeats: int
+) -> None:
     """Measure 1 to 4 sessions on 2 cores x 2 threads of emulated SMT (siblings share one CPU)."""
     reason = why_not()
     if reason:
@@ -34,6 +48,11 @@ def main(out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, ses
         keep(undo(made), UNDONE, out, began_s)
         wrong = not_undone(out.read_text())
         sys.exit("\n".join(["not as before:", *wrong]) if wrong else 0)
+    if by_kit:
+        result = kit(made)
+        keep(result, COUNTED, out, began_s)
+        wrong = kit_complaints(result)
+        sys.exit("\n".join(["not as it should be:", *wrong]) if wrong else 0)
     result = vary(made, label, sessions, repeats) if varied else measure(made, Shape(told=not hidden), label, smt_off)
     keep(result, RESULT, out, began_s)
 

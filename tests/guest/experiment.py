@@ -1,9 +1,12 @@
 """dbcpu measured in the emulated guest: its own PostgreSQL, 1 to 4 sessions on 2 cores with 2 threads each."""
 
+import tempfile
 import tomllib
 from pathlib import Path
 
+from dbcpu.hosts.recorded import open_host
 from dbcpu.journal import STEPS
+from dbcpu.topology import read_topology
 from guest.emulated import PACKAGES_DIR, Builder, Result, Shape, cache_folder
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -48,6 +51,18 @@ for by in restore guard; do for step in {steps}; do
 done; done | tee /tmp/results/{undone}
 kill $bound
 """
+_KIT = """
+export PYTHONPATH=/tmp/in/kit:{packages} PYTHONDONTWRITEBYTECODE=1 DBCPU_JOURNAL=/tmp/journals
+smt() {{ echo "SMT $(cat /sys/devices/system/cpu/smt/control), online $(cat /sys/devices/system/cpu/online)"; }}
+mkdir -p /tmp/journals
+for order in status off status restore; do
+  sh shell/smt $order && smt && sh shell/topology || echo "smt $order: exit $?"
+done
+sh shell/capture-host -n emulated -o /tmp/results/{captured}
+sh shell/increment -r {repeats} -s short -o /tmp/results/{counted} 1-4 3
+"""
+CAPTURED, COUNTED = "host.tar.gz", "counted.txt"
+OFF_AND_BACK = ("SMT on, online 0-3", "SMT off, online 0,2", "SMT off, online 0,2", "SMT on, online 0-3")
 UNDONE = "undone.txt"
 AS_IT_WAS = "SMT on, online 0-3, bound to 1, journals 0"
 
@@ -82,6 +97,30 @@ def undo(made: Builder) -> Result:
     script = _UNDO.format(packages=PACKAGES_DIR, steps=" ".join(STEPS), undone=UNDONE)
     folders = {"kit": PROJECT / "kit", "varying_host.py": PROJECT / "tests" / "varying_host.py"}
     return made.run(script, folders, Shape(), LIMIT_S)
+
+
+def kit(made: Builder) -> Result:
+    """The shell kit without Python: SMT off and back, the topology, a capture, and N counting shells.
+
+    ``files[COUNTED]`` are the lines of these, for ``dbcpu import``; ``files[CAPTURED]`` is the archive.
+    """
+    script = _KIT.format(packages=PACKAGES_DIR, captured=CAPTURED, counted=COUNTED, repeats=REPEATS)
+    return made.run(script, {name: PROJECT / name for name in ("kit", "shell", "sql")}, Shape(), LIMIT_S)
+
+
+def kit_complaints(result: Result) -> list[str]:
+    """What the shell kit did not find in a guest with 2 cores x 2 threads, or did not put back."""
+    lines = result.output.splitlines()
+    states = tuple(line for line in lines if line.startswith("SMT "))
+    found = [] if states == OFF_AND_BACK else [f"SMT went {states}, not {OFF_AND_BACK}"]
+    drawn = [line for line in lines if " CPUs on 2 cores" in line]
+    if [line.split()[0] for line in drawn] != ["4", "2", "2", "4"]:
+        found.append(f"the topology was drawn as {drawn}")
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder, CAPTURED)
+        archive.write_bytes(result.files[CAPTURED])
+        siblings = {each.siblings for each in read_topology(open_host(str(archive))).cpus}
+    return found if siblings == {(0, 1), (2, 3)} else [*found, f"the capture has the siblings {siblings}"]
 
 
 def not_undone(lines: str) -> list[str]:

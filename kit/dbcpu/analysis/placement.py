@@ -12,7 +12,7 @@ import numpy as np
 
 from dbcpu.analysis.curves import FLAT, Curve, Floats, slices, spread
 from dbcpu.analysis.occupancy import Idle, Occupancy
-from dbcpu.analysis.stretches import ASLEEP, STOPPED, Span, Stretches, poll_hz, stretches
+from dbcpu.analysis.stretches import ASLEEP, RUNNABLE, STOPPED, Span, Stretches, poll_hz, stretches
 from dbcpu.record import Round
 
 FOREIGN_BUSY = 0.2
@@ -103,6 +103,7 @@ class Placement:
         }
         self.foreign = {} if self.busy else self._foreign_by_process()
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
+        self._index = {session.ordinal: index for index, session in enumerate(each.sessions)}
         self._idle: dict[tuple[int, ...], Idle] = {}
 
     def evidence(self) -> list[Evidence | None]:
@@ -218,11 +219,12 @@ class Placement:
 
         Each as (ordinal, CPU of the asking session, seconds).
         """
-        index = next(i for i, session in enumerate(self.round.sessions) if session.ordinal == ordinal)
+        index = self._index[ordinal]
+        rows = self.all.of(index)
         met: dict[tuple[int, int], float] = {}
-        for cpu in np.unique(self.all.cpu[(self.all.session == index) & self.all.runnable]).tolist():
+        for cpu in sorted(set(self.all.cpu[rows][self.all.kind[rows] == RUNNABLE].tolist())):
             here = self.on_cpu[cpu]
-            own = np.asarray(here.session == index)
+            own = here.of(index)
             wanted = [c for c in self.siblings.get(cpu, ()) if c != cpu] if on_siblings else [cpu]
             for from_s, to_s in zip(here.from_s[own], here.to_s[own], strict=True):
                 low, high = max(from_s, span[0]), min(to_s, span[1])
@@ -280,8 +282,9 @@ class Placement:
     @staticmethod
     def _cpus(rows: Stretches, index: int) -> tuple[int, ...]:
         """CPUs the session was runnable on, longest first."""
-        own = np.asarray((rows.session == index) & rows.runnable)
-        if not own.any():
+        own = rows.of(index)
+        runnable = rows.kind[own] == RUNNABLE
+        if not runnable.any():
             return ()
-        seconds = np.bincount(rows.cpu[own], rows.length_s[own])
+        seconds = np.bincount(rows.cpu[own][runnable], (rows.to_s[own] - rows.from_s[own])[runnable])
         return tuple(int(cpu) for cpu in np.argsort(-seconds, kind="stable") if seconds[cpu] > 0)

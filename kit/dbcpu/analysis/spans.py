@@ -20,14 +20,8 @@ class Span:
     """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds."""
 
     executions: tuple[tuple[float, float], ...]
-
-    @property
-    def start_s(self) -> float:
-        return self.executions[0][0]
-
-    @property
-    def end_s(self) -> float:
-        return max(end for _, end in self.executions)
+    start_s: float
+    end_s: float
 
     @property
     def elapsed_s(self) -> float:
@@ -97,7 +91,8 @@ def _why_left_out(each: Round, session: Session) -> str:
 
 
 def _span(session: Session, basis: str) -> Span:
-    return Span(tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions)))
+    executions = tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions))
+    return Span(executions, executions[0][0], max(end_s for _, end_s in executions))
 
 
 def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, float]:

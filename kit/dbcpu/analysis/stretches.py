@@ -23,7 +23,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """One row per stretch. ``session`` indexes the round's sessions; ``cpu_s`` is NaN where not counted."""
+    """One row per stretch, in the order of sessions. ``session`` indexes them; ``cpu_s`` is NaN where not counted."""
 
     session: npt.NDArray[np.int64]
     cpu: npt.NDArray[np.int64]
@@ -39,6 +39,11 @@ class Stretches:
     @property
     def runnable(self) -> Mask:
         return np.asarray(self.kind == RUNNABLE)
+
+    def of(self, index: int) -> slice:
+        """The rows of one session."""
+        first, last = np.searchsorted(self.session, (index, index + 1))
+        return slice(int(first), int(last))
 
     def where(self, mask: Mask) -> "Stretches":
         """The rows that ``mask`` marks."""
@@ -61,9 +66,11 @@ class Stretches:
         is moved by more than ``period_s``; CPU time goes along with what is moved.
         """
         from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
+        runnable = self.runnable
         for index, span in enumerate(spans):
-            own = np.flatnonzero(self.session == index)
-            ran = own[self.runnable[own]]
+            rows = self.of(index)
+            own = np.arange(rows.start, rows.stop)
+            ran = own[runnable[rows]]
             if span is None or not ran.size:
                 continue
             first, last = ran[0], ran[-1]
