@@ -99,6 +99,18 @@ def test_the_drawing_agrees_with_dbcpu(archive: Path, one_kit: Kit, tmp_path: Pa
     )
 
 
+def test_a_capture_has_what_the_kernel_shows_with_every_shell(kit: Kit, tmp_path: Path) -> None:
+    """Lists of CPUs cannot be read byte by byte, as plain shells read."""
+    archive = tmp_path / "here.tar.gz"
+    assert kit.run("capture-host", "-o", str(archive))[0] == 0
+    captured, cpus = open_host(str(archive)), Path("/sys/devices/system/cpu")
+    shown = [*cpus.glob("cpu[0-9]*/topology/*_list"), *Path("/sys/devices/system/node").glob("node[0-9]*/cpulist")]
+    kept = [file for file in shown if file.name in ("core_cpus_list", "thread_siblings_list", "cpulist")]
+    assert len(kept) >= len(list(cpus.glob("cpu[0-9]*/topology")))
+    for file in kept:
+        assert captured.read(str(file)) == file.read_text()
+
+
 def test_the_drawing_is_the_same_with_every_awk(kit: Kit, tmp_path: Path) -> None:
     with tarfile.open(ROOT / "tests/hosts/c4-4xlarge-half-offline.tar.gz") as packed:
         packed.extractall(tmp_path / "host", filter="data")
