@@ -7,7 +7,7 @@ from typing import Any
 from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.experiment_views import PartyView, PoolSize, Segment, SizeView, Soak
 from dbcpu.analysis.experiments import duration
-from dbcpu.wording import count, number, percent, plain, ranges, seconds, times
+from dbcpu.wording import count, number, percent, plain, ranges, rate, seconds, times
 
 MOST_SEGMENTS = 30
 
@@ -71,8 +71,8 @@ _PARTY: _Columns = (
     ("beside", "the same while all run", lambda each: seconds(each.beside_s)),
     ("loss", "beside over alone", lambda each: times(each.loss)),
     ("range", "over the rounds", lambda each: f"{number(each.low)} to {number(each.high)}" if each.low else "-"),
-    ("Mrows/s alone", "sum of the sessions' rates", lambda each: number(each.alone_rate, 1)),
-    ("Mrows/s beside", "the same while all run", lambda each: number(each.beside_rate, 1)),
+    ("Mrows/s alone", "sum of the sessions' rates", lambda each: rate(each.alone_rate)),
+    ("Mrows/s beside", "the same while all run", lambda each: rate(each.beside_rate)),
     ("told", "whether that is more than chance", lambda each: "yes" if each.told else "no"),
 )
 

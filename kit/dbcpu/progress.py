@@ -59,7 +59,9 @@ class ProgressWatcher(Watcher):
         variant = "" if spec.variant == "baseline" else f" under {spec.variant}"
         text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
         if self._bar is None:
-            self._say(f"round {self._done + 1} of {self._at_most}{max(self._rounds, self._done + 1)}: {text}; {self._left()}")
+            self._say(
+                f"round {self._done + 1} of {self._at_most}{max(self._rounds, self._done + 1)}: {text}; {self._left()}"
+            )
         elif self._task is not None:
             self._bar.update(self._task, description=text, left=self._left())
 

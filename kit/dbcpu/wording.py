@@ -57,6 +57,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def rate(value: float | None) -> str:
+    """Mrows/s for a column: 93.7, but 0.037, for a slow host or a small workload has rates too."""
+    return UNKNOWN if value is None else f"{value:.1f}" if value >= 1 or value == 0 else f"{value:.2g}"
+
+
 def count(value: float | None) -> str:
     """A count that may be a median: 2, 2.5."""
     return UNKNOWN if value is None else f"{value:g}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dbcpu.analysis.base import Analysis, LevelView
 from dbcpu.analysis.verdict import even_and_short, is_blind
 from dbcpu.findings import Finding
-from dbcpu.wording import CAUSE_WORDS, count, number, plural, seconds, times
+from dbcpu.wording import CAUSE_WORDS, count, number, plural, rate, seconds, times
 
 GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
 
@@ -81,13 +81,13 @@ def _facts(analysis: Analysis, levels: list[LevelView], short: LevelView | None 
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
         worth = f"Mrows/s, worth {number(cores, 1)} cores" if cores else "Mrows/s together"
-        facts.append(Fact("most work done", number(room.most_throughput, 1), worth))
+        facts.append(Fact("most work done", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:
     ref = analysis.reference
-    return (Fact("one session alone", number(ref.mrows_per_s, 1), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
+    return (Fact("one session alone", rate(ref.mrows_per_s), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
 
 
 def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:

@@ -12,7 +12,7 @@ from dbcpu.analysis.comparison import (
     Side,
 )
 from dbcpu.analysis.inference import least_p
-from dbcpu.wording import number, percent, seconds, times
+from dbcpu.wording import number, percent, rate, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
@@ -63,7 +63,7 @@ def value_words(figure: Figure) -> str:
         return seconds(figure.value)
     if figure.metric == "smt_yield":
         return percent(figure.value)
-    return number(figure.value, 2 if figure.metric in ("spread", "effective_cores") else 1)
+    return number(figure.value) if figure.metric in ("spread", "effective_cores") else rate(figure.value)
 
 
 def ratio_words(figure: Figure) -> str:

@@ -13,7 +13,7 @@ from typing import Protocol
 from dbcpu.analysis.base import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.variant_words import variant_sentences
 from dbcpu.record import HostInfo, RunRecord
-from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, seconds, short_ranges
+from dbcpu.wording import CAUSE_WORDS, count, listed, number, percent, plain, plural, rate, seconds, short_ranges
 
 
 class Renderer(Protocol):
@@ -42,8 +42,8 @@ LEVEL_COLUMNS = (
     Column("max/min", "slowest over fastest session", lambda each: number(each.max_over_min)),
     Column("CV", "standard deviation over mean of the elapsed times", lambda each: percent(each.cv)),
     Column("slow", "sessions in the slow one of two groups", lambda each: count(each.slow)),
-    Column("Mrows/s", "sum of the sessions' rates while all ran", lambda each: number(each.throughput, 1)),
-    Column("makespan", "Mrows/s over the time until the last ended", lambda each: number(each.makespan_throughput, 1)),
+    Column("Mrows/s", "sum of the sessions' rates while all ran", lambda each: rate(each.throughput)),
+    Column("makespan", "Mrows/s over the time until the last ended", lambda each: rate(each.makespan_throughput)),
     Column("ideal", "the sum against solo rate x min(N, vCPUs)", lambda each: percent(each.efficiency)),
     Column("lost to", "causes, with the number of sessions out of all rounds' sessions", lambda each: causes(each)),
 )
@@ -80,7 +80,7 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
         lines.append(
             (
                 "alone",
-                f"{seconds(ref.elapsed_s)}, {number(ref.mrows_per_s, 1)} Mrows/s "
+                f"{seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} Mrows/s "
                 f"({plural(ref.sessions, 'solo session')}, spread {percent(ref.spread)}, "
                 f"losses from {percent(ref.tolerance)} explained)",
             )
@@ -157,9 +157,9 @@ def _capacity(analysis: Analysis) -> str:
     least = "at least " if room.at_least else ""
     speed = f"at full speed up to {room.full_speed_up_to}, " if room.full_speed_up_to is not None else ""
     again = f", again at {room.even_again}" if room.even_again is not None else ""
-    rates = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
-    per = [f"{number(value, 1)} per {noun}" for value, noun in rates if value]
-    most = listed([f"{number(room.most_throughput, 1)} Mrows/s", *per])
+    shares = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
+    per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
+    most = listed([f"{rate(room.most_throughput)} Mrows/s", *per])
     return f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; most seen {most}"
 
 

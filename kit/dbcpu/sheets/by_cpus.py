@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from dbcpu.analysis.by_cpus import FLAT, LINEAR, ByCpus, Point
 from dbcpu.comparisons.base import Curves, Line, Section, Sheet
-from dbcpu.wording import number, percent, plural, times
+from dbcpu.wording import number, percent, plural, rate, times
 
 
 def sheet(found: ByCpus) -> Sheet:
@@ -40,7 +40,7 @@ def _row(each: Point) -> tuple[str, ...]:
         str(each.cpus),
         each.variant,
         str(each.sessions),
-        number(each.throughput, 1),
+        rate(each.throughput),
         times(each.times),
         percent(each.share),
         number(each.mean_s, 3),

@@ -8,7 +8,7 @@ from dbcpu.analysis.compare_figures import METRICS
 from dbcpu.analysis.compare_words import METRIC_WORDS, normalised, ratio_words, value_words
 from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, LevelFigures, Side
 from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
-from dbcpu.wording import UNKNOWN, listed, number, percent, plural
+from dbcpu.wording import UNKNOWN, listed, number, percent, plural, rate
 
 DETAIL = {"median_s": "s", "throughput": "Mrows/s", "max_over_min": "max/min"}
 
@@ -96,7 +96,7 @@ def _cell(each: LevelFigures | None, field: str) -> str:
     if each is None:
         return ""
     value: float | None = getattr(each, field)
-    return number(value, {"median_s": 3, "throughput": 1}.get(field, 2))
+    return rate(value) if field == "throughput" else number(value, 3 if field == "median_s" else 2)
 
 
 def _differences(comparison: Comparison) -> tuple[Section, ...]:

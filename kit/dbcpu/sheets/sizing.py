@@ -5,7 +5,7 @@ from typing import Any
 
 from dbcpu.analysis.sizing import RANKS, Ranked, Sizing
 from dbcpu.comparisons.base import Section
-from dbcpu.wording import UNKNOWN, listed, number
+from dbcpu.wording import UNKNOWN, listed, number, rate
 
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
 
@@ -46,7 +46,7 @@ def _ranking(sizing: Sizing) -> Section:
         (
             each.kind.name,
             str(each.kind.fair),
-            number(each.kind.fair_throughput, 1),
+            rate(each.kind.fair_throughput),
             number(each.per_vcpu),
             number(each.per_core),
             number(each.per_licence),

@@ -9,7 +9,7 @@ from dbcpu.analysis.comparison import SPREAD, SUMMARIES, THROUGHPUT, Variants
 from dbcpu.analysis.measured import Measured
 from dbcpu.analysis.variant_words import signed, variant_ratios, variant_sentences
 from dbcpu.comparisons.base import Bars, Curves, Line, Panel, Section, Sheet
-from dbcpu.wording import CAUSE_WORDS, UNKNOWN, count, listed, number, percent, plural
+from dbcpu.wording import CAUSE_WORDS, UNKNOWN, count, listed, number, percent, plural, rate
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 
@@ -48,7 +48,7 @@ def _levels(found: Variants) -> Section:
             percent(row.cv),
             number(row.max_over_min),
             count(row.slow),
-            number(row.throughput, 1),
+            rate(row.throughput),
             UNKNOWN if row.ratio is None or each is found.first else signed(row.ratio - 1),
             "" if row.cause == "none" else CAUSE_WORDS.get(row.cause, row.cause),
         )

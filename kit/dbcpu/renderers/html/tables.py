@@ -23,7 +23,7 @@ from dbcpu.analysis.timeline import (
 )
 from dbcpu.record import RunRecord
 from dbcpu.renderers.base import causes, level_columns, losers, telling_sessions
-from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, ranges, seconds, times
+from dbcpu.wording import CAUSE_WORDS, count, number, percent, plain, ranges, rate, seconds, times
 
 VARIANT = "variant"
 WORDS = frozenset({"lost to", VARIANT, "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
@@ -104,8 +104,8 @@ def slowdown_table(levels: Sequence[LevelView]) -> Table:
 def throughput_table(levels: Sequence[LevelView]) -> Table:
     """What the curve shows."""
     rows = [
-        (each.variant, str(each.level), number(each.throughput, 1), number(each.makespan_throughput, 1),
-         number(each.ideal_throughput, 1), percent(each.efficiency))
+        (each.variant, str(each.level), rate(each.throughput), rate(each.makespan_throughput),
+         rate(each.ideal_throughput), percent(each.efficiency))
         for each in levels
     ]  # fmt: skip
     titles = (VARIANT, "N", "sum of rates", "makespan", "ideal", "sum / ideal")
@@ -116,7 +116,7 @@ def variants_table(found: Variants) -> Table:
     """Every level under every variant; what is decided is below."""
     rows = [
         (str(row.level), plain(each.name), number(row.median_s, 3), percent(row.cv), number(row.max_over_min),
-         count(row.slow), number(row.throughput, 1), number(row.ratio), CAUSE_WORDS.get(row.cause, row.cause))
+         count(row.slow), rate(row.throughput), number(row.ratio), CAUSE_WORDS.get(row.cause, row.cause))
         for level in sorted({row.level for each in found.variants for row in each.rows})
         for each in found.variants
         if (row := each.row(level)) is not None
