@@ -58,12 +58,11 @@ class ProgressWatcher(Watcher):
         sessions = "1 session" if spec.level == 1 else f"{spec.level} sessions"
         variant = "" if spec.variant == "baseline" else f" under {spec.variant}"
         text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
+        self._rounds = max(self._rounds, self._done + 1)
         if self._bar is None:
-            self._say(
-                f"round {self._done + 1} of {self._at_most}{max(self._rounds, self._done + 1)}: {text}; {self._left()}"
-            )
+            self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
         elif self._task is not None:
-            self._bar.update(self._task, description=text, left=self._left())
+            self._bar.update(self._task, description=text, total=self._rounds, left=self._left())
 
     def finished(self, done: Round) -> None:
         self._done += 1
