@@ -59,7 +59,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def rate(value: float | None) -> str:
     """Mrows/s for a column: 93.7, but 0.037, for a slow host or a small workload has rates too."""
-    return UNKNOWN if value is None else f"{value:.1f}" if value >= 1 or value == 0 else f"{value:.2g}"
+    return UNKNOWN if value is None else f"{value:.1f}" if value >= 1 or value == 0 else f"{value:#.2g}"
 
 
 def count(value: float | None) -> str:

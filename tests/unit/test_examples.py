@@ -126,7 +126,22 @@ def test_emulated_smt_shows_two_slow_sessions_where_off_shows_none() -> None:
     assert (third[0].max_over_min or 0) > 1.4 > 1.2 > (third[1].max_over_min or 9)
 
 
+def test_smt_off_and_one_per_core_make_three_sessions_equal_and_cost_nothing() -> None:
+    analysis = explain(read(FOLDER / "emulated-smt-variants" / "record.json.gz"))
+    third = {each.variant: each for each in analysis.levels if each.level == 3}
+    assert (third["baseline"].slower, third["baseline"].main_cause) == (2, "shared_core")
+    assert (third["baseline"].max_over_min or 0) > 1.4
+    assert analysis.variants is not None
+    assert analysis.variants.penalties == ((2, pytest.approx(1.8, abs=0.1)),)
+    decided = {each.name: {one.summary: one.outcome for one in each.decisions} for each in analysis.variants.variants}
+    for name in ("smt_off", "one_per_core"):
+        assert (third[name].max_over_min or 9) < 1.15
+        assert third[name].main_cause == "run_queue"
+        assert decided[name] == {"throughput": "not shown", "spread": "less"}
+
+
 def test_every_example_that_is_promised_is_there() -> None:
     assert {
-        "embedded-2-vcpus", "emulated-smt", "emulated-smt-off", "simulated-c4.4xlarge", "simulated-c4.4xlarge-smt-off",
+        "embedded-2-vcpus", "emulated-smt", "emulated-smt-off", "emulated-smt-variants",
+        "simulated-c4.4xlarge", "simulated-c4.4xlarge-smt-off",
     } <= set(REPORTS)  # fmt: skip
