@@ -57,7 +57,9 @@ def answer(analysis: Analysis) -> Answer:
     if not short:
         return Answer(GOOD, f"Yes: all equal up to {plural(even[-1].level, 'session')}", _facts(analysis, levels), "")
     beyond = analysis.vcpus is not None and short[0].level > analysis.vcpus
-    lose = "all get less" if (short[0].slower or 0) >= short[0].level or not short[0].uneven else "some get less"
+    slower = short[0].slower or 0
+    all_lose = slower >= short[0].level if slower else not short[0].uneven
+    lose = "all get less" if all_lose else "some get less"
     headline = f"Not from the start: at {short[0].level} sessions {lose}"
     if even:
         headline = f"Yes up to {plural(even[-1].level, 'session')}, from {short[0].level} on {lose}"
