@@ -105,7 +105,7 @@ def _pairs(real: Sequence[pairs.RealPair]) -> str:
     return f"""
 ## Real A/A pairs
 
-The same machine measured twice in turns, one and two sessions, five repeats each, nothing done to anybody:
+The same machine measured twice in turns, one and two sessions, {PAIR_REPEATS} repeats each, nothing done to anybody:
 {len(real)} pairs, of which {len(alone)} were left alone in all of their rounds, by the rule above.
 
 - pairs with a false verdict or finding in either half: {told(sum(bool(pair.claims) for pair in alone), len(alone))}
