@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +44,8 @@ def can_decide(base: int, other: int) -> bool:
 
 def mann_whitney_p(base: Sequence[float], other: Sequence[float]) -> float:
     """Exact two-sided p; with ties the arrangements are counted instead (beyond 20,000: sampled)."""
+    from scipy import stats  # 50 MB, and a report that compares nothing has no use for it
+
     if len(set(base) | set(other)) == len(base) + len(other):
         return float(stats.mannwhitneyu(base, other, method="exact").pvalue)
     method = stats.PermutationMethod(n_resamples=EXACT_RESAMPLES, rng=np.random.default_rng(SEED))
@@ -53,6 +54,8 @@ def mann_whitney_p(base: Sequence[float], other: Sequence[float]) -> float:
 
 def permutation_p(base: Sequence[float], other: Sequence[float]) -> float:
     """Two-sided p of the difference of means under exchange of rounds; exact up to 20,000 arrangements."""
+    from scipy import stats
+
     if len(base) < 2 or len(other) < 2:
         return 1.0
     found = stats.permutation_test(
@@ -84,11 +87,13 @@ def interval(samples: Floats, base: int, other: int) -> tuple[float, float] | No
     The plain percentile interval is too narrow for few rounds: its tail is widened to that of Student's t
     and by sqrt(n / (n - 1)). None for fewer than two rounds a side.
     """
+    from scipy.special import ndtr, stdtrit
+
     rounds = min(base, other)
     if rounds < 2:
         return None
-    quantile = float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2, base + other - 2))
-    tail = float(stats.norm.cdf(-math.sqrt(rounds / (rounds - 1)) * quantile))
+    quantile = float(stdtrit(base + other - 2, 1 - (1 - CONFIDENCE) / 2))
+    tail = float(ndtr(-math.sqrt(rounds / (rounds - 1)) * quantile))
     low, high = np.quantile(samples, (tail, 1 - tail))
     return float(low), float(high)
 
@@ -112,11 +117,13 @@ def detectable(base: Sequence[float], other: Sequence[float]) -> float | None:
 
     From the rounds' own standard deviations of logarithms and Student's t: t(1 - ALPHA / 2) + t(0.8) standard errors.
     """
+    from scipy.special import stdtrit
+
     if min(len(base), len(other)) < 2:
         return None
     freedom = len(base) + len(other) - 2
     error = math.sqrt(sum(float(np.log(values).var(ddof=1)) / len(values) for values in (base, other)))
-    errors = float(stats.t.ppf(1 - ALPHA / 2, freedom) + stats.t.ppf(POWER, freedom))
+    errors = float(stdtrit(freedom, 1 - ALPHA / 2) + stdtrit(freedom, POWER))
     return math.expm1(errors * error)
 
 

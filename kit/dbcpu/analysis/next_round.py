@@ -134,7 +134,7 @@ def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int) -> 
 
 def _half_width(seen: Mapping[int, _Level], level: int) -> float:
     """Of the 95 % interval of the level's slowdown, for the worse known of its median and its worst."""
-    from scipy.stats import t  # loads slowly: only once there is something to repeat
+    from scipy.special import stdtrit  # loads slowly: only once there is something to repeat
 
     widths: list[float] = []
     for name in ("median", "worst"):
@@ -145,5 +145,5 @@ def _half_width(seen: Mapping[int, _Level], level: int) -> float:
         pooled = float(np.sqrt(sum(row.var() * row.size for row in rows) / freedom))
         own = np.array(getattr(seen[level], name))
         scatter = max(pooled, float(own.std(ddof=1))) if own.size >= OWN_SCATTER_FROM else pooled
-        widths.append(float(t.ppf(0.975, freedom)) * scatter / own.size**0.5)
+        widths.append(float(stdtrit(freedom, 0.975)) * scatter / own.size**0.5)
     return max(widths, default=float("inf"))

@@ -59,7 +59,7 @@ def _spreads(sessions: Sequence[Timed], variant: str) -> dict[int, list[float]]:
 
 def _floor(first: Figures, second: Figures) -> tuple[float, float, int, int] | None:
     """(least ratio that can be told, largest seen, levels, fewest rounds of a half); None with too few rounds."""
-    from scipy.stats import t  # loads slowly, and only A/A runs need it
+    from scipy.special import stdtrit  # loads slowly, and only A/A runs need it
 
     pairs = [
         (np.log(first[level]), np.log(second[level]))
@@ -73,5 +73,5 @@ def _floor(first: Figures, second: Figures) -> tuple[float, float, int, int] | N
     fewest = min(each.size for pair in pairs for each in pair)
     differences = np.array([float(a.mean() - b.mean()) for a, b in pairs])
     error = max(np.sqrt(scatter * 2 / fewest), float(np.sqrt(np.mean(differences**2))))
-    needed = float(t.ppf(1 - ERROR / 2, freedom) + t.ppf(POWER, freedom))
+    needed = float(stdtrit(freedom, 1 - ERROR / 2) + stdtrit(freedom, POWER))
     return float(np.exp(needed * error)), float(np.exp(np.abs(differences).max())), len(pairs), fewest

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import kendalltau, theilslopes
 
 from dbcpu.analysis.experiment_views import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, Trend
 from dbcpu.analysis.two_modes import two_modes
@@ -185,6 +184,8 @@ def _trend(segments: Sequence[Segment]) -> Trend | None:
     at, median = (np.array(column) for column in zip(*known, strict=True))
     if np.ptp(median) == 0:
         return None
+    from scipy.stats import kendalltau, theilslopes  # large, and most runs are no soak
+
     slope, intercept, *_ = theilslopes(median, at)
     p = float(kendalltau(at, median).pvalue)
     start, end = (float(intercept + slope * moment) for moment in (at[0], at[-1]))

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter1d
-from scipy.signal import find_peaks
 
 Floats = npt.NDArray[np.float64]
 
@@ -114,6 +112,8 @@ def _thinned(ordered: Floats) -> Floats:
 
 def _humps(ordered: Floats) -> tuple[float, float, float] | None:
     """Places of two humps and of the valley between them, or None."""
+    from scipy.ndimage import gaussian_filter1d  # large, and most runs are no soak
+
     edges = np.arange(ordered[0] - 0.3, ordered[-1] + 0.3 + STEP, STEP)
     counts = np.histogram(ordered, edges)[0].astype(np.float64)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -139,6 +139,8 @@ def _humps(ordered: Floats) -> tuple[float, float, float] | None:
 
 def _standing_out(density: Floats, counts: Floats) -> list[int]:
     """Peaks that rise to twice the valleys beside them, with enough values between these valleys."""
+    from scipy.signal import find_peaks
+
     peaks, about = find_peaks(density, prominence=0.0)
     total = counts.sum()
     return [
