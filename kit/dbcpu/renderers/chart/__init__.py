@@ -87,4 +87,5 @@ def _bytes(figure: Figure, form: str) -> bytes:
     out = BytesIO()
     metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
     figure.savefig(out, format=form, dpi=PNG_DPI, metadata=metadata)
+    figure.clear()  # its parts refer to each other: a drawing of 1,000 sessions would stay until some later collection
     return out.getvalue()
