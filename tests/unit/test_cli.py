@@ -138,6 +138,18 @@ def test_signals_end_with_130_and_one_sentence(tmp_path: Path, number: int) -> N
     assert (child.returncode, out, err) == (130, "", "dbcpu: interrupted\n")
 
 
+def test_ctrl_c_while_a_class_is_being_made_ends_with_130_too(tmp_path: Path) -> None:
+    """Dataclasses are made by exec of text; Ctrl-C out of one of these has ``python -m`` end in its own way."""
+    press = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "pressed.py").write_text(
+        f"import sys\nfrom dbcpu import cli\ncli._invoke = lambda _: exec({press!r})\nsys.exit(cli.main([]))\n"
+    )
+    environment = fix_runs.environment(PYTHONPATH=":".join([str(tmp_path), *sys.path]))
+    given = [sys.executable, "-m", "pressed"]
+    done = subprocess.run(given, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (130, "dbcpu: interrupted\n")
+
+
 def test_reader_that_went_away_ends_it_quietly(tmp_path: Path) -> None:
     path = str(tmp_path / "runs.db")
     with open_store(path) as opened:

@@ -136,6 +136,11 @@ def _unexpected(error: BaseException) -> str:
     return f"this should not have happened ({type(error).__name__}); {kept}; please report it"
 
 
+class _Stopped(KeyboardInterrupt):
+    """Of its own class: KeyboardInterrupt itself out of an exec of text (which makes each dataclass) would have
+    Python end by SIGINT, whatever exit code is given. Source: CPython, Python/pythonrun.c, run_eval_code_obj."""
+
+
 @contextmanager
 def _terminable() -> Iterator[None]:
     """SIGTERM stops like Ctrl-C: sessions are cancelled and rounds are kept.
@@ -148,7 +153,7 @@ def _terminable() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         asked_s.append(time.monotonic())
         if len(asked_s) == 1:
-            raise KeyboardInterrupt
+            raise _Stopped
         if asked_s[-1] - asked_s[0] > ONE_PRESS_S:
             _say("interrupted again; what is left is cleaned up in the background", INTERRUPTED)
             os._exit(INTERRUPTED)
