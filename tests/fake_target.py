@@ -21,7 +21,8 @@ FIRST_PID = 1000
 class FakeSession:
     """Answers when it is started; ``endless`` ones only when they are cancelled, ``deaf`` ones not even then.
 
-    ``threaded``: without a descriptor, so that its ``start`` blocks. ``log`` holds the names of calls in order.
+    ``threaded``: without a descriptor, so that its ``start`` blocks. ``log`` holds the names of calls in order,
+    ``state`` is that of the process.
     """
 
     def __init__(
@@ -34,10 +35,12 @@ class FakeSession:
         proc: FakeProc | None = None,
         claim: ServerClaim | None = None,
         warm_error: str = "",
+        state: str = "S",
     ) -> None:
         self.ordinal = ordinal
         self.threaded, self.endless, self.deaf = threaded, endless or deaf, deaf
         self.log: list[str] = []
+        self.state = state
         self.given: tuple[int | None, float | None] | None = None
         self._proc, self._warm_error = proc, warm_error
         self._claim = claim or ServerClaim(FIRST_PID + ordinal if proc else None, command="postgres" if proc else "")
@@ -49,7 +52,7 @@ class FakeSession:
 
     def identify(self) -> ServerClaim:
         self.log.append("identify")
-        self._show()
+        self.show()
         return self._claim
 
     def prepare(self, work: Work) -> None:
@@ -60,7 +63,7 @@ class FakeSession:
         if self._warm_error:
             raise ServerError(self._warm_error)
         self._cpu_ns += 3_000_000
-        self._show()
+        self.show()
 
     def start(self, executions: int | None, until_s: float | None) -> float:
         self.log.append("start")
@@ -105,9 +108,9 @@ class FakeSession:
         self._ended.set()
         self._theirs.send(b".")
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if self._proc is not None:
-            self._proc.process(FIRST_PID + self.ordinal, schedstat=(self._cpu_ns, 0))
+            self._proc.process(FIRST_PID + self.ordinal, state=self.state, schedstat=(self._cpu_ns, 0))
 
 
 class FakeTarget:

@@ -31,6 +31,7 @@ CONNECT_TIMEOUT_S = 20.0
 CANCEL_S = 5.0
 CANCEL_AGAIN_S = 0.2
 IDLE_LOOK_S = 0.02
+IDLE_LOOKS = 10
 WARM_UPS = 4
 
 Order = tuple[int | None, float | None]
@@ -135,8 +136,12 @@ class Gate:
             refuse(member.claim, process, boot_s, self._ticks, where)
             for member, process in zip(self.members, first, strict=True)
         ]
-        time.sleep(IDLE_LOOK_S)
-        second = self._look()
+        # A session's own process may still be on its way to sleep; another's that is busy stays awake.
+        for _ in range(IDLE_LOOKS):
+            time.sleep(IDLE_LOOK_S)
+            second = self._look()
+            if not any(each and each.runnable and not why for each, why in zip(second, refusals, strict=True)):
+                break
         self._each(lambda member: member.session.warm())
         warmed = self._look()
         for _ in range(WARM_UPS):

@@ -16,11 +16,15 @@ START_TOLERANCE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process as /proc shows it: proc(5) stat fields 22 and 14+15, schedstat's first where there is one."""
+    """A process as /proc shows it: proc(5) stat fields 22, 14+15 and 3, schedstat's first where there is one.
+
+    ``runnable``: on a CPU, or waiting for one.
+    """
 
     command: str
     start_ticks: int
     cpu_s: float
+    runnable: bool = False
 
 
 def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | None:
@@ -36,7 +40,7 @@ def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | N
     # Kernels without SCHED_INFO have no such file, or an empty one.
     with suppress(OSError, IndexError, ValueError):
         cpu_s = int(host.read(f"{folder}/schedstat").split()[0]) / 1e9 or cpu_s
-    return Process(command=f"{name} {command}", start_ticks=int(fields[19]), cpu_s=cpu_s)
+    return Process(f"{name} {command}", int(fields[19]), cpu_s, runnable=fields[0] == "R")
 
 
 def boot_time_s(host: Host) -> float | None:

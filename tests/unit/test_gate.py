@@ -196,6 +196,30 @@ def test_innocent_process_of_the_same_number_is_not_trusted(proc: FakeProc) -> N
     assert target.opened[0].log.count("warm") == 1 + module.WARM_UPS, "a slow clock gets more chances"
 
 
+def test_a_process_that_waits_for_a_cpu_while_its_session_is_idle_is_not_trusted(proc: FakeProc) -> None:
+    """On a crowded host it gets none until the warm-up, and would look like the session's own."""
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
+    with Gate(target, proc.host, TICKS) as gate:
+        gate.gather(1, WORK)
+    assert "was busy while its session was idle" in gate.members[0].server.how
+
+
+def test_a_process_may_take_its_time_to_fall_asleep(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
+    naps = iter(range(module.IDLE_LOOKS))
+
+    def nap(_: float) -> None:
+        if next(naps) == 2:
+            target.opened[0].state = "S"
+            target.opened[0].show()
+
+    monkeypatch.setattr(time, "sleep", nap)
+    with Gate(target, proc.host, TICKS) as gate:
+        gate.gather(1, WORK)
+    assert gate.members[0].server.verified, gate.members[0].server.how
+    assert next(naps) == 3, "no look more than needed"
+
+
 def test_sessions_that_share_a_process_are_not_told_apart(proc: FakeProc) -> None:
     shared = FakeSession(0, proc=proc)
     second = FakeSession(1, claim=ServerClaim(FIRST_PID, command="postgres"))

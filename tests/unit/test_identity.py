@@ -1,5 +1,6 @@
 """Only a process that proves to be a session's own is believed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,14 @@ def test_thread_is_read_in_its_own_folder(proc: FakeProc) -> None:
     found = processes.look(proc.host, 42, 43, TICKS)
     assert found is not None
     assert (found.command.split()[0], found.cpu_s) == ("worker", 1.0)
+
+
+@pytest.mark.parametrize(("state", "runnable"), [("R", True), ("S", False), ("D", False)])
+def test_what_waits_for_a_cpu_is_runnable(proc: FakeProc, state: str, runnable: bool) -> None:
+    proc.process(42, state=state)
+    found = processes.look(proc.host, 42, None, TICKS)
+    assert found is not None
+    assert found.runnable is runnable
 
 
 def test_process_that_is_not_there_is_none(proc: FakeProc) -> None:
@@ -103,6 +112,7 @@ def test_process_that_works_with_its_session_is_verified() -> None:
     ("idle", "warmed", "why"),
     [
         ((GENUINE, after(1.5)), after(1.51), "was busy while its session was idle"),
+        ((GENUINE, replace(GENUINE, runnable=True)), after(1.004), "was busy while its session was idle"),
         ((GENUINE, GENUINE), GENUINE, "used no CPU during its session's warm-up"),
         ((GENUINE, GENUINE), after(1.004, start_ticks=5001), "was replaced during the check"),
         ((GENUINE, GENUINE), None, "was gone during the check"),
