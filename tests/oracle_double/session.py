@@ -23,6 +23,7 @@ from oracle_double.profiles import Instance, Profile
 from oracle_double.sessions import Entry, Journal, SessionTable
 
 FROM_CLIENT, TO_CLIENT, CPU_QUANTUM = "SQL*Net message from client", "SQL*Net message to client", "resmgr:cpu quantum"
+SLEEP = "PL/SQL lock timer"
 _SQL_ID_DIGITS = "0123456789abcdfghjkmnpqrstuvwxyz"
 
 
@@ -64,7 +65,8 @@ class Session:
         self._number = number
         self._idle_since_s = time.monotonic()
         self._call_began = (0.0, 0.0)
-        self._waited_us = 0.0
+        self._slept_s = 0.0
+        """In this call, which is no DB time."""
         instances = server.instance.instances
         self.entry: Entry = {
             "number": number,
@@ -120,7 +122,7 @@ class Session:
         now_s = time.monotonic()
         self.wait(FROM_CLIENT, now_s - self._idle_since_s)
         self.statistics["user calls"] += 1
-        self._call_began = (now_s, time.thread_time())
+        self._call_began, self._slept_s = (now_s, time.thread_time()), 0.0
         self.in_call = True
         self.publish(status="ACTIVE", call_s=time.time())
 
@@ -128,7 +130,7 @@ class Session:
         now_s = time.monotonic()
         began_s, began_cpu_s = self._call_began
         cpu_us = (time.thread_time() - began_cpu_s) * 1e6
-        self.time_model_us["DB time"] += (now_s - began_s) * 1e6
+        self.time_model_us["DB time"] += (now_s - began_s - self._slept_s) * 1e6
         self.time_model_us["DB CPU"] += cpu_us
         self.statistics["CPU used by this session"] = self.time_model_us["DB CPU"] / 1e4
         self.statistics["session pga memory max"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -141,6 +143,14 @@ class Session:
         count_and_us = self.waits[event]
         count_and_us[0] += 1
         count_and_us[1] += seconds * 1e6
+
+    def sleep(self, seconds: float) -> None:
+        """DBMS_SESSION.SLEEP: an idle wait."""
+        began_s = time.monotonic()
+        time.sleep(seconds)
+        slept_s = time.monotonic() - began_s
+        self._slept_s += slept_s
+        self.wait(SLEEP, slept_s)
 
     def poll(self) -> None:
         """To be called often during work.
@@ -187,7 +197,9 @@ class Session:
         return zlib.crc32(statement.name.encode()) + odd
 
     def note_parse(self, statement: Statement) -> None:
-        """A statement that no session has in its cursors costs a hard parse."""
+        """A statement that no session has in its cursors costs a hard parse. Raises OracleError: ORA-06550."""
+        if "dbms_session.sleep" in statement.sql and self.server.profile.version[0] < 18:
+            raise OracleError(6550, "line 10, column 18:\nPLS-00302: component 'SLEEP' must be declared")
         number = sql_id(statement.sql)
         if number in self.entry["sql"]:
             return

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from oracle_double.session import CPU_QUANTUM, FROM_CLIENT, TO_CLIENT, Session
+from oracle_double.session import CPU_QUANTUM, FROM_CLIENT, SLEEP, TO_CLIENT, Session
 from oracle_double.sessions import Entry
 
 Row = Mapping[str, int | float | str | None]
 DAY_S = 86400
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
-_WAIT_CLASSES = {FROM_CLIENT: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
+_WAIT_CLASSES = {FROM_CLIENT: "Idle", SLEEP: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
 _STATISTICS = (
     "CPU used by this session", "session logical reads", "physical reads", "physical writes",
     "physical reads direct temporary tablespace", "physical writes direct temporary tablespace", "redo size",

@@ -20,6 +20,7 @@ CHUNK_ROWS = 400_000
 _LEVELS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
 _SELF_JOIN = re.compile(r"\bfrom\s+(t(?:\s*,\s*t)+)\s*$", re.IGNORECASE)
 _LOOP = re.compile(r"\bin\s+1\s*\.\.\s*(\d+)\s+loop", re.IGNORECASE)
+_SLEEP = re.compile(r"\bdbms_session\s*\.\s*sleep\s*\(\s*([\d.]+)\s*\)", re.IGNORECASE)
 _PRIVATE_TABLE_NAME = "dbcpu_logical_io"
 _MODULUS = 999_999
 
@@ -62,7 +63,9 @@ def execute(statement: Statement, session: Session) -> str:
 def _work(statement: Statement, session: Session, part: float) -> int | float:
     """Do ``part`` of the statement's work."""
     if statement.is_block:
-        return _sum_roots(round(int(_found(_LOOP, statement)[0]) * part), session)
+        turns = round(int(_found(_LOOP, statement)[0]) * part)
+        slept = _SLEEP.search(statement.sql)
+        return _bursts(turns, statement, float(slept[1]), session) if slept else _sum_roots(turns, session)
     levels = [int(level) for level in _found(_LEVELS, statement)]
     if _PRIVATE_TABLE_NAME in statement.sql.lower():
         if not session.server.table.flag(PRIVATE_TABLE):
@@ -96,6 +99,16 @@ def _count(counted: int, until: int) -> int:
     for row in range(counted, until):
         mixed ^= row
         counted += 1
+    return counted
+
+
+def _bursts(turns: int, statement: Statement, sleep_s: float, session: Session) -> int:
+    """Count a product and sleep, again and again: all rows that were counted."""
+    rows = math.prod(int(level) for level in _found(_LEVELS, statement))
+    counted = 0
+    for _ in range(turns):
+        counted += count_rows(rows, session.poll)
+        session.sleep(sleep_s)
     return counted
 
 

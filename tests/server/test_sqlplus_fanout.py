@@ -91,11 +91,12 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
     assert len({session.server.pid for session in record.rounds[1].sessions}) == 3
 
 
-def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble) -> None:
-    code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny", "-w", "arithmetic")
+@pytest.mark.parametrize("name", ["arithmetic", "mixed"])
+def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble, name: str) -> None:
+    code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny", "-w", name)
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
-    assert record.header.plan.workload.sql == base.load("oracle", "arithmetic").work("tiny").sql
+    assert record.header.plan.workload.sql == base.load("oracle", name).work("tiny").sql
     assert record.rounds[0].sessions[0].answer_ok
 
 

@@ -149,7 +149,7 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
     assert line_file.read(str(lines)) == record()
 
 
-@pytest.mark.parametrize("name", ["cartesian", "cartesian_cte", "emp_join", "arithmetic"])
+@pytest.mark.parametrize("name", ["cartesian", "cartesian_cte", "emp_join", "arithmetic", "mixed"])
 def test_the_workloads_that_the_script_offers_exist(name: str) -> None:
     assert name in base.names("oracle")
     assert not base.load("oracle", name).work("tiny").setup

@@ -15,6 +15,7 @@ import oracledb
 import pytest
 
 from dbcpu.oracle import catalogue
+from dbcpu.oracle.refusals import explained
 from dbcpu.workloads import base as workloads
 from fix_oracle_double import Connect
 from oracle_double.double import OracleDouble
@@ -22,6 +23,7 @@ from oracle_double.faults import Faults
 from oracle_double.profiles import Instance
 
 NAMES = workloads.names("oracle")
+BLOCKS = ("arithmetic", "mixed")
 
 
 def await_that(condition: Callable[[], object], limit_s: float = 60.0) -> None:
@@ -82,7 +84,7 @@ def private_table(cursor: oracledb.Cursor) -> Iterator[None]:
     cursor.execute(catalogue.text("drop_logical_io"))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "arithmetic"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in BLOCKS])
 @pytest.mark.usefixtures("private_table")
 def test_a_query_workload_counts_what_its_file_says(cursor: oracledb.Cursor, name: str) -> None:
     work = workloads.load("oracle", name).work("tiny")
@@ -92,8 +94,9 @@ def test_a_query_workload_counts_what_its_file_says(cursor: oracledb.Cursor, nam
     assert ([row[2] for row in rows], failure) == ([work.answer] * 2, None)
 
 
-def test_the_block_workload_computes_the_known_checksum(cursor: oracledb.Cursor) -> None:
-    work = workloads.load("oracle", "arithmetic").work("tiny")
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_block_workload_computes_what_its_file_says(cursor: oracledb.Cursor, name: str) -> None:
+    work = workloads.load("oracle", name).work("tiny")
     rows, failure = run(cursor, parsed(cursor, work.sql, 0), 2, is_query=0)
     assert ([row[2] for row in rows], failure) == ([work.answer] * 2, None)
 
@@ -109,6 +112,24 @@ def test_work_takes_its_cpu_in_the_process_that_the_views_name(cursor: oracledb.
     spent, told = cpu_s(int(spid)) - before, dict(executed(cursor, "time_model"))
     assert spent > 0.0005
     assert 0.0005 < (told["DB CPU"] - model["DB CPU"]) / 1e6 <= (told["DB time"] - model["DB time"]) / 1e6
+
+
+def test_sleeps_between_bursts_are_no_time_of_the_database(cursor: oracledb.Cursor) -> None:
+    number = parsed(cursor, sql("mixed"), 0)
+    began_s = time.monotonic()
+    model = dict(executed(cursor, "time_model"))
+    rows, _ = run(cursor, number, 3, is_query=0)
+    took_s = time.monotonic() - began_s
+    assert len(rows) == 3
+    # Two bursts an execution, 10 ms after each.
+    assert (dict(executed(cursor, "time_model"))["DB time"] - model["DB time"]) / 1e6 <= took_s - 0.06
+    assert "PL/SQL lock timer" not in [event for event, *_ in executed(cursor, "waits")]
+
+
+def test_before_18c_there_is_no_sleep(oracle_connect: Connect) -> None:
+    with OracleDouble(profile="12c") as double, pytest.raises(oracledb.DatabaseError, match="PLS-00302") as raised:
+        parsed(oracle_connect(double).cursor(), sql("mixed"), 0)
+    assert explained(str(raised.value)).endswith("; workload mixed needs Oracle Database 18c or newer")
 
 
 def test_executions_are_stamped_with_the_servers_clock_and_end_at_their_limits(cursor: oracledb.Cursor) -> None:

@@ -52,9 +52,10 @@ _BY_TEXT = {
     "WRONG_VERSION_NUMBER": "that port does not speak TLS: leave out protocol=tcps, or name the TCPS port",
     "CERTIFICATE_REQUIRED": "the server wants a certificate of the client: give wallet_location=FOLDER, with key and "
     "certificate in FOLDER/ewallet.pem, and its password by wallet_password_env=VARIABLE",
+    "component 'SLEEP' must be declared": "workload mixed needs Oracle Database 18c or newer",
     "Connection reset by peer": "a TCPS port needs protocol=tcps; else see the listener's log",
 }
-"""What TLS says, which has no number."""
+"""What is told by its words: TLS has no numbers, PL/SQL one for everything."""
 _SAME_AS = {"DPY-6001": "ORA-12514", "DPY-6003": "ORA-12505"}
 _CODE = re.compile(r"\b((?:ORA|DPY|DPI|TNS)-\d{4,5})\b")
 _REFUSED = re.compile(r"Errno 111|Connection refused|Errno 113|No route to host")
