@@ -115,8 +115,8 @@ def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[P
         member = registry.load("comparisons", form)
         files[f"{name}{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
     chart = registry.load("comparisons", "chart")
-    for form in chart.FORMS:
-        files |= {f"{drawn}.{form}": picture for drawn, picture in chart.pictures(sheet, form).items()}
+    for form, pictures in chart.drawn(sheet, chart.FORMS).items():
+        files |= {f"{drawn}.{form}": picture for drawn, picture in pictures.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, content in files.items():

@@ -1,14 +1,15 @@
 """A run's report: a folder with a page, pictures, a text for a ticket, sessions as CSV and the analysis as JSON."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.errors import StoreError, UnknownName
 from dbcpu.record import RunRecord
 
-FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
+PICTURES = ("svg", "png")
+FORMATS = ("html", *PICTURES, "markdown", "csv", "json")
 FILE_NAMES = {"html": "report.html", "markdown": "report.md", "csv": "sessions.csv", "json": "analysis.json"}
 
 
@@ -51,17 +52,26 @@ def write_report(
 def _files(record: RunRecord, analysis: Analysis, formats: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     from dbcpu import registry  # matplotlib is loaded for pictures only
 
-    pictures: list[str] = []
-    # The text for a ticket links to the pictures: their names have to be known by then.
-    for form in sorted(formats, key=lambda form: form not in ("svg", "png")):
-        if form in ("svg", "png"):
-            drawn = registry.load("renderers", "chart").pictures(record, analysis, form)
-            pictures += [f"{name}.svg" for name in drawn] if form == "svg" else []
-            yield from ((f"{name}.{form}", picture) for name, picture in drawn.items())
+    forms = [form for form in PICTURES if form in formats]
+    drawn: Mapping[str, Mapping[str, bytes]] = {}
+    names: list[str] = []
+    if forms:
+        chart = registry.load("renderers", "chart")
+        drawn = chart.drawn(record, analysis, forms)
+        for form, pictures in drawn.items():
+            for name, picture in chart.with_empty_ones(record, analysis, form, pictures).items():
+                names.append(f"{name}.{form}")
+                yield names[-1], picture
+    for form in formats:
+        if form in PICTURES:
             continue
-        text = registry.load("renderers", form).render(record, analysis)
-        if form == "markdown" and pictures:
-            text += "\n## Pictures\n\n" + "\n".join(f"![{Path(name).stem}]({name})" for name in pictures) + "\n"
+        renderer = registry.load("renderers", form)
+        shares_pictures = form == "html" and "svg" in drawn
+        text = renderer.page(record, analysis, drawn["svg"]) if shares_pictures else renderer.render(record, analysis)
+        # The text for a ticket links to the pictures.
+        linked = [name for name in names if name.endswith(".svg")]
+        if form == "markdown" and linked:
+            text += "\n## Pictures\n\n" + "\n".join(f"![{Path(name).stem}]({name})" for name in linked) + "\n"
         yield FILE_NAMES[form], text.encode("utf-8")
 
 

@@ -3,22 +3,18 @@
 The same sheet gives the same bytes: jitter comes from the order of the points, and no date is written.
 """
 
-import warnings
-from collections.abc import Mapping
-from io import BytesIO
+from collections.abc import Iterator, Mapping, Sequence
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from dbcpu.comparisons.base import Sheet
 from dbcpu.comparisons.chart import curves, panels, timeline
 from dbcpu.renderers.chart import ratio_bars
-from dbcpu.renderers.chart.style import STYLE
+from dbcpu.renderers.chart.canvas import FORMS as FORMS
+from dbcpu.renderers.chart.canvas import drawing, saved
 
 SUFFIX = ".svg"
 BINARY = True
-FORMS = ("svg", "png")
-PNG_DPI = 144
 
 
 def render(sheet: Sheet) -> bytes:
@@ -29,24 +25,26 @@ def render(sheet: Sheet) -> bytes:
 
 def pictures(sheet: Sheet, form: str) -> Mapping[str, bytes]:
     """``panels``, ``bars``, ``scaling``, ``history`` as ``svg`` or ``png``; a second of a kind is ``bars-2``."""
-    made: dict[str, bytes] = {}
-    # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
-        if sheet.panels:
-            made["panels"] = _bytes(panels.draw(sheet.panels, sheet.title), form)
-        for at, each in enumerate(sheet.bars, 1):
-            drawn = ratio_bars.draw(each.title, sheet.title, each.configurations, each.series)
-            made["bars" if at == 1 else f"bars-{at}"] = _bytes(drawn, form)
-        for at, curve in enumerate(sheet.curves, 1):
-            made["scaling" if at == 1 else f"scaling-{at}"] = _bytes(curves.draw(curve, sheet.title), form)
-        for at, line in enumerate(sheet.timelines, 1):
-            made["history" if at == 1 else f"history-{at}"] = _bytes(timeline.draw(line), form)
+    return drawn(sheet, (form,))[form]
+
+
+def drawn(sheet: Sheet, forms: Sequence[str]) -> Mapping[str, Mapping[str, bytes]]:
+    """The same in several forms, by form and name: each picture is drawn once for all of them."""
+    made: dict[str, dict[str, bytes]] = {form: {} for form in forms}
+    with drawing():
+        for name, figure in _figures(sheet):
+            for form, picture in saved(figure, forms).items():
+                made[form][name] = picture
     return made
 
 
-def _bytes(figure: Figure, form: str) -> bytes:
-    out = BytesIO()
-    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-    figure.savefig(out, format=form, dpi=PNG_DPI, metadata=metadata)
-    return out.getvalue()
+def _figures(sheet: Sheet) -> Iterator[tuple[str, Figure]]:
+    if sheet.panels:
+        yield "panels", panels.draw(sheet.panels, sheet.title)
+    for at, each in enumerate(sheet.bars, 1):
+        figure = ratio_bars.draw(each.title, sheet.title, each.configurations, each.series)
+        yield "bars" if at == 1 else f"bars-{at}", figure
+    for at, curve in enumerate(sheet.curves, 1):
+        yield "scaling" if at == 1 else f"scaling-{at}", curves.draw(curve, sheet.title)
+    for at, line in enumerate(sheet.timelines, 1):
+        yield "history" if at == 1 else f"history-{at}", timeline.draw(line)

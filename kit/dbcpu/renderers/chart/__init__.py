@@ -4,13 +4,8 @@ The same analysis gives the same bytes: jitter comes from the order of the point
 identifier is written.
 """
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from io import BytesIO
-
-import matplotlib as mpl
-from matplotlib.figure import Figure
 
 from dbcpu.analysis.base import Analysis
 from dbcpu.record import RunRecord
@@ -28,14 +23,13 @@ from dbcpu.renderers.chart import (
     together,
     variants,
 )
+from dbcpu.renderers.chart.canvas import FORMS as FORMS
+from dbcpu.renderers.chart.canvas import drawing, saved
 from dbcpu.renderers.chart.frame import nothing
-from dbcpu.renderers.chart.style import STYLE, narrow
+from dbcpu.renderers.chart.style import narrow
 
 SUFFIX = ".svg"
 BINARY = True
-FORMS = ("svg", "png")
-PNG_DPI = 144
-MISSING_LETTER = r"Glyph .* missing from"
 DRAWINGS = {
     "slowdown": slowdown.draw,
     "throughput": throughput.draw,
@@ -59,33 +53,35 @@ def render(record: RunRecord, analysis: Analysis) -> bytes:
 
 def pictures(record: RunRecord, analysis: Analysis, form: str) -> Mapping[str, bytes]:
     """All pictures by name as ``svg`` or ``png``; one without data says so."""
-    drawn = dict(pictures_with_data(record, analysis, form))
-    if not drawn.keys() >= DRAWINGS.keys():
-        with mpl.rc_context(STYLE), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=MISSING_LETTER)
-            empty = _bytes(nothing(record, analysis), form)
-        drawn |= {name: empty for name in DRAWINGS if name not in drawn}
-    return drawn
+    return with_empty_ones(record, analysis, form, pictures_with_data(record, analysis, form))
 
 
 def pictures_with_data(
     record: RunRecord, analysis: Analysis, form: str, *, for_phone: bool = False
 ) -> Mapping[str, bytes]:
     """The pictures for which this run has something to show; ``for_phone``: narrow ones."""
-    made: dict[str, bytes] = {}
-    # A label may hold letters that the font lacks: they are drawn as boxes, without a word on the terminal.
-    with narrow() if for_phone else nullcontext(), mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=MISSING_LETTER)
+    return drawn(record, analysis, (form,), for_phone=for_phone)[form]
+
+
+def drawn(
+    record: RunRecord, analysis: Analysis, forms: Sequence[str], *, for_phone: bool = False
+) -> Mapping[str, Mapping[str, bytes]]:
+    """The same in several forms, by form and name: each picture is drawn once for all of them."""
+    made: dict[str, dict[str, bytes]] = {form: {} for form in forms}
+    with narrow() if for_phone else nullcontext(), drawing():
         for name, draw in {**EXPERIMENTS, **OF_SEVERAL_VARIANTS, **DRAWINGS}.items():
             figure = draw(record, analysis)
             if figure is not None:
-                made[name] = _bytes(figure, form)
+                for form, picture in saved(figure, forms).items():
+                    made[form][name] = picture
     return made
 
 
-def _bytes(figure: Figure, form: str) -> bytes:
-    out = BytesIO()
-    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-    figure.savefig(out, format=form, dpi=PNG_DPI, metadata=metadata)
-    figure.clear()  # its parts refer to each other: a drawing of 1,000 sessions would stay until some later collection
-    return out.getvalue()
+def with_empty_ones(record: RunRecord, analysis: Analysis, form: str, made: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """``made``, and a picture that says so for each of the usual ones without data."""
+    missing = [name for name in DRAWINGS if name not in made]
+    if not missing:
+        return made
+    with drawing():
+        empty = saved(nothing(record, analysis), (form,))[form]
+    return {**made, **dict.fromkeys(missing, empty)}

@@ -5,6 +5,7 @@ escaped by the templates; pictures are inline SVG on a light card, so that they 
 """
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -30,8 +31,12 @@ _BACKTICKED = re.compile(r"`([^`]+)`")
 
 def render(record: RunRecord, analysis: Analysis) -> str:
     """The whole page."""
-    draw = registry.load("renderers", "chart").pictures_with_data
-    wide, narrow = draw(record, analysis, "svg"), draw(record, analysis, "svg", for_phone=True)
+    return page(record, analysis, registry.load("renderers", "chart").pictures_with_data(record, analysis, "svg"))
+
+
+def page(record: RunRecord, analysis: Analysis, wide: Mapping[str, bytes]) -> str:
+    """The same, where the run's SVG pictures with data have been drawn already."""
+    narrow = registry.load("renderers", "chart").pictures_with_data(record, analysis, "svg", for_phone=True)
     shown = sections(record, analysis)
     pictures = {
         each.name: (
