@@ -19,10 +19,9 @@ from dbcpu.record import Gate as GateRecord
 from dbcpu.record import Session as SessionRecord
 from dbcpu.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.server_use import server_use
-from dbcpu.settle import Quiet, settle
+from dbcpu.settle import Quiet, patience_s, settle
 from dbcpu.targets.base import Outcome, Session, Target, Work
 
-SETTLE_S = 2.0
 LEAST_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
 """A round may take so many times what it should before its sessions are cancelled."""
@@ -154,7 +153,7 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.place(spec, [member.server for member in gate.members])
         setting.gathered(gate.members)
-        quiet = settle(setting.host, SETTLE_S)
+        quiet = settle(setting.host, patience_s())
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
         released = gate.release(setting.executions, setting.for_s, timeout_s, at_most, _more(setting, spec.level))
         sampled = setting.sampler.stop()

@@ -23,13 +23,13 @@ from dbcpu.hands import parameters_of
 from dbcpu.hosting import Choice, Wish, choose, kit_pids_on, wish
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import SETTLE_S, AsItIs, Conditions, Setting, calibrate, own_pids
+from dbcpu.measure import AsItIs, Conditions, Setting, calibrate, own_pids
 from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Plan, Round, Server
 from dbcpu.restoring import restore
 from dbcpu.settings import settings
-from dbcpu.settle import Quiet, settle
+from dbcpu.settle import Quiet, patience_s, settle
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Request, Target, Work
 from dbcpu.topology import limits_of, read_host, usable_cores, usable_vcpus
@@ -42,7 +42,8 @@ DEFAULT_SECONDS = 1.5
 TRIAL_ROWS = 10_000_000
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
-BUSY_WAIT_S = 10.0
+BUSY_TIMES = 5
+"""So much longer than a round does the first look wait for a host that is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _open(
     most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], usable_cores(here)))
     most = max(most, (choices.per_cpu or 0) * usable_vcpus(here)[0])
     make_room_for_files(most)
-    wished = _wish(choices, request)
+    wished, patience = _wish(choices, request), patience_s()
     request = replace(request, options={**request.options, "sessions": str(most)})
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
     target: Target = stack.enter_context(experiment.open(request, guard))
@@ -203,9 +204,9 @@ def _open(
     chosen = choose(target, wished, work, CLOCK_TICKS, stack, guard)
     if not target.private:
         watcher.stage(f"{'watched' if chosen.host else 'not watched'}: {chosen.why}")
-    quiet = settle(chosen.host, SETTLE_S) if chosen.host else None
+    quiet = settle(chosen.host, patience) if chosen.host else None
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
-        quiet = settle(chosen.host, BUSY_WAIT_S)
+        quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
         raise MeasureError(
             f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"

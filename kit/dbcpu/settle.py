@@ -1,12 +1,16 @@
 """Waits until the host is quiet, and says how busy it was with other work."""
 
+import os
 import time
 from dataclasses import dataclass
 
+from dbcpu.errors import UsageError
 from dbcpu.hosts.base import Host
 
 QUIET_SHARE = 0.05
 WINDOW_S = 0.15
+PATIENCE_S = 2.0
+VARIABLE = "DBCPU_SETTLE_S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,18 @@ class Quiet:
     settled: bool
     busy_share: float | None
     waited_s: float
+
+
+def patience_s() -> float:
+    """How long a round waits for a quiet host: what DBCPU_SETTLE_S says, else 2 s. Raises UsageError."""
+    given = os.environ.get(VARIABLE) or str(PATIENCE_S)
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 3600:
+        raise UsageError(f"{VARIABLE} is {given!r}; give seconds from 0 to 3600, or leave it out for {PATIENCE_S:g}")
+    return seconds
 
 
 def settle(host: Host | None, timeout_s: float) -> Quiet:

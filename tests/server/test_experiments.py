@@ -49,10 +49,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
     place = Path(tempfile.mkdtemp(prefix="dbcpu-test-"))
     place.chmod(0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    monkeypatch.setattr(runner, "BUSY_WAIT_S", 0.0)
-    monkeypatch.setattr(runner, "SETTLE_S", 0.0)
-    monkeypatch.setattr("dbcpu.measure.SETTLE_S", 0.0)
-    monkeypatch.setattr("dbcpu.experiments.segments.SETTLE_S", 0.0)
+    monkeypatch.setenv("DBCPU_SETTLE_S", "0")
 
     def run(
         experiment: Sweep | None, request: Request = EMBEDDED, watcher: Watcher | None = None, **chosen: object
@@ -116,7 +113,9 @@ def test_ctrl_c_keeps_what_is_finished(drive: Drive) -> None:
     assert record.header.status == "interrupted"
     segments = loaded(record)
     assert len(segments) >= 2
-    assert all(session.executions and not session.error for each in segments for session in each.sessions)
+    # Of the last one perhaps not every session has done something.
+    assert all(session.executions for each in segments[:-1] for session in each.sessions)
+    assert not any(session.error for each in segments for session in each.sessions)
     assert [each.error for each in segments] == [None] * len(segments)
     until(lambda: not drive.embedded(), "the embedded server is gone")
 

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.slow]
 
 ARCHIVES = sorted(Path(__file__).parents[1].joinpath("hosts").glob("*.tar.gz"))
 SMALL = Choices(sessions="1,2", size="tiny", executions=20, repeats=1, seed=1)
-LONG = ("--sessions", "1,2", "--size", "medium", "--executions", "1", "--repeats", "1", "--yes")
+LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes")
 """The first round of one session, the second of two that work for a second or more."""
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""

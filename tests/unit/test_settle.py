@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.settle import WINDOW_S, settle
+from dbcpu.errors import UsageError
+from dbcpu.settle import WINDOW_S, patience_s, settle
 from fake_proc import FakeProc
 
 
@@ -70,3 +71,18 @@ def test_host_that_does_not_tell_is_taken_as_it_is(proc: FakeProc, text: str) ->
     proc.write("stat", text)
     assert settle(proc.host, 5.0).busy_share is None
     assert settle(None, 5.0).settled
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, 2.0), ("", 2.0), ("0", 0.0), ("7.5", 7.5)])
+def test_the_user_says_how_long_to_wait(monkeypatch: pytest.MonkeyPatch, given: str | None, expected: float) -> None:
+    monkeypatch.delenv("DBCPU_SETTLE_S", raising=False)
+    if given is not None:
+        monkeypatch.setenv("DBCPU_SETTLE_S", given)
+    assert patience_s() == expected
+
+
+@pytest.mark.parametrize("given", ["soon", "-1", "nan", "1e9"])
+def test_a_wait_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("DBCPU_SETTLE_S", given)
+    with pytest.raises(UsageError, match=f"DBCPU_SETTLE_S is '{given}'; give seconds from 0 to 3600"):
+        patience_s()

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 
 from dbcpu.errors import MeasureError
 from dbcpu.gate import Gate, Order, Released
-from dbcpu.measure import SETTLE_S, Setting, assemble, timeout_of, watched_of
+from dbcpu.measure import Setting, assemble, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Round
-from dbcpu.settle import Quiet, settle
+from dbcpu.settle import Quiet, patience_s, settle
 from dbcpu.targets.base import Outcome, Session
 
 
@@ -74,7 +74,7 @@ class Stretch:
             clock = setting.target.clock()
             with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
                 gate.gather(self.spec.level, work)
-                quiet = settle(setting.host, SETTLE_S)
+                quiet = settle(setting.host, patience_s())
                 yield from self._segments(gate, clock, quiet, work.timeout_s, begun)
         except MeasureError:
             if self.spec.order <= 1 and not self._released:
