@@ -17,7 +17,7 @@ from bench.pairs import LEAST_ROUNDS, Result, Setup
 from dbcpu.errors import DbcpuError
 from dbcpu.guard import Guard
 
-BENCHES = ("skew", "oracle_skew", "idle", "cost", "truth", "thousand", "startup", "scaling", "pages")
+BENCHES = ("skew", "oracle_skew", "idle", "cost", "truth", "thousand", "startup", "scaling", "pages", "soak")
 
 
 @click.command()
