@@ -1,5 +1,6 @@
 """What targets lose beside each other, and what may be asked for."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,23 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     assert "a loses, the rest not" in analysis.verdict
     assert next(iter(chart.pictures_with_data(record, analysis, "svg"))) == "together"
     assert "Alone and beside the others" in html.render(record, analysis)
+
+
+def test_rounds_that_overlap_tell_no_loss() -> None:
+    record = build.together([2.0, 2.0], [2.6, 2.6])
+    lucky, *_ = [each for each in record.rounds if each.variant == "together"]
+    at_once = build.together([2.0, 2.0], [1.9, 2.6]).rounds[lucky.order]
+    analysis = explain(replace(record, rounds=tuple(at_once if each is lucky else each for each in record.rounds)))
+    assert analysis.together is not None
+    assert [round(each.loss or 0, 1) for each in analysis.together.parties] == [1.3, 1.3]
+    assert [each.told for each in analysis.together.parties] == [False, True]
+
+
+@pytest.mark.parametrize(("rounds", "told"), [(2, False), (3, True)])
+def test_two_rounds_tell_no_loss(rounds: int, told: bool) -> None:
+    analysis = explain(build.together([2.0, 2.0], [3.0, 2.0], rounds))
+    assert analysis.together is not None
+    assert [each.told for each in analysis.together.parties] == [told, False]
 
 
 def test_rates_are_the_partys_own() -> None:

@@ -1,7 +1,8 @@
 """What each of several targets loses beside the others: its own rounds alone against its sessions in the rounds of all.
 
-Figures are medians per round and then over rounds. A loss is told when it is beyond 10 % and beyond three times what
-the rounds alone differ by (robust standard deviation).
+Figures are medians per round and then over rounds. A loss is told when it is beyond 10 %, beyond three times what
+the rounds alone differ by (robust standard deviation), and when each of three rounds or more beside was slower than
+each of three or more alone: by chance that happens once in twenty times.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from dbcpu.analysis.spans import Timed
 from dbcpu.record import Party, RunRecord
 
 TOGETHER = "together"
+LEAST_ROUNDS = 3
 
 
 def together(record: RunRecord, sessions: Sequence[Timed]) -> Together:
@@ -57,9 +59,13 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
         low=min(ratios, default=None),
         high=max(ratios, default=None),
         gate=gate,
-        told=loss is not None and loss > gate,
+        told=loss is not None and loss > gate and _apart(alone_s, beside_s),
         cpus_seen=tuple(sorted(seen)),
     )
+
+
+def _apart(alone_s: Sequence[float], beside_s: Sequence[float]) -> bool:
+    return min(len(alone_s), len(beside_s)) >= LEAST_ROUNDS and min(beside_s) > max(alone_s)
 
 
 def _rounds(sessions: Sequence[Timed]) -> list[list[Timed]]:

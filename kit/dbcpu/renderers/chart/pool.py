@@ -1,5 +1,7 @@
 """A pool by its size: the total hardly changes beyond the knee, while each piece takes longer and memory grows."""
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -24,7 +26,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     heading, notes = first.get_title(loc="left"), [note.get_text() for note in first.texts]
     first.remove()
     axes = [figure.add_subplot(grid[at]) for at in range(3)]
-    figure.suptitle("\n".join([heading, *notes]), x=0.01, ha="left", fontsize=10)
+    # The empty last line keeps room for the grey one, which may not be bold.
+    top = figure.suptitle(f"{heading}\n ", x=0.012, ha="left", fontsize=11, fontweight="bold")
+    look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
+    axes[0].annotate("\n".join(notes), (0, 0), (0, 3), xycoords=top, **look)
     _curve(axes[0], pool, [each.total_s for each in pool.sizes], "total seconds", "#0072b2")
     _curve(axes[1], pool, [each.piece_s for each in pool.sizes], "seconds per piece", "#d55e00")
     memory = [each.pss_bytes if each.pss_bytes is not None else each.rss_bytes for each in pool.sizes]
