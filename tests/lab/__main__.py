@@ -58,9 +58,11 @@ def pairs_command(pairs: int, seed: int | None) -> None:
     PAIRS.mkdir(parents=True, exist_ok=True)
     with Lab(seed) as lab:
         for number in range(pairs):
-            record = lab.pair()
-            record_file.write_record(PAIRS / f"{seed}-{number:02}.json.gz", record)
-            found = real_pairs.judge(record)
+            record, speeds = lab.pair()
+            name = f"{seed}-{number:02}"
+            record_file.write_record(PAIRS / f"{name}.json.gz", record)
+            speeds.write(PAIRS, name)
+            found = real_pairs.judge(record, speeds)
             click.echo(f"pair {number + 1} of {pairs}: left alone: {found.alone}, claims {found.claims}", err=True)
 
 
@@ -94,12 +96,14 @@ def simulated(draws: int, seed: int) -> None:
 @click.option("--pairs", type=click.IntRange(1), default=1000, show_default=True, help="A/A pairs.")
 @click.option("--detections", type=click.IntRange(1), default=50, show_default=True, help="Runs per shape and noise.")
 @click.option("--intervals", type=click.IntRange(1), default=1000, show_default=True, help="Runs for coverage.")
+@click.option("--curves", type=click.IntRange(1), default=300, show_default=True, help="The same, of curves alone.")
 @click.option("--seed", type=int, default=2000, show_default=True)
-def chance_command(pairs: int, detections: int, intervals: int, seed: int) -> None:
+def chance_command(pairs: int, detections: int, intervals: int, curves: int, seed: int) -> None:
     """False alarms, misses and intervals on simulated hosts: results/chance.json."""
     alarms = [asdict(each) for each in chance.pairs(pairs, seed)]
     found = [asdict(each) for each in chance.detections(detections, seed, CVS)]
-    covered = [asdict(each) | {"inside": each.inside} for each in chance.coverage(intervals, seed)]
+    told = (*chance.coverage(intervals, seed), *chance.curves(curves, seed))
+    covered = [asdict(each) | {"inside": each.inside} for each in told]
     _keep(CHANCE, {"seed": seed, "pairs": _summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
 
 

@@ -43,11 +43,14 @@ while True:
 _STOP = """import os, signal, sys, time
 pid, on_s, off_s = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
 print('ready', flush=True)
-while True:
-    os.kill(pid, signal.SIGSTOP)
-    time.sleep(on_s)
-    os.kill(pid, signal.SIGCONT)
-    time.sleep(off_s)"""
+try:
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(on_s)
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(off_s)
+except ProcessLookupError:
+    pass"""
 
 
 class Generator:

@@ -11,7 +11,11 @@ import numpy as np
 
 from dbcpu.analysis.base import Analysis, SessionView
 from dbcpu.analysis.compare import Candidate, compare
+from dbcpu.analysis.consistency import rates
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.reference import reference
+from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.spans import executions_each, timed
 from dbcpu.catalogue import RESULT
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
@@ -24,7 +28,7 @@ PAIR_REPEATS = 6
 ALARMS = {*RESULT.entries, "solo-drift"}
 """Findings that say that something was found: on a host on which nobody loses anything all of them are false."""
 TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
-EVEN = "Every session gets the same CPU"
+TRUE_SENTENCES = ("Every session gets the same CPU", "No difference shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Detection:
 @dataclass(frozen=True, slots=True)
 class Covered:
     """A figure with an interval: the truth, and what was told. ``speed`` of a session beside another on its core,
-    or the ``yield`` of a second thread.
+    the ``yield`` of a second thread, or what the curve alone tells: ``first_knee``, ``second_knee``, ``curve_yield``.
     """
 
     what: str
@@ -124,7 +128,7 @@ def _alarms(kind: str, host: SimulatedHost, record: RunRecord) -> Alarms:
 def false_claims(analysis: Analysis, kind: str) -> tuple[str, ...]:
     """Of a run in which nobody lost anything: 'verdict' if its sentence is false, and the codes of false findings."""
     true = TRUE_OF_FREE_THREADS if kind == FREE_THREADS else frozenset[str]()
-    sentence = () if analysis.verdict.startswith(EVEN) else ("verdict",)
+    sentence = () if analysis.verdict.startswith(TRUE_SENTENCES) else ("verdict",)
     return (*sentence, *(each.code for each in analysis.findings if each.code in ALARMS and each.code not in true))
 
 
@@ -132,6 +136,7 @@ def _is_slow(view: SessionView) -> bool:
     return view.cause != "none"
 
 
+KNEES = ("first_knee", "second_knee")
 SHAPES = {
     # One core more than sessions, minus one: two share a core and lose 1.2x, the others nothing.
     "two of nine": (SimulatedHost(cores=8, scheduler="frozen", smt_yield=2 / SLOWDOWN - 1), 9),
@@ -156,6 +161,36 @@ def _detected(shape: str, cv: float, level: int, analysis: Analysis) -> Detectio
     sharing = analysis.shared_core
     told = bool(sharing and sharing.speeds and sharing.speeds[0].costs)
     return Detection(shape, cv, view.uneven or view.slowed or told, len(slow), sum(_is_slow(each) for each in slow))
+
+
+def curves(count: int, seed: int) -> Iterator[Covered]:
+    """The intervals told of the curve alone: of hosts of which only the rates of sessions are known.
+
+    Sessions do 2 to 12 short executions; of all runs as many have sessions that do one longer execution (``..._once``).
+    """
+    for number in range(2 * count):
+        rng = np.random.default_rng([seed, number, 1])
+        host = SimulatedHost(
+            cores=int(rng.integers(3, 9)),
+            scheduler=str(rng.choice(["sticky", "smt_balancing"])),
+            smt_yield=float(rng.uniform(0.1, 0.6)),
+            noise=float(rng.uniform(LEAST_CV, MOST_CV)),
+        )
+        once = "_once" if number % 2 else ""
+        size, executions = ("medium", 1) if once else ("short", int(rng.integers(2, 13)))
+        c = host.cores
+        levels = tuple(sorted({1, 2, c - 1, c, c + 1, c + c // 2, 2 * c - 1, 2 * c, 2 * c + 1, 5 * c // 2, 4 * c}))
+        record = simulate(host, levels, REPEATS, int(rng.integers(2**31)), size=size, executions=executions, hz=5)
+        sessions, rows = timed(record), record.header.plan.workload.rows
+        told = scaling(
+            (), rates(sessions, "baseline", rows), reference(record, sessions), 2 * c, c, executions_each(sessions)
+        )
+        if len(told.knees) == len(told.knee_intervals) == 2:
+            for what, truth, at, found in zip(KNEES, (c, 2 * c), told.knees, told.knee_intervals, strict=True):
+                yield Covered(what + once, host.noise, float(truth), at, found.low, found.high)
+        if told.smt_yield is not None and told.smt_yield_interval is not None:
+            found = told.smt_yield_interval
+            yield Covered("curve_yield" + once, host.noise, host.smt_yield, told.smt_yield, found.low, found.high)
 
 
 def coverage(count: int, seed: int) -> Iterator[Covered]:

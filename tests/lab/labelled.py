@@ -17,9 +17,14 @@ from dbcpu.analysis.explain import explain
 from dbcpu.plan import AA
 from dbcpu.record import Round, RunRecord
 from dbcpu.store import record_file
+from lab import cpu_speed
+from lab.cpu_speed import Speeds
 
 DISTURBED = 0.05
 """Of all CPU time of a round: with more for processes nobody invited, or stolen, its labels are not the whole truth."""
+AS_FAST, SLOWER = 1.03, 1.15
+"""By the instrument: a CPU up to the first is as fast as alone, from the second truly slower (as for simulated ones).
+What a treated session lost is by what was done to it if its CPU was neither slower than the second nor faster."""
 _LABELS = ".labels.json"
 
 
@@ -41,12 +46,14 @@ class LabelledRun:
     name: str
     record: RunRecord
     treatments: tuple[Treatment, ...]
+    speeds: Speeds
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         record_file.write_record(folder / f"{self.name}.json.gz", self.record)
         told = {"treatments": [asdict(treatment) for treatment in self.treatments]}
         (folder / f"{self.name}{_LABELS}").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+        self.speeds.write(folder, self.name)
 
 
 def read(folder: Path) -> Iterator[LabelledRun]:
@@ -58,14 +65,19 @@ def read(folder: Path) -> Iterator[LabelledRun]:
             Treatment(**{**each, "labels": tuple(each["labels"]), "helper_pids": tuple(each["helper_pids"])})
             for each in told
         )
-        yield LabelledRun(name, record_file.read(folder / f"{name}.json.gz"), treatments)
+        record = record_file.read(folder / f"{name}.json.gz")
+        yield LabelledRun(name, record, treatments, cpu_speed.read(folder, name))
 
 
 def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
-    """A row per labelled session."""
+    """A row per labelled session. ``cpu`` is how many times as slow its CPU was as alone, by the instrument, or None;
+    ``needed`` is its CPU time, in times of that alone.
+    """
     analysis = explain(_one_host(run.record))
     done = {treatment.order: treatment for treatment in run.treatments}
     rounds = {each.order: each for each in run.record.rounds}
+    speed = cpu_speed.times_as_slow(run.record, run.speeds, solos(run))
+    alone_s = median(cpu_s for order in solos(run) if (cpu_s := rounds[order].sessions[0].cpu_s))
     for view in analysis.sessions:
         treatment = done.get(view.order)
         if treatment is None:
@@ -85,7 +97,9 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "slowdown": _rounded(view.slowdown),
             "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
             "parts_s": [_rounded(part) for part in _parts(view)],
-            "disturbed": _rounded(disturbed(each, treatment.helper_pids)),
+            "disturbed": _rounded(disturbed(each, (*treatment.helper_pids, *run.speeds.pids))),
+            "cpu": _rounded(speed.get((view.order, view.ordinal))),
+            "needed": _rounded((each.sessions[view.ordinal].cpu_s or 0.0) / alone_s),
             "evidence": view.evidence,
         }
 
@@ -98,17 +112,33 @@ def _one_host(record: RunRecord) -> RunRecord:
     return RunRecord(replace(record.header, plan=plan), rounds)
 
 
-def solo_cpu(run: LabelledRun) -> Iterator[float]:
-    """CPU time of one session alone over its median in this run, by solo round."""
-    treated = {treatment.order for treatment in run.treatments}
-    alone = [each.sessions[0].cpu_s for each in run.record.rounds if each.level == 1 and each.order not in treated]
-    known = [cpu_s for cpu_s in alone if cpu_s]
-    yield from (cpu_s / median(known) for cpu_s in known)
+def solos(run: LabelledRun) -> list[int]:
+    """Orders of the rounds of one session to which nothing was done."""
+    done = {treatment.order for treatment in run.treatments}
+    return [each.order for each in run.record.rounds if each.level == 1 and each.order not in done]
+
+
+def left_alone(row: Mapping[str, Any]) -> bool:
+    """A first rule made beforehand: only sessions whose round was left alone."""
+    return bool(row["valid"]) and row["disturbed"] <= DISTURBED
 
 
 def counted(row: Mapping[str, Any]) -> bool:
-    """The rule made beforehand: only sessions whose round was left alone."""
-    return bool(row["valid"]) and row["disturbed"] <= DISTURBED
+    """A second rule: only sessions of which the label says all that is true, as far as the instrument can tell.
+
+    A bystander is quiet if its CPU was seen to be as fast as for sessions alone; a treated session's CPU was no
+    cause of its own, or not measured.
+    """
+    if not left_alone(row):
+        return False
+    if row["label"] == "none":
+        return row["cpu"] is not None and row["cpu"] <= AS_FAST
+    return row["cpu"] is None or 1 / SLOWER < row["cpu"] < SLOWER
+
+
+def by_neighbour(row: Mapping[str, Any]) -> bool:
+    """Nothing was done to it here, and yet its CPU was truly slower."""
+    return left_alone(row) and row["label"] == "none" and row["cpu"] is not None and row["cpu"] >= SLOWER
 
 
 def treated(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -5,6 +5,7 @@ Nothing of the generator is in the record: what was done to whom stands apart, i
 """
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -27,6 +28,7 @@ from dbcpu.targets.base import Session, Target, Work
 from dbcpu.topology import read_host
 from dbcpu.workloads import base as workloads
 from lab.causes import Generator
+from lab.cpu_speed import Instrument, Speeds
 from lab.labelled import LabelledRun, Treatment
 
 SIZES = (64, 84)
@@ -100,6 +102,7 @@ class Lab:
         self.guard = self._stack.enter_context(Guard())
         self.target = self._stack.enter_context(opened("embedded", self.guard, SESSIONS))
         self.sampler = self._stack.enter_context(sampling("procfs", self.target))
+        self._instrument = self._stack.enter_context(Instrument(self.guard))
         self.conninfo = str(getattr(self.target, "_conninfo"))  # noqa: B009 - the kit gives it to nobody
         return self
 
@@ -109,6 +112,7 @@ class Lab:
     def run(self, generators: Sequence[type[Generator]], number: int, n: int | None = None) -> LabelledRun:
         """One record: all ``generators`` once, in random order, at one size, random if ``n`` is not given."""
         work = self._work(self.rng.randint(*SIZES) if n is None else n)
+        began_s = time.monotonic()
         order = [generator(self.rng, self.guard, self.conninfo) for generator in generators]
         self.rng.shuffle(order)
         made: list[tuple[Round, Generator | None]] = []
@@ -119,15 +123,19 @@ class Lab:
         made.append((self._round(work, None, len(made)), None))
         record = self._record(work, tuple(each for each, _ in made))
         treatments = tuple(_treatment(each.order, by) for each, by in made if by is not None)
-        return LabelledRun(f"{self.seed}-{number:02}", record, treatments)
+        return LabelledRun(f"{self.seed}-{number:02}", record, treatments, self._speeds(began_s))
 
-    def pair(self) -> RunRecord:
+    def pair(self) -> tuple[RunRecord, Speeds]:
         """What ``dbcpu run --aa`` measures: one and two sessions under each of two names, in turns, nothing done."""
+        began_s = time.monotonic()
         work = self._work(self.rng.randint(*SIZES))
         specs = rounds((1, 2), PAIR_REPEATS, self.rng.randrange(2**31), AA)
         record = self._record(work, tuple(self._measure(work, None, spec) for spec in specs))
         plan = replace(record.header.plan, levels=(1, 2), repeats=PAIR_REPEATS, variants=AA)
-        return replace(record, header=replace(record.header, plan=plan))
+        return replace(record, header=replace(record.header, plan=plan)), self._speeds(began_s)
+
+    def _speeds(self, since_s: float) -> Speeds:
+        return self._instrument.speeds().within(since_s, time.monotonic())
 
     def _work(self, n: int) -> Work:
         workload = workloads.load("postgresql", "cartesian")

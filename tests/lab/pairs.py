@@ -9,7 +9,17 @@ from dbcpu.analysis.per_round import one_variant
 from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 from dbcpu.store import record_file
-from lab import chance, labelled
+from lab import chance, cpu_speed, labelled
+from lab.cpu_speed import Speeds
+
+
+@dataclass(frozen=True, slots=True)
+class RealSession:
+    """``cpu``: how many times as slow its CPU was as in the solo rounds, by the instrument; None without one."""
+
+    level: int
+    slow: bool
+    cpu: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +29,27 @@ class RealPair:
     alone: bool
     claims: tuple[str, ...]
     told_apart: bool
-    sessions: int
-    named_slow: int
+    sessions: tuple[RealSession, ...]
 
 
 def read(folder: Path) -> Iterator[RealPair]:
     """All pairs that are kept, by name."""
     for file in sorted(folder.glob("*.json.gz")):
-        yield judge(record_file.read(file))
+        yield judge(record_file.read(file), cpu_speed.read(folder, file.name.removesuffix(".json.gz")))
 
 
-def judge(record: RunRecord) -> RealPair:
+def judge(record: RunRecord, speeds: Speeds) -> RealPair:
     """Each half explained as a run of its own, and both compared."""
     halves = [one_variant(record, name) for name in AA]
     told = [explain(half) for half in halves]
-    views = [view for each in told for view in each.sessions]
     return RealPair(
-        all(labelled.disturbed(each, ()) <= labelled.DISTURBED for each in record.rounds),
+        all(labelled.disturbed(each, speeds.pids) <= labelled.DISTURBED for each in record.rounds),
         tuple(claim for each in told for claim in chance.false_claims(each, chance.WITHIN_CORES)),
         chance.told_apart(*halves),
-        len(views),
-        sum(view.cause != "none" for view in views),
+        tuple(
+            RealSession(view.level, view.cause != "none", cpu.get((view.order, view.ordinal)))
+            for half, each in zip(halves, told, strict=True)
+            for cpu in [cpu_speed.times_as_slow(half, speeds, [one.order for one in half.rounds if one.level == 1])]
+            for view in each.sessions
+        ),
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lab import document, emulated, labelled
@@ -12,8 +13,12 @@ from lab.__main__ import CHANCE, HIDDEN, LIVE
 
 
 @cache
+def left_alone() -> tuple[Mapping[str, Any], ...]:
+    return tuple(row for run in labelled.read(LIVE) for row in labelled.rows(run) if labelled.left_alone(row))
+
+
 def live() -> tuple[Mapping[str, Any], ...]:
-    return tuple(row for run in labelled.read(LIVE) for row in labelled.rows(run) if labelled.counted(row))
+    return tuple(row for row in left_alone() if labelled.counted(row))
 
 
 def test_the_page_is_what_the_kept_results_say(request: pytest.FixtureRequest) -> None:
@@ -29,16 +34,30 @@ def test_enough_sessions_were_labelled_live() -> None:
 def test_causes_made_on_real_processes_are_named_and_no_other() -> None:
     victims = [row for row in live() if row["label"] != "none"]
     wrong = [row for row in victims if row["said"] not in (row["label"], "none", "unexplained")]
-    assert sum(row["said"] == row["label"] for row in victims) >= 0.97 * len(victims)
+    lost = labelled.treated(live())
+    assert len(lost) >= 200
+    assert sum(row["said"] == row["label"] for row in lost) >= 0.99 * len(lost)
     assert len(wrong) <= 0.01 * len(victims)
 
 
 def test_a_session_to_which_nothing_was_done_is_left_alone() -> None:
-    """Two of 131 are named, and truly lost something: the page shows to what."""
     quiet = [row for row in live() if row["label"] == "none"]
-    named = [row for row in quiet if row["said"] != "none"]
-    assert len(quiet) >= 100
-    assert len(named) <= 0.02 * len(quiet), named
+    assert len(quiet) >= 70
+    assert [row for row in quiet if row["said"] != "none"] == []
+
+
+def test_what_sessions_need_follows_the_instrument() -> None:
+    """Otherwise it could not tell whose label is the whole truth."""
+    measured = [row for row in left_alone() if row["label"] == "none" and row["cpu"] is not None]
+    logs = np.log([[row["cpu"], row["needed"]] for row in measured])
+    assert len(measured) >= 100
+    assert np.corrcoef(logs.T)[0, 1] > 0.9
+    assert np.median(np.abs(logs[:, 0] - logs[:, 1])) < 0.07
+
+
+def test_who_was_slower_though_nobody_touched_it_is_told_nothing_false() -> None:
+    said = {row["said"] for row in left_alone() if labelled.by_neighbour(row)}
+    assert said <= {"none", "slower_cpu"}
 
 
 @pytest.mark.parametrize("file", emulated.FILES)
@@ -61,8 +80,9 @@ def test_the_kept_bars_are_met() -> None:
     assert sum(row["levels_found"] for row in chance["detections"]) >= 0.95 * sum(
         row["runs"] for row in chance["detections"]
     )
-    for row in chance["coverage"]:
-        assert 0.93 <= row["inside"] / row["intervals"] <= 0.97, row
+    covered = {row["what"]: row["inside"] / row["intervals"] for row in chance["coverage"]}
+    # Of one execution each the page tells what falls short.
+    assert all(0.93 <= share <= 0.97 for what, share in covered.items() if not what.endswith("_once")), covered
     named = [(pair.split(">"), count) for counts in hidden["sessions"].values() for pair, count in counts.items()]
     lost = [(truth, said, count) for (truth, said), count in named if truth != "none"]
     assert sum(count for truth, said, count in lost if said not in (truth, "none", "unexplained")) <= 0.02 * sum(

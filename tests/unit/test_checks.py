@@ -85,6 +85,16 @@ def test_a_noisy_reference_says_what_it_hides() -> None:
     assert "noisy-reference" in found(record(rounds))
 
 
+def test_an_unsteady_cpu_is_told_from_sessions_that_waited() -> None:
+    elapsed_s = (1.7, 1.8, 2.1, 1.5, 1.8)
+    needed = found(record([round_of([session(0, value)]) for value in elapsed_s]))
+    waited = found(record([round_of([session(0, 1.4, gap_s=value - 1.4)]) for value in elapsed_s]))
+    assert "needed 1.50 s to 2.10 s of CPU time" in needed["unsteady-cpu"].seen
+    assert "noisy-reference" in waited
+    assert "unsteady-cpu" not in waited
+    assert "unsteady-cpu" not in found(record([*solos(), pair()]))
+
+
 def test_foreign_load_names_the_process() -> None:
     seen = found(record([*solos(), pair(foreign=(Foreign(7, "gzip\x1b[31m", 0.9, (0,)),))]))
     assert "gzip [31m (pid 7" in seen["foreign-load"].seen

@@ -90,18 +90,17 @@ def test_knees_that_are_expected_help_where_noise_would_hide_them() -> None:
     assert wrong[True] <= 2 < wrong[False]
 
 
-def test_resampled_fits_give_an_interval_that_holds_the_truth() -> None:
-    inside = 0
-    for seed in range(40):
-        chance = np.random.default_rng([seed, 1])
-        rounds = rates(SMALL, 8, 16, 0.33)[:, None] * (1 + 0.02 * chance.standard_normal((len(SMALL), 3)))
-        found = fit(SMALL, np.median(rounds, axis=1), 0.02, (8.0, 16.0))
-        drawn = hinge.resample([found.at(level) for level in SMALL], rounds.tolist(), 60, seed)
-        values = [each.further for each in hinge.again(found, SMALL, drawn, [0.015] * len(SMALL))]
-        low, high = np.percentile([value for value in values if value is not None], [2.5, 97.5])
-        inside += low <= 0.33 <= high
-    assert inside >= 34  # 95 % of 40 is 38; less than 34 happens once in 400 runs
-
-
-def test_one_round_per_level_gives_no_interval() -> None:
-    assert hinge.resample([1.0, 2.0], [[1.0], [2.0]], 10, 1).shape == (0, 2)
+def test_a_line_settles_too_and_what_no_form_describes_is_added_to_the_noise() -> None:
+    levels = (1, 2, 3, 4, 5, 6, 7, 8)
+    wavy = np.array(levels) * (1 + 0.03 * np.sin(np.array(levels) * 2.0))
+    straight, bent = (
+        hinge.best(levels, list(map(float, levels)), [0.01] * 8),
+        hinge.best(levels, list(wavy), [0.01] * 8),
+    )
+    assert straight is not None
+    assert bent is not None
+    line, errors = hinge.settled(straight, levels, list(map(float, levels)), [0.01] * 8)
+    assert line.at(5) == pytest.approx(5)
+    assert errors == pytest.approx((0.01,) * 8)
+    _, errors = hinge.settled(bent, levels, list(wavy), [0.002] * 8)
+    assert all(0.01 < each < 0.04 for each in errors)

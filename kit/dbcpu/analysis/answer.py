@@ -102,6 +102,5 @@ def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:
 
 
 def _noise_remedy(findings: tuple[Finding, ...]) -> str:
-    return next(
-        (each.remedy for code in ("foreign-load", "noisy-reference") for each in findings if each.code == code), ""
-    )
+    known = ("foreign-load", "unsteady-cpu", "noisy-reference")
+    return next((each.remedy for code in known for each in findings if each.code == code), "")

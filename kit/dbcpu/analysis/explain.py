@@ -20,7 +20,7 @@ from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling, with_seen_yield
 from dbcpu.analysis.shared_core import shared_core
-from dbcpu.analysis.spans import timed
+from dbcpu.analysis.spans import executions_each, timed
 from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.telling import telling_level, usual_order
 from dbcpu.analysis.topology_check import topology_check
@@ -99,8 +99,8 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
     threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
     first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
     shared = shared_core(sessions, seen, views, ref)
-    curve = replace(scaling(first, rates(sessions, variant, rows), ref, vcpus, cores), stickiness=sticky)
-    curve = with_seen_yield(curve, shared, threads)
+    curve = scaling(first, rates(sessions, variant, rows), ref, vcpus, cores, executions_each(sessions))
+    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, threads)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:

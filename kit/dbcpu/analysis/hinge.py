@@ -9,7 +9,7 @@ the noise of rates is. A form with more knees or with turbo is taken only if it 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -29,6 +29,7 @@ MOST_YIELD = 1.02
 LEAST_BEYOND = 1.02
 """A knee counts only with a level this much beyond it."""
 COARSE, FINE = 64, 25
+MISFIT_PASSES, BISECTIONS = 3, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ class Hinge:
 
     def at(self, level: float) -> float:
         """The curve at ``level`` sessions, in rates of one session alone."""
-        columns = _columns(np.array([level], dtype=np.float64), self.form, *_edges(self.form, self.knees))
-        return float(columns[0, 0] @ np.array(self.coefficients))
+        row = columns(np.array([level], dtype=np.float64), self.form, *edges(self.form, self.knees))
+        return float(row[0, 0] @ np.array(self.coefficients))
 
     @property
     def turbo(self) -> float:
@@ -80,6 +81,18 @@ class Hinge:
         if self.form.knees == 1 and self.form.flat:
             return 0.0
         return self.coefficients[-1] / (self.at(self.knees[0]) / self.knees[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Curves with given knees: chi squared (G,), coefficients (G, p), inverse of the normal equations (G, p, p)."""
+
+    chi2: Floats
+    coefficients: Floats
+    inverse: Floats
+
+    def kept(self, which: npt.NDArray[np.bool_]) -> "Solved":
+        return Solved(self.chi2[which], self.coefficients[which], self.inverse[which])
 
 
 def best(
@@ -112,37 +125,33 @@ def best(
     return min(scored, key=lambda each: each[0], default=(0.0, None))[1]
 
 
-def again(hinge: Hinge, levels: Sequence[int], resampled: Floats, noise: Sequence[float]) -> list[Hinge]:
-    """The same form fitted to each row of ``resampled`` rates, with knees sought near those of ``hinge``.
+def settled(
+    hinge: Hinge, levels: Sequence[int], rates: Sequence[float], noise: Sequence[float]
+) -> tuple[Hinge, tuple[float, ...]]:
+    """The same form with its knees where they fit best, and the relative error of each rate by which they do.
 
-    All rows are solved at once, weighted by the rates that ``hinge`` has; rows that no sensible curve fits are left
-    out.
+    An error is the noise, and what the form does not describe beside it, alike at all levels: as much as makes chi
+    squared what it should be. Otherwise levels with little noise would bend a curve of another form to themselves.
     """
-    n = np.asarray(levels, dtype=np.float64)
-    sigma = np.maximum(np.asarray(noise, dtype=np.float64), LEAST_NOISE)
-    grid = _near(hinge.knees, n, spread=0.2) if hinge.knees else np.zeros((1, 0))
-    grid = grid[_shown(n, hinge.form, grid)]
-    if not len(grid):
-        return []
-    weight = 1.0 / (sigma * np.array([hinge.at(level) for level in levels]))
-    weighted = _columns(n, hinge.form, *_edges(hinge.form, grid)) * weight[:, None]
-    solver = np.linalg.solve(_normal(weighted), weighted.transpose(0, 2, 1))
-    targets = (resampled * weight).T
-    solved = solver @ targets
-    chi2 = ((weighted @ solved - targets) ** 2).sum(axis=1)
-    total = np.where(_sensible(hinge.form, solved.transpose(1, 0, 2)), chi2, np.inf)
-    rows = np.arange(len(resampled))
-    index = total.argmin(axis=0)
-    return [
-        replace(
-            hinge,
-            knees=tuple(float(knee) for knee in grid[at]),
-            coefficients=tuple(float(value) for value in solved[at, :, row]),
-            chi2=float(total[at, row]),
-        )
-        for row, at in zip(rows, index, strict=True)
-        if np.isfinite(total[at, row])
-    ]
+    n, y, known = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
+    spare, misfit = n.size - _parameters(hinge.form), 0.0
+    for _ in range(MISFIT_PASSES):
+        hinge = _moved(n, y, np.hypot(known, misfit), hinge)
+        residuals = np.array([hinge.at(level) for level in levels]) / y - 1
+        misfit = _misfit(residuals, known, spare)
+    return hinge, tuple(float(each) for each in np.hypot(known, misfit))
+
+
+def _misfit(residuals: Floats, noise: Floats, spare: int) -> float:
+    """What is to be added to the noise, squared, that chi squared is ``spare``; 0 if it is no more without."""
+    low, high = 0.0, float(np.abs(residuals).max()) * residuals.size
+    if spare <= 0 or (residuals**2 / noise**2).sum() <= spare:
+        return 0.0
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        more = (residuals**2 / (noise**2 + middle**2)).sum() > spare
+        low, high = (middle, high) if more else (low, middle)
+    return high
 
 
 def _fit(n: Floats, y: Floats, sigma: Floats, form: Form) -> Hinge | None:
@@ -156,6 +165,8 @@ def _fit(n: Floats, y: Floats, sigma: Floats, form: Form) -> Hinge | None:
 
 def _moved(n: Floats, y: Floats, sigma: Floats, hinge: Hinge) -> Hinge:
     """The same form with its knees where they fit best nearby."""
+    if not hinge.knees:
+        return _at_best(n, y, sigma, hinge.form, np.zeros((1, 0))) or hinge
     for spread in (0.12, 0.015):
         hinge = _at_best(n, y, sigma, hinge.form, _near(hinge.knees, n, spread)) or hinge
     return hinge
@@ -186,20 +197,17 @@ def _near(knees: Sequence[float], n: Floats, spread: float) -> Floats:
 
 def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Hinge | None:
     """The best knees of ``grid`` (G, knees) that the levels can show and that make sense."""
-    grid = grid[_shown(n, form, grid)]
+    grid = grid[shown(n, form, grid)]
     if not len(grid):
         return None
-    weight = 1.0 / (sigma * y)
-    columns = _columns(n, form, *_edges(form, grid))
-    weighted, target = columns * weight[:, None], y * weight
-    solved = np.linalg.solve(_normal(weighted), (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
-    chi2 = (((weighted @ solved[..., None])[..., 0] - target) ** 2).sum(axis=1)
-    total = np.where(_sensible(form, np.asarray(solved.T, dtype=np.float64)), chi2, np.inf)
+    solved = solve(n, y, sigma, form, grid)
+    total = np.where(_sensible(form, solved.coefficients.T), solved.chi2, np.inf)
     index = int(np.argmin(total))
     if not np.isfinite(total[index]):
         return None
-    exact, *_ = np.linalg.lstsq(weighted[index], target, rcond=None)
-    residual = columns[index] @ exact / y - 1
+    own, weight = columns(n, form, *edges(form, grid[index]))[0], 1.0 / (sigma * y)
+    exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
+    residual = own @ exact / y - 1
     return Hinge(
         form,
         tuple(float(knee) for knee in grid[index]),
@@ -210,6 +218,16 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> H
     )
 
 
+def solve(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Solved:
+    """Least squares at each row of ``grid`` (G, knees); ``sigma`` is relative."""
+    weight = 1.0 / (sigma * y)
+    weighted, target = columns(n, form, *edges(form, grid)) * weight[:, None], y * weight
+    inverse = np.asarray(np.linalg.inv(_normal(weighted)), dtype=np.float64)
+    found = (inverse @ (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
+    chi2 = (((weighted @ found[..., None])[..., 0] - target) ** 2).sum(axis=1)
+    return Solved(chi2, found, inverse)
+
+
 def _normal(weighted: Floats) -> Floats:
     """The normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
     normal = weighted.transpose(0, 2, 1) @ weighted
@@ -217,7 +235,7 @@ def _normal(weighted: Floats) -> Floats:
     return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
 
 
-def _edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
+def edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
     """First knee, and where the curve becomes flat, each (G,); infinity where there is none."""
     knees = np.atleast_2d(np.asarray(grid, dtype=np.float64))
     never = np.full(len(knees), np.inf)
@@ -226,23 +244,24 @@ def _edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
     return knees[:, 0], knees[:, -1] if form.flat else never
 
 
-def _columns(n: Floats, form: Form, first: Floats, last: Floats) -> Floats:
-    """(G, levels, coefficients)."""
-    within = np.minimum(n[None, :], first[:, None])
+def columns(n: Floats, form: Form, first: Floats, last: Floats) -> Floats:
+    """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own."""
+    n = np.atleast_2d(n)
+    within = np.minimum(n, first[:, None])
     parts = [within]
     if form.turbo:
         full = np.where(np.isfinite(first), first, max(2.0, float(n.max())))
         parts.append(-within * (within - 1) / np.maximum(full - 1, 1.0)[:, None])
     if form.knees - form.flat:
-        parts.append(np.clip(n[None, :] - first[:, None], 0.0, (last - first)[:, None]))
+        parts.append(np.clip(n - first[:, None], 0.0, (last - first)[:, None]))
     return np.stack(parts, axis=-1)
 
 
-def _shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
+def shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
     """Whether enough levels lie on each part: two on the first (three with turbo), two on the next, one on the flat."""
     if form.knees == 0:
         return np.full(len(grid), n.size >= 3)
-    first, last = _edges(form, grid)
+    first, last = edges(form, grid)
     on_first = (n <= first[:, None] * 1.001).sum(axis=1)
     beyond = (n > first[:, None] * LEAST_BEYOND).sum(axis=1)
     enough = (on_first >= (3 if form.turbo else 2)) & (beyond >= 1)
@@ -264,23 +283,3 @@ def _sensible(form: Form, coefficients: Floats) -> npt.NDArray[np.bool_]:
     if form.knees - form.flat:
         fine = fine & (coefficients[-1] >= 0) & (coefficients[-1] <= MOST_YIELD * speed)
     return np.asarray(fine)
-
-
-def resample(fitted: Sequence[float], rounds: Sequence[Sequence[float]], times: int, seed: int) -> Floats:
-    """Rates per level as other rounds might have given them, (times, levels): medians of resampled deviations.
-
-    The deviations of all rounds from the mean of their level are pooled: with three rounds a level has too few of
-    its own. They are widened by sqrt(R / (R - 1)), as each level's mean took up a part of them. No rows if no level has
-    two rounds.
-    """
-    pooled = [
-        (value / np.mean(each) - 1) * np.sqrt(len(each) / (len(each) - 1))
-        for each in rounds
-        if len(each) > 1
-        for value in each
-    ]
-    if not pooled:
-        return np.zeros((0, len(fitted)))
-    chance = np.random.default_rng(seed)
-    drawn = [np.median(chance.choice(pooled, (times, len(each))), axis=1) for each in rounds]
-    return np.asarray(np.asarray(fitted) * (1 + np.column_stack(drawn)))

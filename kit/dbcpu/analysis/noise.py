@@ -61,11 +61,17 @@ def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) 
     own = np.array([each.span.per_execution_s for each in alone if each.span])
     groups = [np.log(group) for group in [own, *_sharing_nothing(sessions, cores)]]
     freedom = sum(logs.size - 1 for logs in groups)
-    solo = float(NORMAL_CONSISTENT * np.median(np.abs(own / np.median(own) - 1)))
+    solo = robust_spread(own)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
         return Noise(solo, max(LEAST_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
     pooled = min(_pooled(groups, freedom), _most(own))
     return Noise(max(solo, pooled), max(LEAST_FREEDOM, EFFICIENT["pooled"] * freedom))
+
+
+def robust_spread(values: Iterable[float]) -> float:
+    """Median distance from the median, relative to it, made to estimate the standard deviation of normal values."""
+    known = np.asarray(list(values))
+    return float(NORMAL_CONSISTENT * np.median(np.abs(known / np.median(known) - 1)))
 
 
 def _pooled(groups: Sequence[Floats], freedom: int) -> float:

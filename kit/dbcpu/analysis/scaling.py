@@ -12,35 +12,36 @@ import numpy as np
 from dbcpu.analysis import hinge
 from dbcpu.analysis.base import Interval, LevelView, Reference, Scaling, SharedCore
 from dbcpu.analysis.hinge import Hinge
+from dbcpu.analysis.hinge_intervals import Intervals, intervals
+from dbcpu.analysis.scatter import median_errors
 
-RESAMPLED = 200
-SEED = 20170105
 MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
-UNKNOWN_NOISE = 0.02
 TELLING = 0.5
 """A yield that was seen is told if its interval is no wider than that."""
-MEDIAN_OF_MANY = 1.2533
-"""Standard error of a median over that of a mean: sqrt(pi / 2), for three rounds or more."""
-
 Rates = Mapping[int, Sequence[float]]
 """Rate sums in Mrows/s of each usable round, by level."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Rate sums in solo rates: medians per level, all rounds, and the standard error of each median."""
+    """Rate sums in solo rates: medians per level, and their relative standard errors with the degrees of freedom."""
 
     levels: tuple[int, ...]
     medians: tuple[float, ...]
-    rounds: tuple[tuple[float, ...], ...]
     noise: tuple[float, ...]
+    freedom: int
 
 
 def scaling(
-    levels: Sequence[LevelView], rates: Rates, reference: Reference | None, vcpus: int | None, cores: int | None
+    levels: Sequence[LevelView],
+    rates: Rates,
+    reference: Reference | None,
+    vcpus: int | None,
+    cores: int | None,
+    executions: float = 1.0,
 ) -> Scaling:
-    """From the levels and rounds of one variant.
+    """From the levels and rounds of one variant; ``executions`` of each session.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; where the topology shows no siblings, that
     of the second part of the curve over the first, if there are two knees. ``effective_cores``: the flat end of the
@@ -51,12 +52,10 @@ def scaling(
     measured = _measured(rates, reference.mrows_per_s)
     if not measured.levels:
         return Scaling((), None, None)
-    fitted = curve(measured, vcpus, cores)
-    resampled = _again(fitted, measured) if fitted else []
+    fitted, part = _curve(measured, vcpus, cores)
     ends = _ends(fitted, vcpus, cores)
     smt_yield = _yield(fitted, ends)
-    if smt_yield is None:
-        smt_yield = _ratio(measured, ends)
+    told = _intervals(fitted, part, vcpus, cores, executions)
     gap = [
         each.makespan_throughput / each.throughput
         for each in levels
@@ -64,14 +63,10 @@ def scaling(
     ]
     return Scaling(
         knees=fitted.knees if fitted else (),
-        smt_yield=smt_yield,
+        smt_yield=_ratio(measured, ends) if smt_yield is None else smt_yield,
         effective_cores=_effective_cores(fitted, measured, vcpus),
-        knee_intervals=tuple(
-            interval
-            for i in range(len(fitted.knees) if fitted else 0)
-            if (interval := _interval([each.knees[i] for each in resampled])) is not None
-        ),
-        smt_yield_interval=_interval([_yield(each, _ends(each, vcpus, cores)) for each in resampled]),
+        knee_intervals=told.knees,
+        smt_yield_interval=None if smt_yield is None else told.gain,
         turbo=fitted.turbo if fitted and fitted.form.turbo else None,
         further=fitted.further if fitted else None,
         saturated=fitted.form.flat if fitted else None,
@@ -95,8 +90,8 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
     return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
-def curve(measured: _Measured, vcpus: int | None, cores: int | None) -> Hinge | None:
-    """The fitted curve, or None: too few levels, or a curve of another form.
+def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> tuple[Hinge | None, _Measured]:
+    """The fitted curve, or None (too few levels, or a curve of another form), and to what it was fitted.
 
     With more than two threads per core each further one adds less, and the curve has a bend per thread: then
     only levels up to two sessions per core are fitted.
@@ -105,31 +100,33 @@ def curve(measured: _Measured, vcpus: int | None, cores: int | None) -> Hinge | 
         measured, vcpus = _up_to(measured, 2 * cores), cores
     expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
     fitted = hinge.best(measured.levels, measured.medians, measured.noise, expected)
-    if fitted is None or fitted.error > max(MISFIT, 2 * float(np.median(measured.noise))):
-        return None
-    return fitted
+    if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
+        return None, measured
+    fitted, errors = hinge.settled(fitted, measured.levels, measured.medians, measured.noise)
+    return fitted, replace(measured, noise=errors)
 
 
 def _measured(rates: Rates, solo: float) -> _Measured:
     levels = tuple(sorted(level for level, values in rates.items() if values))
     rounds = tuple(tuple(value / solo for value in rates[level]) for level in levels)
-    squares = sum(float(np.var(each) / np.mean(each) ** 2) * len(each) for each in rounds)
-    freedom = sum(len(each) - 1 for each in rounds)
-    one = float(np.sqrt(squares / freedom)) if freedom else UNKNOWN_NOISE
-    noise = tuple(one * (MEDIAN_OF_MANY if len(each) > 2 else 1.0) / len(each) ** 0.5 for each in rounds)
-    return _Measured(levels, tuple(float(np.median(each)) for each in rounds), rounds, noise)
+    noise, freedom = median_errors(levels, rounds)
+    return _Measured(levels, tuple(float(np.median(each)) for each in rounds), noise, freedom)
 
 
 def _up_to(measured: _Measured, most: int) -> _Measured:
     kept = sum(level <= most for level in measured.levels)
-    return _Measured(measured.levels[:kept], measured.medians[:kept], measured.rounds[:kept], measured.noise[:kept])
+    return replace(
+        measured, levels=measured.levels[:kept], medians=measured.medians[:kept], noise=measured.noise[:kept]
+    )
 
 
-def _again(fitted: Hinge, measured: _Measured) -> list[Hinge]:
-    measured = _up_to(measured, fitted.most)
-    expected = [fitted.at(level) for level in measured.levels]
-    drawn = hinge.resample(expected, measured.rounds, RESAMPLED, SEED)
-    return hinge.again(fitted, measured.levels, drawn, measured.noise)
+def _intervals(
+    fitted: Hinge | None, part: _Measured, vcpus: int | None, cores: int | None, executions: float
+) -> Intervals:
+    if fitted is None or not part.freedom:
+        return Intervals((), None)
+    ends = (float(cores), float(vcpus)) if cores is not None and vcpus is not None and cores < vcpus else None
+    return intervals(fitted, part.levels, part.medians, part.noise, part.freedom, ends, executions)
 
 
 def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
@@ -159,15 +156,6 @@ def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | Non
         return fitted.at(fitted.knees[-1])
     full = vcpus is not None and measured.levels[-1] >= vcpus
     return max(measured.medians) if full else None
-
-
-def _interval(values: Sequence[float | None]) -> Interval | None:
-    """The middle 95 %."""
-    known = [value for value in values if value is not None]
-    if len(known) < RESAMPLED // 2:
-        return None
-    low, high = np.percentile(known, [2.5, 97.5])
-    return Interval(float(low), float(high))
 
 
 def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from dbcpu.analysis.attribution import not_sampled
 from dbcpu.analysis.facts import Facts, places
+from dbcpu.analysis.noise import robust_spread
+from dbcpu.analysis.reference import LEAST_TOLERANCE, SPREADS, solo
 from dbcpu.analysis.spans import clock_basis
 from dbcpu.analysis.stretches import poll_hz
 from dbcpu.catalogue import noted
@@ -13,6 +15,9 @@ from dbcpu.wording import listed, percent, plain, plural, seconds
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
+FEWEST_SOLOS = 3
+MOST_OF_IT = 0.5
+"""Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
 
 
 def wrong_answers(facts: Facts) -> Finding | None:
@@ -65,12 +70,33 @@ def no_reference(facts: Facts) -> Finding | None:
 
 def noisy_reference(facts: Facts) -> Finding | None:
     ref = facts.reference
-    if ref is None or ref.tolerance <= 0.1:
+    if ref is None or ref.tolerance <= LEAST_TOLERANCE:
         return None
     return noted(
         "noisy-reference",
         f"{plural(ref.sessions, 'solo session')} spread by {percent(ref.spread)} (robust standard deviation)",
         tolerance=percent(ref.tolerance),
+    )
+
+
+def unsteady_cpu(facts: Facts) -> Finding | None:
+    """Solo sessions that differ because the same work needed more or less CPU time; nothing waited or was taken."""
+    ref = facts.reference
+    if ref is None or ref.tolerance <= LEAST_TOLERANCE:
+        return None
+    needed_s = [
+        each.session.cpu_s / len(each.span.executions)
+        for each in solo(facts.record, facts.sessions)
+        if each.session.cpu_s and each.span
+    ]
+    if len(needed_s) < FEWEST_SOLOS:
+        return None
+    spread = robust_spread(needed_s)
+    if SPREADS * spread <= LEAST_TOLERANCE or spread < MOST_OF_IT * ref.spread:
+        return None
+    return noted(
+        "unsteady-cpu",
+        f"one session alone needed {seconds(min(needed_s))} to {seconds(max(needed_s))} of CPU time for the same work",
     )
 
 
@@ -175,6 +201,7 @@ CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
     incomplete_run,
     no_reference,
     noisy_reference,
+    unsteady_cpu,
     no_host_evidence,
     unseen_moves,
     few_polls,
