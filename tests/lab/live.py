@@ -27,8 +27,8 @@ from dbcpu.settle import settle
 from dbcpu.targets.base import Session, Target, Work
 from dbcpu.topology import read_host
 from dbcpu.workloads import base as workloads
-from lab.causes import Generator
 from lab.cpu_speed import Instrument, Speeds
+from lab.generator import Generator
 from lab.labelled import LabelledRun, Treatment
 
 SIZES = (64, 84)

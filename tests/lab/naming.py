@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.causes import Generator
+from lab.generator import Generator
 from lab.labelled import rows as labelled_sessions
 from lab.labelled import treated as left_alone_and_treated
 from lab.live import Lab

@@ -8,7 +8,8 @@ import pytest
 
 from dbcpu.hosts.local import LocalHost
 from dbcpu.settle import settle
-from lab.causes import Generator, Hog, PinnedTogether, Sleep, Stopped, ThreePinned
+from lab.causes import Hog, PinnedTogether, Sleep, Stopped, ThreePinned
+from lab.generator import Generator
 from lab.naming import named, skip_where_nothing_can_be_made
 
 NEED_NO_PRIVILEGE: list[type[Generator]] = [Generator, PinnedTogether, ThreePinned, Hog, Stopped, Sleep]
