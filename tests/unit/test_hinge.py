@@ -51,6 +51,14 @@ def test_a_turbo_slope_does_not_move_the_knees(seed: int) -> None:
     assert found.further == pytest.approx(further, abs=0.06)
 
 
+def test_a_turbo_slope_without_a_knee_is_one_curve_at_every_level() -> None:
+    levels = (1, 2, 4, 6, 8, 10, 12)
+    values = rates(levels, 12, 12, 0.0, 0.3)
+    found = fit(levels, values, 0.01)
+    assert (found.form.turbo, found.knees) == (True, ())
+    assert [found.at(level) for level in levels] == pytest.approx(list(values), rel=1e-6)
+
+
 @pytest.mark.parametrize(("cores", "threads", "further"), [(8, 8, 0.0), (8, 16, 0.0), (16, 16, 0.0), (8, 16, 1.0)])
 def test_a_curve_with_one_bend_has_one_knee(cores: int, threads: int, further: float) -> None:
     found = fit(SMALL, noisy(rates(SMALL, cores, threads, further), 0.01, 3), 0.01)

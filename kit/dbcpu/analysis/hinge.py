@@ -65,7 +65,7 @@ class Hinge:
 
     def at(self, level: float) -> float:
         """The curve at ``level`` sessions, in rates of one session alone."""
-        row = columns(np.array([level], dtype=np.float64), self.form, *edges(self.form, self.knees))
+        row = columns(np.array([level], dtype=np.float64), self.form, *edges(self.form, self.knees), self.most)
         return float(row[0, 0] @ np.array(self.coefficients))
 
     @property
@@ -205,7 +205,7 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> H
     index = int(np.argmin(total))
     if not np.isfinite(total[index]):
         return None
-    own, weight = columns(n, form, *edges(form, grid[index]))[0], 1.0 / (sigma * y)
+    own, weight = columns(n, form, *edges(form, grid[index]), int(n.max()))[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
     return Hinge(
@@ -221,7 +221,7 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> H
 def solve(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Solved:
     """Least squares at each row of ``grid`` (G, knees); ``sigma`` is relative."""
     weight = 1.0 / (sigma * y)
-    weighted, target = columns(n, form, *edges(form, grid)) * weight[:, None], y * weight
+    weighted, target = columns(n, form, *edges(form, grid), int(n.max())) * weight[:, None], y * weight
     inverse = np.asarray(np.linalg.inv(_normal(weighted)), dtype=np.float64)
     found = (inverse @ (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
     chi2 = (((weighted @ found[..., None])[..., 0] - target) ** 2).sum(axis=1)
@@ -244,13 +244,16 @@ def edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
     return knees[:, 0], knees[:, -1] if form.flat else never
 
 
-def columns(n: Floats, form: Form, first: Floats, last: Floats) -> Floats:
-    """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own."""
+def columns(n: Floats, form: Form, first: Floats, last: Floats, most: int) -> Floats:
+    """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own.
+
+    ``most``: the highest level that was fitted; without a knee the turbo slope ends there.
+    """
     n = np.atleast_2d(n)
     within = np.minimum(n, first[:, None])
     parts = [within]
     if form.turbo:
-        full = np.where(np.isfinite(first), first, max(2.0, float(n.max())))
+        full = np.where(np.isfinite(first), first, max(2.0, float(most)))
         parts.append(-within * (within - 1) / np.maximum(full - 1, 1.0)[:, None])
     if form.knees - form.flat:
         parts.append(np.clip(n - first[:, None], 0.0, (last - first)[:, None]))

@@ -114,7 +114,7 @@ def _between(profile: Floats, inside: int, outside: int, most: float) -> float:
 
 def _gain(best: Hinge, grid: Floats, solved: hinge.Solved, most: float, ends: Floats) -> Interval:
     """The curve at the second end over that at the first, minus 1, of all curves that are good enough."""
-    columns = hinge.columns(ends, best.form, *hinge.edges(best.form, grid))
+    columns = hinge.columns(ends, best.form, *hinge.edges(best.form, grid), best.most)
     before, after = columns[:, 0], columns[:, 1]
     low, high = fieller(after, before, solved.coefficients, solved.inverse, most - solved.chi2)
     return Interval(float(low.min()) - 1, float(high.max()) - 1)
