@@ -77,7 +77,7 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
     done = {treatment.order: treatment for treatment in run.treatments}
     rounds = {each.order: each for each in run.record.rounds}
     speed = cpu_speed.times_as_slow(run.record, run.speeds, solos(run))
-    alone_s = median(cpu_s for order in solos(run) if (cpu_s := rounds[order].sessions[0].cpu_s))
+    alone_s = [cpu_s for order in solos(run) if (cpu_s := rounds[order].sessions[0].cpu_s)]
     for view in analysis.sessions:
         treatment = done.get(view.order)
         if treatment is None:
@@ -99,7 +99,7 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "parts_s": [_rounded(part) for part in _parts(view)],
             "disturbed": _rounded(disturbed(each, (*treatment.helper_pids, *run.speeds.pids))),
             "cpu": _rounded(speed.get((view.order, view.ordinal))),
-            "needed": _rounded((each.sessions[view.ordinal].cpu_s or 0.0) / alone_s),
+            "needed": _rounded((each.sessions[view.ordinal].cpu_s or 0.0) / median(alone_s)) if alone_s else None,
             "evidence": view.evidence,
         }
 
