@@ -28,6 +28,13 @@ def test_noise_that_hides_a_shared_core_is_no_yes() -> None:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     found = answered(record([*alone, round_of([session(0), session(1)])]))
     assert (found.kind, found.headline) == (UNKNOWN, "Too noisy for an answer")
+    assert "a dedicated host" in found.remedy
+
+
+def test_noise_by_waiting_asks_for_a_quieter_host() -> None:
+    alone = [round_of([session(0, 0.9, gap_s=gap_s)], repeat=i, order=i) for i, gap_s in enumerate((0.1, 0.9, 2.2))]
+    found = answered(record([*alone, round_of([session(0), session(1)])]))
+    assert found.headline == "Too noisy for an answer"
     assert "measure on a quieter host" in found.remedy
 
 

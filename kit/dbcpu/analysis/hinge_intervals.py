@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 REACH = 0.5
 """Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
 STEPS, PASSES = 25, 4
-KNEES_TOO_HIGH, GAIN_TOO_HIGH = 0.03, 0.02
+KNEES_TOO_HIGH, GAIN_TOO_HIGH = 0.03, 0.012
 """With one execution per session, of knees relative: measured on simulated hosts (docs/accuracy.md)."""
 
 

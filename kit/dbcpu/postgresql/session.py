@@ -58,7 +58,7 @@ class LibpqSession:
         self._executions: list[Execution] = []
         self._wrong: str | None = None
         self._error: str | None = None
-        self._cancelled = False
+        self._cancelled = self._cut_short = False
         self._answered = 0
         self._told = False
 
@@ -136,11 +136,15 @@ class LibpqSession:
         self._told = True
         ok = None if not self._executions and self._wrong is None else self._wrong is None
         error = self._error
+        if self._cut_short and self._answered != self._wanted:
+            error = error or "cancelled"
         if self._wrong is not None:
             error = error or f"the answer was {self._wrong}, not {self._answer}: the work was not done"
         return Outcome(tuple(self._executions), ok, error)
 
     def cancel(self) -> None:
+        # The server heeds no request that comes between two executions: then nothing but this tells.
+        self._cut_short = self._syncs_due > 0
         self._cancelled = True
         try:
             cancel(self._connection, CANCEL_S)
