@@ -309,7 +309,8 @@ How often a 95 % interval holds the truth, in runs of hosts with 3 to 8 cores of
 curve alone: 0.1 to 0.6), noise of 1 to 8 % and 5 repeats. Where placement was seen the scheduler does not balance over
 SMT; of the curve alone half of the hosts do. There sessions do 2 to 12 short executions, or one. An execution that
 goes on when the first session of a round has ended counts too much, so that with one execution each the second knee
-comes out too high by more than its interval allows: let sessions do several (`--seconds`, `--for`).
+and the yield come out too high by more than their intervals allow: let sessions do several (`--seconds`, `--for`).
+Errors of knees are in sessions.
 
 | figure | interval holds the truth | median error |
 |---|---|---|
