@@ -1,4 +1,4 @@
-"""How fast was each CPU meanwhile? The lab's own instrument, of which the kit knows nothing.
+"""How fast was each CPU meanwhile? The lab's own instrument; to the kit it is a foreign process.
 
 A virtual CPU has no one speed: its host changes the clock, and a stranger may run on the other thread of its core. No
 counter inside tells, yet what nobody touched is then truly slower. So one process per CPU does the same small piece of
@@ -135,7 +135,8 @@ def times_as_slow(record: RunRecord, speeds: Speeds, solos: Iterable[int]) -> di
         if (ns := _beside(each, session, speeds)) is not None
     }
     alone = [known[order, 0] for order in solos if (order, 0) in known]
-    return {key: ns / median(alone) for key, ns in known.items()} if alone else {}
+    reference_ns = median(alone) if alone else 0.0
+    return {key: ns / reference_ns for key, ns in known.items()} if alone else {}
 
 
 def _beside(each: Round, session: Session, speeds: Speeds) -> float | None:

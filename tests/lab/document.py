@@ -280,8 +280,8 @@ def _chance(data: Mapping[str, Any]) -> str:
 
 Simulated hosts on which nobody loses anything, with a noise of 1 to 8 % (relative standard deviation of one
 execution, normal), 2 to 16 cores, 6 repeats; seed {data["seed"]}. Two runs of each host make an A/A pair. False is
-every sentence but "every session gets the same CPU", and every finding that something was found (drift of the solo
-rounds included).
+every sentence but "every session gets the same CPU" and "no difference shown" (which claims none), and every finding
+that something was found (drift of the solo rounds included).
 
 | host | pairs with a false verdict or finding | quiet sessions named slow | `dbcpu compare` tells them apart |
 |---|---|---|---|

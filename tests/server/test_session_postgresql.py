@@ -239,6 +239,7 @@ def test_a_cancel_that_the_server_does_not_heed_is_one_all_the_same(
     session.start(100_000, None)
     session.feed()
     drive(session, after_first=session.cancel)
+    session.cancel()
     assert session.outcome().error == "cancelled"
     done = open_session(QUICK)
     done.start(2, None)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbcpu.analysis import hinge
 from dbcpu.analysis.base import Interval
@@ -20,7 +19,7 @@ REACH = 0.5
 """Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
 STEPS, PASSES = 25, 4
 KNEES_TOO_HIGH, GAIN_TOO_HIGH = 0.03, 0.012
-"""With one execution per session, of knees relative: measured on simulated hosts (docs/accuracy.md)."""
+"""With one execution per session, of knees relative, of a gain as it is: measured on simulated hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +119,7 @@ def _gain(best: Hinge, grid: Floats, solved: hinge.Solved, most: float, ends: Fl
     return Interval(float(low.min()) - 1, float(high.max()) - 1)
 
 
-def fieller(
-    above: Floats, below: Floats, best: Floats, inverse: Floats, slack: Floats
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def fieller(above: Floats, below: Floats, best: Floats, inverse: Floats, slack: Floats) -> tuple[Floats, Floats]:
     """Least and greatest ``above @ x / below @ x`` where ``x`` raises chi squared by at most ``slack``, each (G,).
 
     All are (G, p), ``inverse`` (G, p, p) that of the normal equations at ``best``. ``below @ x`` is far from 0.

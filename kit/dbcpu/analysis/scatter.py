@@ -7,9 +7,9 @@ and averages out. It is fitted to the variances of all levels, as three rounds t
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dbcpu.analysis.curves import Floats
+from dbcpu.analysis.noise import MEDIAN
 
 UNKNOWN = 0.02
 """Relative standard deviation of a round where no level has two."""
@@ -17,8 +17,7 @@ LEAST = 1e-4
 """Rounds that agree better than this do so by chance."""
 PASSES = 3
 MEDIAN_OVER_MEAN = {1: 1.0, 2: 1.0, 3: 1.160, 4: 1.092, 5: 1.198, 6: 1.135}
-MEDIAN_OF_MANY = 1.2533
-"""Standard error of a median over that of a mean, by number of normal values; sqrt(pi / 2) of many."""
+"""Standard error of a median over that of a mean, by number of normal values; of more it is nearly MEDIAN."""
 
 
 def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], int]:
@@ -28,7 +27,7 @@ def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> t
     """
     scatter, freedom = _scatter(levels, rounds)
     return tuple(
-        one * MEDIAN_OVER_MEAN.get(len(each), MEDIAN_OF_MANY) / len(each) ** 0.5
+        one * MEDIAN_OVER_MEAN.get(len(each), MEDIAN) / len(each) ** 0.5
         for one, each in zip(scatter, rounds, strict=True)
     ), freedom
 

@@ -144,7 +144,7 @@ class LibpqSession:
 
     def cancel(self) -> None:
         # The server heeds no request that comes between two executions: then nothing but this tells.
-        self._cut_short = self._syncs_due > 0
+        self._cut_short = self._cut_short or self._syncs_due > 0
         self._cancelled = True
         try:
             cancel(self._connection, CANCEL_S)
