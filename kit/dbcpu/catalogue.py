@@ -66,7 +66,7 @@ TRUST = Topic("How far can the figures be trusted?", {
     "noisy-reference": Entry(WARNING, "solo sessions that differ by more than 10 % (three robust standard deviations)",
         "losses below {tolerance} are not told from noise",
         "measure on a quieter host, or longer: `--size long`"),
-    "unsteady-cpu": Entry(WARNING, "solo sessions whose CPU time for the same work differs by most of that",
+    "unsteady-cpu": Entry(WARNING, "sessions with nothing to share whose CPU times differ by most of that",
         "the CPU itself is faster and slower from time to time: its clock changes, or somebody runs on the other "
         "hardware thread of its core, whom a guest does not see and cannot count",
         "in a cloud: a dedicated host, or a size with whole cores (ThreadsPerCore=1); on hardware of your own: "

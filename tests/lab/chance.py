@@ -11,11 +11,11 @@ import numpy as np
 
 from dbcpu.analysis.base import Analysis, SessionView
 from dbcpu.analysis.compare import Candidate, compare
-from dbcpu.analysis.consistency import rates
+from dbcpu.analysis.consistency import work
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.reference import reference
 from dbcpu.analysis.scaling import scaling
-from dbcpu.analysis.spans import executions_each, timed
+from dbcpu.analysis.spans import timed
 from dbcpu.catalogue import RESULT
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
@@ -182,9 +182,7 @@ def curves(count: int, seed: int) -> Iterator[Covered]:
         levels = tuple(sorted({1, 2, c - 1, c, c + 1, c + c // 2, 2 * c - 1, 2 * c, 2 * c + 1, 5 * c // 2, 4 * c}))
         record = simulate(host, levels, REPEATS, int(rng.integers(2**31)), size=size, executions=executions, hz=5)
         sessions, rows = timed(record), record.header.plan.workload.rows
-        told = scaling(
-            (), rates(sessions, "baseline", rows), reference(record, sessions), 2 * c, c, executions_each(sessions)
-        )
+        told = scaling((), work(sessions, "baseline"), rows, reference(record, sessions), 2 * c, c)
         if len(told.knees) == len(told.knee_intervals) == 2:
             for what, truth, at, found in zip(KNEES, (c, 2 * c), told.knees, told.knee_intervals, strict=True):
                 yield Covered(what + once, host.noise, float(truth), at, found.low, found.high)

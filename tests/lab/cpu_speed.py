@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from tempfile import TemporaryDirectory
@@ -24,6 +25,10 @@ from dbcpu.record import Round, RunRecord, Session
 EVERY_S = 0.04
 """One piece takes about 0.7 ms with its warming up: 2 % of each CPU, in solo rounds, too."""
 FEWEST = 5
+LATE_S = 0.003
+"""A piece comes late if it ends so much more than usual after the one before. Nothing in the guest goes before it:
+its CPU did not run.
+"""
 _SUFFIX = ".speed.gz"
 _WORK = """import os, sys, time
 every_s = float(sys.argv[1])
@@ -137,6 +142,16 @@ def times_as_slow(record: RunRecord, speeds: Speeds, solos: Iterable[int]) -> di
     alone = [known[order, 0] for order in solos if (order, 0) in known]
     reference_ns = median(alone) if alone else 0.0
     return {key: ns / reference_ns for key, ns in known.items()} if alone else {}
+
+
+def late_share(samples: Sequence[tuple[float, int]], from_s: float, to_s: float) -> float | None:
+    """Of the pieces of one CPU that ended in that time, the share that came late; None with fewer than ``FEWEST``."""
+    after_s = [(later - earlier, later) for (earlier, _), (later, _) in pairwise(samples)]
+    own = [gap_s for gap_s, at_s in after_s if from_s <= at_s <= to_s]
+    if len(own) < FEWEST:
+        return None
+    usual_s = median(gap_s for gap_s, _ in after_s)
+    return sum(gap_s > usual_s + LATE_S for gap_s in own) / len(own)
 
 
 def _beside(each: Round, session: Session, speeds: Speeds) -> float | None:

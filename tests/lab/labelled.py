@@ -104,6 +104,16 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
         }
 
 
+def stolen(run: LabelledRun) -> Iterator[tuple[float, float]]:
+    """Per CPU and round: the share of time that the kernel counts as stolen, and that of pieces that came late."""
+    for each in run.record.rounds:
+        from_s, to_s = (each.released_monotonic_s + at_s for at_s in (each.timeline_s[0], each.timeline_s[-1]))
+        for row in each.cpu_timeline:
+            late = cpu_speed.late_share(run.speeds.samples.get(row.cpu, ()), from_s, to_s)
+            if late is not None:
+                yield sum(row.steal_s) / (to_s - from_s), late
+
+
 def _one_host(record: RunRecord) -> RunRecord:
     """Solo rounds and treated ones as two halves of one thing: what is done to a process is no variant of its host."""
     names = dict(zip(record.header.plan.variants, AA, strict=True))

@@ -55,6 +55,13 @@ def test_what_sessions_need_follows_the_instrument() -> None:
     assert np.median(np.abs(logs[:, 0] - logs[:, 1])) < 0.07
 
 
+def test_what_the_kernel_counts_as_stolen_is_when_the_instrument_was_kept_waiting() -> None:
+    counted, late = np.array([each for run in labelled.read(LIVE) for each in labelled.stolen(run)]).T
+    assert (counted > 0.3).sum() >= 10
+    assert np.corrcoef(counted, late)[0, 1] > 0.9
+    assert late[counted < 0.01].mean() < 0.01
+
+
 def test_who_was_slower_though_nobody_touched_it_is_told_nothing_false() -> None:
     said = {row["said"] for row in left_alone() if labelled.by_neighbour(row)}
     assert said <= {"none", "slower_cpu"}

@@ -52,6 +52,16 @@ def test_without_sessions_alone_nothing_is_told() -> None:
     assert cpu_speed.times_as_slow(alone_and_together(), Speeds({}), [ALONE]) == {}
 
 
+def test_pieces_come_late_while_a_cpu_does_not_run() -> None:
+    """From 100 s on it is away for 40 ms of every 80 ms, so that every other piece has to wait."""
+    steady = [(i * EVERY_S, FAST_NS) for i in range(2500)]
+    taken = [(100.0 + i * EVERY_S + (EVERY_S / 2 if i % 2 else 0.0), FAST_NS) for i in range(1000)]
+    samples = [*steady, *taken]
+    assert cpu_speed.late_share(samples, 10.0, 90.0) == 0.0
+    assert cpu_speed.late_share(samples, 101.0, 139.0) == pytest.approx(0.5, abs=0.01)
+    assert cpu_speed.late_share(samples, 10.0, 10.0 + (FEWEST - 2) * EVERY_S) is None
+
+
 def test_what_was_noted_is_kept(tmp_path: Path) -> None:
     told = noted(slow_cpu=0, from_s=100.0, to_s=201.0)
     told.write(tmp_path, "run")

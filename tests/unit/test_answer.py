@@ -38,6 +38,16 @@ def test_noise_by_waiting_asks_for_a_quieter_host() -> None:
     assert "measure on a quieter host" in found.remedy
 
 
+def test_noise_by_steal_asks_for_cpus_of_its_own() -> None:
+    alone = [
+        round_of([session(0, 0.9, gap_s=gap_s)], order=i, busy_s={0: 0.9}, steal_s={0: gap_s})
+        for i, gap_s in enumerate((0.1, 0.9, 2.2))
+    ]
+    found = answered(record([*alone, round_of([session(0), session(1)], order=3)]))
+    assert found.headline == "Too noisy for an answer"
+    assert found.remedy.startswith("dedicated hosts")
+
+
 def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
     found = answered(nine_on_eight())
     assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, from 9 on some get less")

@@ -89,10 +89,25 @@ def test_an_unsteady_cpu_is_told_from_sessions_that_waited() -> None:
     elapsed_s = (1.7, 1.8, 2.1, 1.5, 1.8)
     needed = found(record([round_of([session(0, value)]) for value in elapsed_s]))
     waited = found(record([round_of([session(0, 1.4, gap_s=value - 1.4)]) for value in elapsed_s]))
-    assert "needed 1.50 s to 2.10 s of CPU time" in needed["unsteady-cpu"].seen
+    assert needed["unsteady-cpu"].seen.endswith("for the same work spread by 8.2 %")
     assert "noisy-reference" in waited
     assert "unsteady-cpu" not in waited
     assert "unsteady-cpu" not in found(record([*solos(), pair()]))
+
+
+def test_an_unsteady_cpu_shows_in_rounds_that_share_nothing_too() -> None:
+    """A few solo sessions may agree by luck."""
+    side_by_side = [
+        round_of([session(0, first), session(1, second)], order=order)
+        for order, (first, second) in enumerate(((1.5, 2.1), (2.2, 1.6), (1.7, 1.3), (1.9, 2.5), (1.4, 1.9)), 3)
+    ]
+    alone = [round_of([session(0, value)], order=order) for order, value in enumerate((1.72, 1.75, 1.85))]
+    assert "unsteady-cpu" in found(record([*alone, *side_by_side]))
+    waiting = [
+        round_of([session(0, 1.5, gap_s=gap_s), session(1, 1.5)], order=order)
+        for order, gap_s in enumerate((0.2, 0.9, 0.4, 0.6, 0.1), 3)
+    ]
+    assert "unsteady-cpu" not in found(record([*alone, *waiting]))
 
 
 def test_foreign_load_names_the_process() -> None:

@@ -139,3 +139,13 @@ def test_with_smt_off_nothing_is_shared_and_nothing_sticks() -> None:
     assert told.scaling.knees == pytest.approx((8,), rel=0.05)
     assert all((each.max_over_min or 1) < 1.25 for each in told.levels)
     assert not {"shared-cores", "sticky-placement", "uneven-sessions"} & {each.code for each in told.findings}
+
+
+@pytest.mark.parametrize("scheduler", ["sticky", "smt_balancing"])
+def test_one_execution_each_tells_the_host_whatever_becomes_of_who_is_left(scheduler: str) -> None:
+    """By time alone knee 2 lies at 10.6 and at 8.2."""
+    simulated = SimulatedHost(cores=5, scheduler=scheduler, smt_yield=0.25, noise=0.03)
+    levels = (1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 20)
+    told = explain(simulate(simulated, levels, repeats=5, seed=3, size="medium", executions=1, hz=5)).scaling
+    assert told.knees == pytest.approx((5, 10), rel=0.03)
+    assert told.effective_cores == pytest.approx(5 * 1.25, rel=0.02)

@@ -9,22 +9,28 @@ from build_record import host, record, solos
 from dbcpu.analysis.base import Analysis, Reference, TopologyCheck
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.scaling import scaling
+from dbcpu.analysis.spans import Span
 from dbcpu.analysis.topology_check import topology_check
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, preset, simulate
 
 REFERENCE = Reference(3, 1.0, None, 1.0, 0.01, 0.1)
+ROWS = 1_000_000
+
+
+def all_end_at(end_s: float, sessions: int) -> list[Span]:
+    return [Span(((0.0, end_s),), 0.0, end_s)] * sessions
 
 
 def of_curve(cores: int, shown_cores: int, vcpus: int, cv: float, seed: int, further: float = 0.3) -> str | None:
     """The verdict on a host that shows ``shown_cores``, whose curve bends at ``cores`` and at the vCPUs."""
     chance = np.random.default_rng(seed)
-    rates = {}
+    work = {}
     for level in auto_levels(vcpus, shown_cores):
         rate = min(level, cores) + further * max(0, min(level, vcpus) - cores)
-        rates[level] = list(rate * (1 + cv * chance.standard_normal(3)))
-    told = scaling((), rates, REFERENCE, vcpus, shown_cores)
+        work[level] = [all_end_at(level / each, level) for each in rate * (1 + cv * chance.standard_normal(3))]
+    told = scaling((), work, ROWS, REFERENCE, vcpus, shown_cores)
     run = record(solos(), host(shown_cores, vcpus // shown_cores), vcpus=vcpus)
     check = topology_check(run, (), (), told, REFERENCE, vcpus, shown_cores)
     return check.verdict if check else None
@@ -47,7 +53,7 @@ def test_threads_that_scale_like_cores_are_told() -> None:
 
 
 def test_too_few_levels_claim_nothing() -> None:
-    told = scaling((), {1: [1.0], 2: [2.0]}, REFERENCE, 16, 8)
+    told = scaling((), {n: [all_end_at(1.0, n)] for n in (1, 2)}, ROWS, REFERENCE, 16, 8)
     assert topology_check(record(solos(), host(8, 2), vcpus=16), (), (), told, REFERENCE, 16, 8) is None
 
 

@@ -44,6 +44,21 @@ def test_where_solo_sessions_differ_like_a_shared_core_equality_is_not_claimed()
     assert "every session gets the same" not in said.lower()
 
 
+def test_steal_that_hides_losses_is_said() -> None:
+    """Or the reader looks for a busy process on a host whose hypervisor gave the time to others."""
+
+    def said(share: float) -> str:
+        rounds = [
+            round_of([session(0, 1.0, gap_s=gap_s)], order=i, busy_s={0: 1.0}, steal_s={0: share * (1.0 + gap_s)})
+            for i, gap_s in enumerate((0.1, 0.8, 2.1))
+        ]
+        return explain(record([*rounds, round_of([session(0), session(1)], order=3)])).verdict
+
+    assert said(0.0).startswith("No difference shown")
+    assert "hypervisor" not in said(0.0)
+    assert "from time to time, while the hypervisor took 30% of the vCPUs' time (" in said(0.3)
+
+
 def test_all_equally_slow_are_not_called_equal() -> None:
     slow = round_of([session(i, SOLO_S * 1.5, cpu=i) for i in range(2)])
     said = explain(record([*solos(), slow])).verdict

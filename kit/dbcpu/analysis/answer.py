@@ -102,5 +102,5 @@ def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:
 
 
 def _noise_remedy(findings: tuple[Finding, ...]) -> str:
-    known = ("foreign-load", "unsteady-cpu", "noisy-reference")
+    known = ("foreign-load", "steal", "unsteady-cpu", "noisy-reference")
     return next((each.remedy for code in known for each in findings if each.code == code), "")

@@ -13,10 +13,11 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.base import LevelView, Reference, SessionView
+from dbcpu.analysis.early_ends import rate_sum
 from dbcpu.analysis.noise import Noise, gap_gate, slowed_gate, uneven_gate
 from dbcpu.analysis.reference import LEAST_TOLERANCE
 from dbcpu.analysis.regimes import regime, regime_seconds
-from dbcpu.analysis.spans import Timed
+from dbcpu.analysis.spans import Span, Timed
 from dbcpu.record import Round
 
 
@@ -138,13 +139,13 @@ def _level(
     )
 
 
-def rates(sessions: Sequence[Timed], variant: str, rows: int) -> dict[int, list[float]]:
-    """Rate sums in Mrows/s of each usable round of a variant, by level."""
+def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[list[Span]]]:
+    """The spans of the sessions of each usable round of a variant, by level."""
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         if each.variant == variant:
             rounds.setdefault(each.level, []).append(members)
-    return {level: [_rate_sum(members, rows) for members in usable(rounds[level])] for level in sorted(rounds)}
+    return {level: [_spans(members) for members in usable(rounds[level])] for level in sorted(rounds)}
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
@@ -156,11 +157,11 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
 
 def round_figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
     """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
-    spans = [each.span for each in members if each.span]
+    spans = _spans(members)
     elapsed = np.array([span.per_execution_s for span in spans])
     ratio, fastest_of_slow = split(list(elapsed), least_gap)
     several = len(spans) > 1
-    work = rows * sum(len(span.executions) for span in spans)
+    rows_done = rows * sum(len(span.executions) for span in spans)
     makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
     return {
         "median_s": float(np.median(elapsed)),
@@ -169,29 +170,14 @@ def round_figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict
         "cv": float(elapsed.std(ddof=1) / elapsed.mean()) if several else None,
         "slow": float((elapsed > fastest_of_slow).sum()) if fastest_of_slow is not None else 0.0,
         "gap_ratio": ratio,
-        "rate_sum": _rate_sum(members, rows),
-        "makespan": work / makespan_s / 1e6,
+        "rate_sum": rate_sum(spans, rows),
+        "makespan": rows_done / makespan_s / 1e6,
         "per_session": float(np.median(rows / elapsed)) / 1e6,
     }
 
 
-def _rate_sum(members: Sequence[Timed], rows: int) -> float:
-    """Sum of the sessions' rates in Mrows/s while all of them ran.
-
-    An execution counts by the part of it that lies in that window, for early finishers leave their CPU
-    to the slow. Sessions that never ran all together are counted over their own spans.
-    """
-    spans = [each.span for each in members if each.span]
-    start_s, end_s = max(span.start_s for span in spans), min(span.end_s for span in spans)
-    if end_s <= start_s:
-        return sum(rows / span.per_execution_s for span in spans) / 1e6
-    done = sum(
-        rows * max(0.0, min(end, end_s) - max(start, start_s)) / (end - start)
-        for span in spans
-        for start, end in span.executions
-        if end > start
-    )
-    return done / (end_s - start_s) / 1e6
+def _spans(members: Sequence[Timed]) -> list[Span]:
+    return [each.span for each in members if each.span]
 
 
 def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dbcpu.analysis.drift import drift
 from dbcpu.analysis.facts import Facts
+from dbcpu.analysis.stolen import stolen_share
 from dbcpu.catalogue import noted
 from dbcpu.findings import Finding
 from dbcpu.record import Round
@@ -69,12 +70,7 @@ def _foreign_share(facts: Facts, each: Round) -> float:
 
 
 def steal(facts: Facts) -> Finding | None:
-    stolen = []
-    for each in facts.rounds:
-        lasted_s = (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline) if each.timeline_s else 0.0
-        stolen_s = sum(sum(row.steal_s) for row in each.cpu_timeline)
-        if lasted_s > 0 and stolen_s > STEAL_SHARE * lasted_s:
-            stolen.append((stolen_s / lasted_s, each))
+    stolen = [(share, each) for each in facts.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
     if not stolen:
         return None
     share, worst = max(stolen, key=lambda pair: pair[0])

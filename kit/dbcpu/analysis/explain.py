@@ -9,7 +9,7 @@ from dbcpu.analysis.base import Analysis, Reference
 from dbcpu.analysis.capacity import capacity
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.comparison import Variants
-from dbcpu.analysis.consistency import gate, groups, levels, rates
+from dbcpu.analysis.consistency import gate, groups, levels, work
 from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.facts import Facts
 from dbcpu.analysis.licences import facts_of, licences
@@ -20,7 +20,7 @@ from dbcpu.analysis.reference import reference
 from dbcpu.analysis.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.scaling import scaling, with_seen_yield
 from dbcpu.analysis.shared_core import shared_core
-from dbcpu.analysis.spans import executions_each, timed
+from dbcpu.analysis.spans import timed
 from dbcpu.analysis.stickiness import with_stickiness
 from dbcpu.analysis.telling import telling_level, usual_order
 from dbcpu.analysis.topology_check import topology_check
@@ -99,7 +99,7 @@ def _explain(record: RunRecord, licence_rules: Sequence[Licence] | None, known: 
     threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
     first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
     shared = shared_core(sessions, seen, views, ref)
-    curve = scaling(first, rates(sessions, variant, rows), ref, vcpus, cores, executions_each(sessions))
+    curve = scaling(first, work(sessions, variant), rows, ref, vcpus, cores)
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, threads)
     own = [each for each in views.values() if each.variant == variant]
     topology = topology_check(record, first, own, curve, ref, vcpus, cores)

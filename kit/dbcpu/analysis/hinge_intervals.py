@@ -18,8 +18,6 @@ CONFIDENCE = 0.95
 REACH = 0.5
 """Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
 STEPS, PASSES = 25, 4
-KNEES_TOO_HIGH, GAIN_TOO_HIGH = 0.03, 0.012
-"""With one execution per session, of knees relative, of a gain as it is: measured on simulated hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +35,12 @@ def intervals(
     errors: Sequence[float],
     freedom: int,
     ends: tuple[float, float] | None,
-    executions: float,
 ) -> Intervals:
     """95 % intervals around ``best``, which was fitted to these ``rates`` (in rates of one session alone).
 
     Args:
         errors: relative standard error of each rate (``hinge.settled``), from ``freedom`` (at least 1) degrees.
         ends: the gain is told from the first to the second of these levels; None: from knee to knee, if there are two.
-        executions: of each session. Rates count an early finisher's partner at more than its speed beside it, for the
-            execution that it is in: by so much (``KNEES_TOO_HIGH``) figures may be too high.
     """
     from scipy.special import stdtrit
 
@@ -61,10 +56,7 @@ def intervals(
     knees = tuple(_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(reached))
     told = grid[good] if ends is None else np.array([ends])
     gain = _gain(best, grid[good], solved.kept(good), most, told) if told.shape[1] == 2 else None
-    return Intervals(
-        tuple(Interval(each.low * (1 - KNEES_TOO_HIGH / executions), each.high) for each in knees),
-        gain and Interval(max(0.0, gain.low - GAIN_TOO_HIGH / executions), gain.high),
-    )
+    return Intervals(knees, gain and Interval(max(0.0, gain.low), gain.high))
 
 
 def _solved(n: Floats, y: Floats, sigma: Floats, best: Hinge, axes: Sequence[Floats]) -> tuple[Floats, hinge.Solved]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dbcpu.analysis.base import Analysis, LevelView
 from dbcpu.analysis.comparable import same_work
+from dbcpu.analysis.stolen import typical_share
 from dbcpu.record import Header, RunRecord
 from dbcpu.rules import Limits
 from dbcpu.wording import number, percent, plural, seconds, times
@@ -111,7 +112,7 @@ def point(record: RunRecord, analysis: Analysis) -> Point:
         if _has_a_core_each(each, analysis):
             found |= {"slowdown": each.slowdown_max, "max_over_min": each.max_over_min}
         values += [Value(metric, each.level, value) for metric, value in found.items() if value is not None]
-    stolen = _steal(record)
+    stolen = typical_share(record.rounds)
     if stolen is not None:
         values.append(Value("steal", 0, stolen))
     header = record.header
@@ -184,17 +185,6 @@ def _scatter(values: Sequence[float]) -> float:
 def _has_a_core_each(each: LevelView, analysis: Analysis) -> bool:
     most = analysis.cores or analysis.vcpus
     return 1 < each.level <= most if most else False
-
-
-def _steal(record: RunRecord) -> float | None:
-    """Stolen share of what the CPUs could have given, in the worst round; None without a timeline."""
-    shares = []
-    for each in record.rounds:
-        window_s = each.timeline_s[-1] - each.timeline_s[0] if len(each.timeline_s) > 1 else 0.0
-        if window_s > 0 and each.cpu_timeline:
-            stolen_s = sum(sum(series.steal_s) for series in each.cpu_timeline)
-            shares.append(stolen_s / (window_s * len(each.cpu_timeline)))
-    return float(np.median(shares)) if shares else None
 
 
 # --- violations ---------------------------------------------------------------------------------

@@ -58,7 +58,16 @@ class Noise:
 
 def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise:
     """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
-    own = np.array([each.span.per_execution_s for each in alone if each.span])
+    return _noise(np.array([each.span.per_execution_s for each in alone if each.span]), sessions, cores)
+
+
+def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise | None:
+    """The same of CPU time alone: what the same work needs from time to time. None where it was not counted."""
+    needed = [each.session.cpu_s / len(each.span.executions) for each in alone if each.session.cpu_s and each.span]
+    return _noise(np.array(needed), sessions, cores) if len(needed) == len(alone) > 0 else None
+
+
+def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Noise:
     groups = [np.log(group) for group in [own, *_sharing_nothing(sessions, cores)]]
     freedom = sum(logs.size - 1 for logs in groups)
     solo = robust_spread(own)

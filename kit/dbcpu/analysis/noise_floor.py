@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dbcpu.analysis.base import NoiseFloor
-from dbcpu.analysis.consistency import by_round, rates, usable
+from dbcpu.analysis.consistency import by_round, usable, work
+from dbcpu.analysis.early_ends import while_all_ran
 from dbcpu.analysis.spans import Timed
 from dbcpu.plan import AA
 from dbcpu.record import RunRecord
@@ -30,7 +31,7 @@ def noise_floor(record: RunRecord, sessions: Sequence[Timed], rows: int) -> Nois
     """The floor of an A/A run; None for any other, or with fewer than two rounds a half."""
     if tuple(record.header.plan.variants) != AA:
         return None
-    speed = [rates(sessions, variant, rows) for variant in AA]
+    speed = [while_all_ran(work(sessions, variant), rows) for variant in AA]
     uneven = [_spreads(sessions, variant) for variant in AA]
     level, spread = _floor(*speed), _floor(*uneven)
     if level is None:

@@ -1,16 +1,18 @@
 """How much more work do more sessions get done? Knees, the yield of SMT, and what the host is worth in cores.
 
-The curve is the sum of the sessions' rates, in rates of one session alone. On the makespan a knee lies wrong
-where placement is sticky, so the makespan is only held against the rate sum. Source: ``hinge``.
+The curve is the sum of the sessions' rates, in rates of one session alone. What those who end early do to it depends
+on the scheduler (``early_ends``): curves for either kind are fitted, and the one that leaves less unexplained is told.
+On the makespan a knee lies wrong where placement is sticky, so it is only held against the rate sum. Source: ``hinge``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dbcpu.analysis import hinge
 from dbcpu.analysis.base import Interval, LevelView, Reference, Scaling, SharedCore
+from dbcpu.analysis.early_ends import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
 from dbcpu.analysis.hinge import Hinge
 from dbcpu.analysis.hinge_intervals import Intervals, intervals
 from dbcpu.analysis.scatter import median_errors
@@ -19,8 +21,9 @@ MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
 TELLING = 0.5
 """A yield that was seen is told if its interval is no wider than that."""
-Rates = Mapping[int, Sequence[float]]
-"""Rate sums in Mrows/s of each usable round, by level."""
+ALIKE = 1.3
+"""Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
+PASSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +36,36 @@ class _Measured:
     freedom: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A fitted curve, and to what it was fitted."""
+
+    hinge: Hinge
+    part: _Measured
+
+
 def scaling(
     levels: Sequence[LevelView],
-    rates: Rates,
+    work: Work,
+    rows: int,
     reference: Reference | None,
     vcpus: int | None,
     cores: int | None,
-    executions: float = 1.0,
 ) -> Scaling:
-    """From the levels and rounds of one variant; ``executions`` of each session.
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; where the topology shows no siblings, that
     of the second part of the curve over the first, if there are two knees. ``effective_cores``: the flat end of the
     curve in solo rates; without a fit the best level, if some level had at least as many sessions as vCPUs.
     """
-    if reference is None or not rates:
+    if reference is None or not any(work.values()):
         return Scaling((), None, None)
-    measured = _measured(rates, reference.mrows_per_s)
-    if not measured.levels:
-        return Scaling((), None, None)
-    fitted, part = _curve(measured, vcpus, cores)
+    measured = _measured(while_all_ran(work, rows), reference.mrows_per_s)
+    curves = _curves(work, rows, reference.mrows_per_s, vcpus, cores)
+    fitted = curves[0].hinge if curves else None
     ends = _ends(fitted, vcpus, cores)
     smt_yield = _yield(fitted, ends)
-    told = _intervals(fitted, part, vcpus, cores, executions)
+    told = _intervals(curves, vcpus, cores)
     gap = [
         each.makespan_throughput / each.throughput
         for each in levels
@@ -90,8 +100,25 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
     return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
-def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> tuple[Hinge | None, _Measured]:
-    """The fitted curve, or None (too few levels, or a curve of another form), and to what it was fitted.
+def _curves(work: Work, rows: int, solo: float, vcpus: int | None, cores: int | None) -> tuple[_Curve, ...]:
+    """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form."""
+    staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
+    moving = staying or _curve(_measured(while_all_ran(work, rows), solo), vcpus, cores)
+    for _ in range(PASSES):
+        if moving is None:
+            break
+        together = [moving.hinge.at(sessions) for sessions in range(max(work) + 1)]
+        moving = _curve(_measured(where_sessions_move(work, rows, together), solo), vcpus, cores)
+    found = sorted((each for each in (staying, moving) if each), key=lambda each: each.hinge.error)
+    return tuple(
+        each
+        for each in found
+        if each.hinge.error <= ALIKE * found[0].hinge.error and each.hinge.form == found[0].hinge.form
+    )
+
+
+def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve | None:
+    """The fitted curve; None with too few levels, or for a curve of another form.
 
     With more than two threads per core each further one adds less, and the curve has a bend per thread: then
     only levels up to two sessions per core are fitted.
@@ -101,9 +128,9 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> tuple[H
     expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
     fitted = hinge.best(measured.levels, measured.medians, measured.noise, expected)
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
-        return None, measured
+        return None
     fitted, errors = hinge.settled(fitted, measured.levels, measured.medians, measured.noise)
-    return fitted, replace(measured, noise=errors)
+    return _Curve(fitted, replace(measured, noise=errors))
 
 
 def _measured(rates: Rates, solo: float) -> _Measured:
@@ -120,13 +147,25 @@ def _up_to(measured: _Measured, most: int) -> _Measured:
     )
 
 
-def _intervals(
-    fitted: Hinge | None, part: _Measured, vcpus: int | None, cores: int | None, executions: float
-) -> Intervals:
-    if fitted is None or not part.freedom:
-        return Intervals((), None)
+def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -> Intervals:
+    """Of the first curve, wide enough to hold those of all."""
     ends = (float(cores), float(vcpus)) if cores is not None and vcpus is not None and cores < vcpus else None
-    return intervals(fitted, part.levels, part.medians, part.noise, part.freedom, ends, executions)
+    told = [
+        intervals(e.hinge, e.part.levels, e.part.medians, e.part.noise, e.part.freedom, ends)
+        for e in curves
+        if e.part.freedom
+    ]
+    if not told:
+        return Intervals((), None)
+    gains = [each.gain for each in told if each.gain]
+    return Intervals(
+        tuple(_hull(knee) for knee in zip(*(each.knees for each in told), strict=True)),
+        _hull(gains) if gains else None,
+    )
+
+
+def _hull(several: Sequence[Interval]) -> Interval:
+    return Interval(min(each.low for each in several), max(each.high for each in several))
 
 
 def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.experiment_views import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, Trend
+from dbcpu.analysis.stolen import stolen_share
 from dbcpu.analysis.two_modes import two_modes
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
 
@@ -69,7 +70,7 @@ class Course:
         self._segments.append(
             Segment(
                 at_s, window_s, int(elapsed.size), _number(median), _number(fast), _number(slow),
-                steal=_steal(done), queue=_queue(done, window_s), cut=done.error or "",
+                steal=stolen_share(done), queue=_queue(done, window_s), cut=done.error or "",
             )
         )  # fmt: skip
 
@@ -162,12 +163,6 @@ def _stamps(each: Execution) -> tuple[float, float]:
 
 def _number(value: object) -> float | None:
     return None if value is None else float(value)  # type: ignore[arg-type]
-
-
-def _steal(done: Round) -> float | None:
-    whole_s = sum(later - earlier for earlier, later in zip(done.timeline_s, done.timeline_s[1:], strict=False))
-    cpus = len(done.cpu_timeline)
-    return sum(sum(each.steal_s) for each in done.cpu_timeline) / (whole_s * cpus) if whole_s > 0 and cpus else None
 
 
 def _queue(done: Round, window_s: float) -> float | None:

@@ -6,9 +6,7 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 1 % of the shortest span, both ends are the server's.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from dbcpu.record import Execution, Round, RunRecord, Session
 
@@ -73,12 +71,6 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
         return ()
     basis = clock_basis(record)
     return tuple(_timed(each, session, basis) for each in found for session in each.sessions)
-
-
-def executions_each(sessions: Sequence[Timed]) -> float:
-    """How many executions a session did that ran beside others: their median; 1 if there is none."""
-    many = [len(each.span.executions) for each in sessions if each.span and each.round.level > 1]
-    return float(median(many)) if many else 1.0
 
 
 def _timed(each: Round, session: Session, basis: str) -> Timed:

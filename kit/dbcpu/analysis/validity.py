@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dbcpu.analysis.attribution import not_sampled
 from dbcpu.analysis.facts import Facts, places
-from dbcpu.analysis.noise import robust_spread
+from dbcpu.analysis.noise import cpu_noise
 from dbcpu.analysis.reference import LEAST_TOLERANCE, SPREADS, solo
 from dbcpu.analysis.spans import clock_basis
 from dbcpu.analysis.stretches import poll_hz
@@ -80,23 +80,18 @@ def noisy_reference(facts: Facts) -> Finding | None:
 
 
 def unsteady_cpu(facts: Facts) -> Finding | None:
-    """Solo sessions that differ because the same work needed more or less CPU time; nothing waited or was taken."""
-    ref = facts.reference
-    if ref is None or ref.tolerance <= LEAST_TOLERANCE:
+    """Sessions with nothing to share needed more or less CPU time for the same work; they did not wait for it."""
+    ref, alone = facts.reference, solo(facts.record, facts.sessions)
+    if ref is None or ref.tolerance <= LEAST_TOLERANCE or len(alone) < FEWEST_SOLOS:
         return None
-    needed_s = [
-        each.session.cpu_s / len(each.span.executions)
-        for each in solo(facts.record, facts.sessions)
-        if each.session.cpu_s and each.span
-    ]
-    if len(needed_s) < FEWEST_SOLOS:
-        return None
-    spread = robust_spread(needed_s)
-    if SPREADS * spread <= LEAST_TOLERANCE or spread < MOST_OF_IT * ref.spread:
+    # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
+    hidden = facts.topology is not None and facts.topology.verdict == "fewer_cores"
+    known = cpu_noise(alone, () if hidden else facts.sessions, facts.cores or facts.vcpus)
+    if known is None or SPREADS * known.spread <= LEAST_TOLERANCE or known.spread < MOST_OF_IT * ref.spread:
         return None
     return noted(
         "unsteady-cpu",
-        f"one session alone needed {seconds(min(needed_s))} to {seconds(max(needed_s))} of CPU time for the same work",
+        f"the CPU time that sessions with nothing to share needed for the same work spread by {percent(known.spread)}",
     )
 
 

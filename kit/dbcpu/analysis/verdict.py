@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.attribution import not_sampled
 from dbcpu.analysis.base import LevelView, Reference, TopologyCheck
+from dbcpu.analysis.stolen import typical_share
 from dbcpu.record import RunRecord
 from dbcpu.wording import CAUSE_WORDS, count, number, plain, plural, seconds, times
 
 BLIND = 0.5
 """Where only larger losses stand out of the noise, sessions that share a core (1.3 to 2.0 times) would not be seen."""
+STOLEN = 0.05
+"""Steal that may be why solo sessions differ that much."""
 
 
 def verdict(
@@ -69,7 +72,7 @@ def _body(
     if not short and is_blind(reference):
         return (
             f"No difference shown up to {_sessions(even)}, but only losses above {reference.tolerance:.0%} would have "
-            f"been: one session alone differed that much from time to time ({_ratio(even)})."
+            f"been: one session alone differed that much from time to time{_meanwhile(record)} ({_ratio(even)})."
         )
     if not short:
         return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
@@ -80,6 +83,12 @@ def _body(
         f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
         f"from {short[0].level} on they {'share' if short[0].slower or not short[0].uneven else 'differ'}: {from_here}."
     )
+
+
+def _meanwhile(record: RunRecord) -> str:
+    share = typical_share(record.rounds)
+    taken = share is not None and share > STOLEN
+    return f", while the hypervisor took {share:.0%} of the vCPUs' time" if taken else ""
 
 
 def _sessions(even: Sequence[LevelView]) -> str:
