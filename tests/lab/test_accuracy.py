@@ -89,8 +89,9 @@ def test_the_kept_bars_are_met() -> None:
     )
     covered = {row["what"]: row["inside"] / row["intervals"] for row in chance["coverage"]}
     assert all(0.93 <= covered[what] <= 0.97 for what in ("speed", "yield")), covered
-    # Of curves alone with one execution each the page tells what falls short.
-    assert all(covered[what] >= 0.93 for what in ("first_knee", "second_knee", "curve_yield")), covered
+    # Of 250 intervals, one standard error being 1.4 %.
+    of_curves = [what + once for what in ("first_knee", "second_knee", "curve_yield") for once in ("", "_once")]
+    assert all(0.93 <= covered[what] <= 0.98 for what in of_curves), covered
     named = [(pair.split(">"), count) for counts in hidden["sessions"].values() for pair, count in counts.items()]
     lost = [(truth, said, count) for (truth, said), count in named if truth != "none"]
     assert sum(count for truth, said, count in lost if said not in (truth, "none", "unexplained")) <= 0.02 * sum(

@@ -7,6 +7,9 @@ the straighter curve tells which was at work (``scaling``).
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
+from dbcpu.analysis.curves import Floats
 from dbcpu.analysis.spans import Span
 
 Work = Mapping[int, Sequence[Sequence[Span]]]
@@ -44,26 +47,21 @@ def rate_sum(spans: Sequence[Span], rows: int, pace: Callable[[int], float] | No
     start_s, end_s = max(span.start_s for span in spans), min(span.end_s for span in spans)
     if end_s <= start_s:
         return sum(rows / span.per_execution_s for span in spans) / 1e6
-    ends = sorted(span.end_s for span in spans)
-    done = 0.0
-    for span in spans:
-        for start, end in span.executions:
-            inside_s = max(0.0, min(end, end_s) - max(start, start_s))
-            if inside_s > 0:
-                before_s = max(0.0, start_s - start)
-                done += inside_s / (before_s + inside_s + _after(ends, end, pace))
-    return rows * done / (end_s - start_s) / 1e6
+    from_s, to_s = np.array([each for span in spans for each in span.executions]).T
+    inside_s = np.clip(np.minimum(to_s, end_s) - np.maximum(from_s, start_s), 0.0, None)
+    whole_s = np.clip(start_s - from_s, 0.0, None) + inside_s + _after(spans, to_s, pace)
+    here = inside_s > 0
+    return rows * float((inside_s[here] / whole_s[here]).sum()) / (end_s - start_s) / 1e6
 
 
-def _after(ends: Sequence[float], until_s: float, pace: Callable[[int], float] | None) -> float:
-    """Time from the first of ``ends`` to ``until_s``, each part of it as long as its work would take among all."""
-    told, from_s = 0.0, ends[0]
-    for gone, end in enumerate(ends):
-        to_s = min(end, until_s)
-        if to_s > from_s:
-            told += (to_s - from_s) * (pace(len(ends) - gone) / pace(len(ends)) if pace else 1.0)
-            from_s = to_s
-    return told
+def _after(spans: Sequence[Span], until_s: Floats, pace: Callable[[int], float] | None) -> Floats:
+    """Time from the first end of a session to ``until_s`` (n,), as long as its work would take beside all; 0 before."""
+    ends = np.sort([span.end_s for span in spans])
+    if pace is None:
+        return np.asarray(np.clip(until_s - ends[0], 0.0, None))
+    left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
+    told = np.concatenate([[0.0], np.cumsum(np.diff(ends) * left[1:] / left[0])])
+    return np.asarray(np.interp(until_s, ends, told))
 
 
 def _conserved(spans: Sequence[Span], rows: int, together: Sequence[float]) -> float:
