@@ -143,7 +143,7 @@ RESULT = Topic("What was found", {
         "sessions wait in turn for a CPU, however they are placed",
         "no more than {vcpus} busy sessions (the pool's size, Oracle `resource_manager_plan`), or more vCPUs"),
     "sticky-placement": Entry(INFO, "a spread near that of a placement that never changes",
-        "who shares a core stays there to the end: the unlucky ones are unlucky for their whole statement",
+        "who shares a core shares it while all cores are busy: the unlucky ones stay so for most of their statement",
         "a kernel whose scheduler lets them take turns (`uname -r`), one thread per core (`ThreadsPerCore=1`), or "
         "statements cut into shorter ones"),
     "cores-fewer-than-shown": Entry(WARNING, "a throughput curve of fewer cores than the kernel shows",

@@ -55,7 +55,8 @@ def _fit(axes: Axes, analysis: Analysis) -> None:
     """The fitted lines, broad and below the others, and a diamond where they bend."""
     fitted = analysis.scaling.curve
     if fitted:
-        axes.plot(*zip(*fitted, strict=True), color="#9cc3e0", lw=5.0, solid_capstyle="round", label="fitted lines, early ends counted out")
+        label = "fitted lines, early ends counted out"
+        axes.plot(*zip(*fitted, strict=True), color="#9cc3e0", lw=5.0, solid_capstyle="round", label=label)
     at = dict(fitted)
     for knee in analysis.scaling.knees:
         if knee in at:
