@@ -63,6 +63,17 @@ class Driver:
         assert text in self.err, f"it ended without {text!r}:\n{self.err}"
         return self
 
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait for what is true only while it runs."""
+
+        def true() -> bool:
+            if condition():
+                return True
+            assert not self._ended, f"it ended before {what}:\n{self.err}"
+            return False
+
+        until(true, what)
+
     def send(self, number: signal.Signals) -> "Driver":
         self.process.send_signal(number)
         return self

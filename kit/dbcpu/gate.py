@@ -31,7 +31,8 @@ CONNECT_TIMEOUT_S = 20.0
 CANCEL_S = 5.0
 CANCEL_AGAIN_S = 0.2
 IDLE_LOOK_S = 0.02
-IDLE_LOOKS = 10
+IDLE_LOOKS = 100
+"""Two seconds: where the hypervisor steals half of the time, a process can be on its way to sleep for so long."""
 WARM_UPS = 4
 
 Order = tuple[int | None, float | None]

@@ -123,7 +123,7 @@ def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: P
     # Pinned sessions that work for seconds: the journal holds their affinity meanwhile.
     long = ("--size", "short", "--executions", "8", "--repeats", "1", "--yes")
     driver = drive("vary", "--variants", "cpus:0", "--sessions", "2", *long).said("under cpus:0")
-    until(lambda: any(each.entries for each in leftovers()), "their affinity is in the journal")
+    driver.until(lambda: any(each.entries for each in leftovers()), "their affinity is in the journal")
     driver.send(number)
     code, _, err = driver.finish()
     assert code == (-9 if number == signal.SIGKILL else 130), err
