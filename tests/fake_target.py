@@ -48,7 +48,7 @@ class FakeSession:
         self._ended = threading.Event()
         self._error: str | None = None
         self._executions: tuple[Execution, ...] = ()
-        self._cpu_ns = 1_000_000_000
+        self.cpu_ns = 1_000_000_000
 
     def identify(self) -> ServerClaim:
         self.log.append("identify")
@@ -62,7 +62,7 @@ class FakeSession:
         self.log.append("warm")
         if self._warm_error:
             raise ServerError(self._warm_error)
-        self._cpu_ns += 3_000_000
+        self.cpu_ns += 3_000_000
         self.show()
 
     def start(self, executions: int | None, until_s: float | None) -> float:
@@ -110,7 +110,7 @@ class FakeSession:
 
     def show(self) -> None:
         if self._proc is not None:
-            self._proc.process(FIRST_PID + self.ordinal, state=self.state, schedstat=(self._cpu_ns, 0))
+            self._proc.process(FIRST_PID + self.ordinal, state=self.state, schedstat=(self.cpu_ns, 0))
 
 
 class FakeTarget:

@@ -137,12 +137,14 @@ class Gate:
             refuse(member.claim, process, boot_s, self._ticks, where)
             for member, process in zip(self.members, first, strict=True)
         ]
-        # A session's own process may still be on its way to sleep; another's that is busy stays awake.
+        # A session's own process may still be on its way to sleep, and what it does until then is not held against it.
         for _ in range(IDLE_LOOKS):
-            time.sleep(IDLE_LOOK_S)
-            second = self._look()
-            if not any(each and each.runnable and not why for each, why in zip(second, refusals, strict=True)):
+            if not any(each and each.runnable and not why for each, why in zip(first, refusals, strict=True)):
                 break
+            time.sleep(IDLE_LOOK_S)
+            first = self._look()
+        time.sleep(IDLE_LOOK_S)
+        second = self._look()
         self._each(lambda member: member.session.warm())
         warmed = self._look()
         for _ in range(WARM_UPS):
