@@ -53,7 +53,7 @@ def test_without_sessions_alone_nothing_is_told() -> None:
 
 
 def test_pieces_come_late_while_a_cpu_does_not_run() -> None:
-    """From 100 s on it is away for 40 ms of every 80 ms, so that every other piece has to wait."""
+    """From 100 s on every other piece has to wait for half of the time between two."""
     steady = [(i * EVERY_S, FAST_NS) for i in range(2500)]
     taken = [(100.0 + i * EVERY_S + (EVERY_S / 2 if i % 2 else 0.0), FAST_NS) for i in range(1000)]
     samples = [*steady, *taken]

@@ -89,8 +89,8 @@ def scaling(
 def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
     """The yield from where sessions were seen to run, if that told the speed of a full core.
 
-    ``threads``: usable threads of each core. A rate sum counts sessions whose partner ended early at more than their
-    speed beside it, so the curve tells a yield too high by some tenths of the noise.
+    ``threads``: usable threads of each core. Where sharing stays, the curve counts a session whose partner ended early
+    at more than its speed beside it, for it does not know who was whose partner.
     """
     full = threads[0] if len(set(threads)) == 1 else 0
     speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
