@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dbcpu.guard import start_ticks
+from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.record import RunRecord
 from dbcpu.store.database import RunSummary, open_store
 

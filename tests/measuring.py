@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from dbcpu import runner
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.record import RunRecord
-from dbcpu.runner import Choices, Watcher
 from dbcpu.store.database import open_store
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.measure_run import Choices, Watcher
 
 
 class Listener(Watcher):
@@ -23,5 +23,5 @@ def measured(target: str, folder: Path, choices: Choices) -> tuple[RunRecord, li
     """The run as it was kept, and what was said meanwhile. Raises as ``runner.run``."""
     listener = Listener()
     with open_store(str(folder / "runs.db")) as store:
-        run_id = runner.run(resolve(target, lambda _: None), choices, store, listener, forced=True)
+        run_id = measure_run.run(resolve(target, lambda _: None), choices, store, listener, forced=True)
         return store.load(run_id), listener.said

@@ -9,14 +9,14 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from dbcpu.conditions import Conditions
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database
-from dbcpu.topology import read_host
+from dbcpu.variants._apply import Conditions
+from dbcpu.variants._selection import chosen
 from dbcpu.variants.base import Place
-from dbcpu.varying import chosen
 
 
 def main(root: str, at: str, times: int, guarded: bool) -> None:

@@ -15,7 +15,7 @@ import click
 from bench import report
 from bench.pairs import LEAST_ROUNDS, Result, Setup
 from dbcpu.errors import DbcpuError
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 
 BENCHES = ("skew", "oracle_skew", "idle", "cost", "truth", "thousand", "startup", "scaling", "pages", "soak")
 

@@ -8,15 +8,15 @@ from itertools import pairwise
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
-from dbcpu.gate import Gate
-from dbcpu.postgresql.connection import dial
-from dbcpu.postgresql.server import EmbeddedServer
-from dbcpu.postgresql.session import LibpqSession
-from dbcpu.postgresql.target import LibpqTarget
+from dbcpu.hosts.quiesce import settle
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
 from dbcpu.record import Execution
-from dbcpu.settle import settle
 from dbcpu.targets.base import Target, Work
-from dbcpu.workloads import base as workloads
+from dbcpu.targets.postgresql.connection import dial
+from dbcpu.targets.postgresql.embedded_server import EmbeddedServer
+from dbcpu.targets.postgresql.session import LibpqSession
+from dbcpu.targets.postgresql.target import LibpqTarget
 
 TITLE = "Idle between executions at N = 64"
 HOW = (

@@ -15,10 +15,10 @@ from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
 from bench.skew import settle_host
 from dbcpu import registry
-from dbcpu.config import resolve
-from dbcpu.gate import Gate
+from dbcpu.config.targets import resolve
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
 from dbcpu.targets.base import Target, Work
-from dbcpu.workloads import base as workloads
 
 # The double is a part of the tests, and the benches are run on their own.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -24,7 +24,7 @@ def run(setup: Setup) -> Result:
     began_s = time.process_time()
     analysis = explain(record)
     explained_s = time.process_time() - began_s
-    html = registry.load("renderers", "html")
+    html = registry.load("reports.formats", "html")
     taken, sizes = [], []
     for turn in range(setup.rounds):
         setup.say(f"round {turn + 1} of {setup.rounds}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 
 LEAST_ROUNDS = 5
 

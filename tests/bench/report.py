@@ -12,7 +12,7 @@ from typing import Any
 from bench.pairs import Result
 from dbcpu import __version__
 from dbcpu.hosts.local import LocalHost
-from dbcpu.topology import read_host
+from dbcpu.hosts.topology import read_host
 
 PROJECT = Path(__file__).resolve().parents[2]
 RESULTS = PROJECT / "tests" / "bench" / "results"

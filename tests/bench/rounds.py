@@ -5,14 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dbcpu import registry
-from dbcpu.guard import Guard
-from dbcpu.measure import Setting, own_pids, run_round
+from dbcpu.config.targets import Request
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.topology import read_host, usable_vcpus
+from dbcpu.measure import workloads
+from dbcpu.measure.rounds import Setting, own_pids, run_round
+from dbcpu.measure.samplers.base import Sampler
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round
-from dbcpu.samplers.base import Sampler
-from dbcpu.targets.base import Request, Target
-from dbcpu.topology import read_host, usable_vcpus
-from dbcpu.workloads import base as workloads
+from dbcpu.targets.base import Target
 
 HZ = 20.0
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -31,7 +32,7 @@ def opened(kind: str, guard: Guard, sessions: int = 32) -> Iterator[Target]:
 @contextmanager
 def sampling(name: str, target: Target) -> Iterator[Sampler]:
     """A sampler by the name of its member, at 20 Hz."""
-    sampler: Sampler = registry.load("samplers", name).open_sampler(target.host(), HZ)
+    sampler: Sampler = registry.load("measure.samplers", name).open_sampler(target.host(), HZ)
     with sampler:
         yield sampler
 

@@ -14,9 +14,9 @@ from typing import Self
 
 import psycopg
 
-from dbcpu.guard import Guard
-from dbcpu.postgresql.binaries import binaries_for, server_account
-from dbcpu.targets.base import Request
+from dbcpu.config.targets import Request
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.targets.postgresql.binaries import binaries_for, server_account
 
 USER = "bench"
 _START_S = 60.0

@@ -12,11 +12,11 @@ from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
 from bench.server import TcpServer
 from dbcpu import registry
-from dbcpu.gate import Gate
 from dbcpu.hosts.local import LocalHost
-from dbcpu.settle import settle
+from dbcpu.hosts.quiesce import settle
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
 from dbcpu.targets.base import Target, Work
-from dbcpu.workloads import base as workloads
 
 TITLE = "Release skew at N = 64"
 HOW = (

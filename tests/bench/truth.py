@@ -12,8 +12,8 @@ from typing import Self
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 from bench.rounds import one_round, opened, sampling
 from bench.tracing import Trace, Traced, Unavailable, tracefs
+from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.record import Round, Session
-from dbcpu.samplers.base import Sampled, Sampler, Watched
 
 TITLE = "Sampling and the kernel's truth"
 HOW = (

@@ -8,7 +8,8 @@ import pytest
 from build_example import nine_on_eight, three_on_two, two_settings
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
-from dbcpu.renderers import chart, html
+from dbcpu.reports import charts
+from dbcpu.reports.formats import html
 from dbcpu.simulator import preset, simulate
 from fix_browser import Browser
 
@@ -89,7 +90,7 @@ def test_each_section_shows_one_picture_that_fits_its_card(browser: Browser, rep
         "[...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('svg')]"
         ".map(s => s.getBoundingClientRect()).filter(b => b.width).map(b => [b.left, b.right, b.height]))"
     )
-    assert len(sizes) == len(chart.DRAWINGS) + ("two_settings" in report)
+    assert len(sizes) == len(charts.DRAWINGS) + ("two_settings" in report)
     for shown in sizes:
         assert len(shown) == 1
         left, right, height = shown[0]

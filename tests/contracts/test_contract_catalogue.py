@@ -6,22 +6,22 @@ from importlib.resources import files
 
 import pytest
 
-from dbcpu.oracle import catalogue, privileges
-from dbcpu.workloads import base
+from dbcpu.measure import workloads
+from dbcpu.targets.oracle import privileges, statements
 
-every_statement = pytest.mark.parametrize("name", catalogue.names())
+every_statement = pytest.mark.parametrize("name", statements.names())
 
 
 @every_statement
 def test_a_statement_says_what_it_needs_and_where_it_is_documented(name: str) -> None:
-    header = catalogue.header(name)
+    header = statements.header(name)
     for key in ("what", "needs", "source"):
         assert header.get(key), f"{name}.sql: no '-- {key}:'"
 
 
 @every_statement
 def test_a_statement_is_one_and_without_its_terminator(name: str) -> None:
-    text = catalogue.text(name)
+    text = statements.text(name)
     if text.lower().startswith(("begin", "declare")):
         assert text.endswith("end;")
     else:
@@ -30,7 +30,7 @@ def test_a_statement_is_one_and_without_its_terminator(name: str) -> None:
 
 @every_statement
 def test_each_bind_is_explained(name: str) -> None:
-    text, header = catalogue.text(name), catalogue.header(name)
+    text, header = statements.text(name), statements.header(name)
     outside_quotes = text if header.get("template") else re.sub(r"'[^']*'", "", text)
     marks = set(re.findall(r"(?<![:\w]):([a-z]\w*)", outside_quotes))
     whole = (files("dbcpu") / "sql" / "oracle" / "catalogue" / f"{name}.sql").read_text("utf-8")
@@ -41,12 +41,12 @@ def test_each_bind_is_explained(name: str) -> None:
 
 @every_statement
 def test_every_view_that_is_read_is_named_among_the_needs(name: str) -> None:
-    views = {view.upper().replace("V$", "V_$") for view in re.findall(r"\bg?v\$\w+", catalogue.text(name).lower())}
-    assert views == set(re.findall(r"G?V_\$\w+", catalogue.header(name)["needs"]))
+    views = {view.upper().replace("V$", "V_$") for view in re.findall(r"\bg?v\$\w+", statements.text(name).lower())}
+    assert views == set(re.findall(r"G?V_\$\w+", statements.header(name)["needs"]))
 
 
 def test_no_other_file_of_the_package_holds_sql_for_oracle() -> None:
-    for file in (files("dbcpu") / "oracle").iterdir():
+    for file in (files("dbcpu") / "targets" / "oracle").iterdir():
         if file.name.endswith(".py"):
             found = re.findall(r"\bselect\b.*\bfrom\b|\bfrom v\$", file.read_text("utf-8"))
             assert not found, f"{file.name}: {found}"
@@ -59,16 +59,18 @@ def test_all_grants_are_documented() -> None:
 
 
 def test_a_template_takes_numbers_only() -> None:
-    assert catalogue.filled("end_session", sid=12, serial=345) == "alter system kill session '12,345' immediate"
+    assert statements.filled("end_session", sid=12, serial=345) == "alter system kill session '12,345' immediate"
     with pytest.raises(ValueError, match="invalid literal"):
-        catalogue.filled("end_session", sid="1' --", serial=2)  # type: ignore[arg-type]
+        statements.filled("end_session", sid="1' --", serial=2)  # type: ignore[arg-type]
 
 
 def test_a_block_keeps_its_semicolons_and_is_one_statement() -> None:
-    workload = base.load("oracle", "arithmetic")
+    workload = workloads.load("oracle", "arithmetic")
     assert len(workload.statements) == 1
     assert workload.statements[0].endswith("end;")
-    work = base.parse("oracle", "x", HEADER + "select 1 from dual;\nbegin\n  a;\n  b;\nend;\n/\nselect :n from dual;\n")
+    work = workloads.parse(
+        "oracle", "x", HEADER + "select 1 from dual;\nbegin\n  a;\n  b;\nend;\n/\nselect :n from dual;\n"
+    )
     assert work.statements == ("select 1 from dual", "begin\n  a;\n  b;\nend;", "select :n from dual")
 
 
@@ -77,7 +79,7 @@ HEADER = "-- what: x\n-- answer: n\n-- rows: n\n-- sizes: tiny=1\n-- memory: 1\n
 
 def test_the_checksums_of_arithmetic_are_those_of_decimal_arithmetic() -> None:
     """n := mod(n, 999999) + sqrt(f): the sum of all roots but the last, modulo 999999, and the last."""
-    workload = base.load("oracle", "arithmetic")
+    workload = workloads.load("oracle", "arithmetic")
     for size, n in workload.sizes.items():
         assert workload.work(size).answer == str(checksum(n)), size
     assert checksum(300) == step_by_step(300)

@@ -9,7 +9,7 @@ import pytest
 
 from dbcpu import registry
 
-COMMANDS = [name for name in registry.names("cli") if name != "options"]
+COMMANDS = registry.names("cli")
 
 
 def leaves(command: click.Command) -> Iterator[click.Command]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.analysis.base import CAUSES
 from dbcpu.analysis.explain import explain
-from dbcpu.renderers import table
-from dbcpu.renderers.base import LEVEL_COLUMNS
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.reports.documents.run import LEVEL_COLUMNS
+from dbcpu.reports.formats import table
 from dbcpu.store import record_file
 
 ROOT = Path(__file__).parents[2]

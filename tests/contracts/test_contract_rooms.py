@@ -13,22 +13,22 @@ import pytest
 
 import dbcpu
 from dbcpu import registry
-from dbcpu.analysis.base import Analysis
-from dbcpu.guard import Guard
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.config.targets import Request
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure.samplers.base import Sampler
 from dbcpu.record import RunRecord
-from dbcpu.samplers.base import Sampler
-from dbcpu.targets.base import Request, Target
+from dbcpu.targets.base import Target
 from dbcpu.variants.base import Change, Place
 
-ROOMS = ("hosts", "renderers", "samplers", "targets", "variants")
+ROOMS = ("reports.formats", "measure.samplers", "targets", "variants")
 MEMBERS = [(room, name) for room in ROOMS for name in registry.names(room)]
 PROTOCOLS = {"open_target": Target, "open_sampler": Sampler, "open_host": Host}
 FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
     # room -> function -> parameter name -> type; "return" is the result
-    "hosts": {"open_host": {"where": str, "return": Host}},
-    "renderers": {"render": {"record": RunRecord, "analysis": Analysis, "return": str | bytes}},
-    "samplers": {
+    "reports.formats": {"render": {"record": RunRecord, "analysis": Analysis, "return": str | bytes}},
+    "measure.samplers": {
         "unavailable": {"host": Host | None, "return": str | None},
         "open_sampler": {"host": Host | None, "hz": float, "return": Sampler},
     },
@@ -97,9 +97,9 @@ def test_what_a_member_opens_has_every_part_of_the_protocol(room: str, name: str
             assert all(each.default is not each.empty for each in list(offered)[len(asked) + 1 :])
 
 
-@pytest.mark.parametrize("name", registry.names("renderers"))
+@pytest.mark.parametrize("name", registry.names("reports.formats"))
 def test_a_renderer_says_its_suffix_and_whether_it_is_binary(name: str) -> None:
-    module = registry.load("renderers", name)
+    module = registry.load("reports.formats", name)
     assert isinstance(module.BINARY, bool)
     assert module.SUFFIX.startswith(".")
     returned = typing.get_type_hints(module.render)["return"]
@@ -138,7 +138,7 @@ def test_names_are_listed_and_a_member_is_loaded_without_importing_the_others() 
     script = (
         "import sys; from dbcpu import registry\n"
         f"for room in {ROOMS!r}: assert registry.names(room), room\n"
-        f"members = [m for m in sys.modules if m.count('.') == 2 and m.split('.')[1] in {ROOMS!r}]\n"
+        f"members = [m for m in sys.modules if m.removeprefix('dbcpu.').rpartition('.')[0] in {ROOMS!r}]\n"
         "assert not members, members\n"
         "registry.load('targets', 'sqlite')\n"
         "heavy = {'numpy', 'scipy', 'matplotlib', 'sqlalchemy', 'psycopg', 'oracledb', 'jinja2'} & set(sys.modules)\n"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dbcpu import registry
-from dbcpu.guard import Guard
-from dbcpu.targets.base import Request
-from dbcpu.workloads import base
+from dbcpu.config.targets import Request
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
 
 DATABASES = sorted(folder.name for folder in (files("dbcpu") / "sql").iterdir() if folder.is_dir())
-WORKLOADS = [(database, name) for database in DATABASES for name in base.names(database)]
+WORKLOADS = [(database, name) for database in DATABASES for name in workloads.names(database)]
 DEADLINE_S = 30.0
 
 every_workload = pytest.mark.parametrize(
@@ -23,17 +23,17 @@ every_workload = pytest.mark.parametrize(
 
 @every_workload
 def test_the_header_is_complete(database: str, name: str) -> None:
-    workload = base.load(database, name)
+    workload = workloads.load(database, name)
     for key in ("what", "answer", "rows", "sizes", "memory", "needs", "try"):
-        assert workload.header.get(key), f"{base.file_name(database, name)}: no '{key}:'"
-    assert base.file_name(database, name) in workload.header["try"], "'try' runs this file by hand"
+        assert workload.header.get(key), f"{workloads.file_name(database, name)}: no '{key}:'"
+    assert workloads.file_name(database, name) in workload.header["try"], "'try' runs this file by hand"
     assert ". " not in workload.what, "'what' is one sentence"
 
 
 @every_workload
 def test_sizes_have_known_names_and_rise(database: str, name: str) -> None:
-    sizes = base.load(database, name).sizes
-    assert list(sizes) == [size for size in base.SIZES if size in sizes]
+    sizes = workloads.load(database, name).sizes
+    assert list(sizes) == [size for size in workloads.SIZES if size in sizes]
     assert "tiny" in sizes
     numbers = list(sizes.values())
     assert all(lower < higher for lower, higher in itertools.pairwise(numbers))
@@ -41,7 +41,7 @@ def test_sizes_have_known_names_and_rise(database: str, name: str) -> None:
 
 @every_workload
 def test_every_size_is_whole(database: str, name: str) -> None:
-    workload = base.load(database, name)
+    workload = workloads.load(database, name)
     for size, n in workload.sizes.items():
         work = workload.work(size)
         assert work.n == n
@@ -58,15 +58,17 @@ def test_every_size_is_whole(database: str, name: str) -> None:
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_folder_of_sql_belongs_to_a_target_and_has_the_usual_workload(database: str) -> None:
     assert database in registry.names("targets")
-    assert base.usual(database) in base.names(database)
-    assert base.usual(database) == ("increment" if database == "shell" else "cartesian")
+    assert workloads.usual(database) in workloads.names(database)
+    assert workloads.usual(database) == ("increment" if database == "shell" else "cartesian")
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("sqlite", "shell") for name in base.names(kind)])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in ("sqlite", "shell") for name in workloads.names(kind)]
+)
 def test_the_tiny_answer_comes_out_without_a_server(kind: str, name: str) -> None:
     with Guard() as guard, registry.load("targets", kind).open_target(Request(kind, kind), guard) as target:
         session = target.connect(0, DEADLINE_S)
-        session.prepare(base.load(kind, name).work("tiny"))
+        session.prepare(workloads.load(kind, name).work("tiny"))
         session.warm()
         session.start(1, None)
         finished = False
@@ -78,7 +80,7 @@ def test_the_tiny_answer_comes_out_without_a_server(kind: str, name: str) -> Non
 
 
 def test_the_sqlite_checksums_are_those_of_the_recurrence() -> None:
-    workload = base.load("sqlite", "arithmetic")
+    workload = workloads.load("sqlite", "arithmetic")
     for size, n in workload.sizes.items():
         assert workload.work(size).answer == str(sum_of_recurrence(n)), size
     assert sum_of_recurrence(3000) == plain_sum_of_recurrence(3000)

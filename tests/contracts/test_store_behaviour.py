@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import fix_runs
-from dbcpu import driver
 from dbcpu.errors import StoreError, UsageError
+from dbcpu.hosts import driver_process
 from dbcpu.record import RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import Store, open_store, upgrade_store
@@ -32,7 +32,7 @@ def test_run_comes_back_the_same(store: Store, run: RunRecord) -> None:
 
 
 def test_rounds_are_kept_one_by_one_while_a_run_is_measured(store: Store) -> None:
-    header = fix_runs.header(status="running", driver=driver.this_process())
+    header = fix_runs.header(status="running", driver=driver_process.this_process())
     rounds = [fix_runs.round_of(2, order) for order in range(3)]
     store.begin(header)
     for count, each in enumerate(rounds, 1):
@@ -131,7 +131,7 @@ def test_deleted_run_is_gone_with_its_rounds(store: Store) -> None:
 
 
 def test_run_whose_driver_is_gone_is_shown_as_interrupted(store: Store) -> None:
-    this = driver.this_process()
+    this = driver_process.this_process()
     ended = dataclasses.replace(this, start_ticks=(this.start_ticks or 0) - 1)
     elsewhere = dataclasses.replace(ended, hostname="elsewhere")
     for run_id, drove in (("mine", this), ("ended", ended), ("elsewhere", elsewhere)):
@@ -142,7 +142,7 @@ def test_run_whose_driver_is_gone_is_shown_as_interrupted(store: Store) -> None:
 
 
 def test_run_that_is_being_measured_is_not_deleted(store: Store) -> None:
-    this = driver.this_process()
+    this = driver_process.this_process()
     store.begin(fix_runs.header(status="running", driver=this))
     with pytest.raises(StoreError, match=f"is being measured by process {this.pid}; stop that first"):
         store.delete("20250102-030405-abcd")

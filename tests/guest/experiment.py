@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 from dbcpu.hosts.recorded import open_host
-from dbcpu.journal import STEPS
-from dbcpu.topology import read_topology
+from dbcpu.hosts.topology import read_topology
+from dbcpu.variants._journal import STEPS
 from guest.emulated import PACKAGES_DIR, Builder, Result, Shape, cache_folder
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dbcpu.hosts.recorded import RecordedHost, open_host
-from dbcpu.topology import draw, format_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology import draw, format_cpu_list, read_host, usable_vcpus
 
 HERE = Path(__file__).parent
 Files = dict[str, str]

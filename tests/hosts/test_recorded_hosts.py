@@ -7,7 +7,7 @@ import pytest
 from make_hosts import HERE, HOSTS, Files, archive_files, archive_name, describe
 
 from dbcpu.hosts.recorded import open_host
-from dbcpu.topology import read_host
+from dbcpu.hosts.topology import read_host
 
 ARCHIVES = sorted(HERE.glob("*.tar.gz"))
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dbcpu.analysis.base import Analysis, SessionView
-from dbcpu.analysis.compare import Candidate, compare
-from dbcpu.analysis.consistency import work
+from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.reference import reference
-from dbcpu.analysis.scaling import scaling
-from dbcpu.analysis.spans import timed
-from dbcpu.catalogue import RESULT
+from dbcpu.analysis.levels.consistency import work
+from dbcpu.analysis.levels.solo_reference import reference
+from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.analysis.scaling.curve import scaling
+from dbcpu.findings import RESULT
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 

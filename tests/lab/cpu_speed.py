@@ -19,7 +19,7 @@ from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Round, RunRecord, Session
 
 EVERY_S = 0.04

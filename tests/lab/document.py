@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from dbcpu.analysis.base import CAUSES
-from dbcpu.analysis.inference import ALPHA, least_p
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.statistics.inference import ALPHA, least_p
 from lab import cpu_speed, emulated, labelled, pairs
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from random import Random
 
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import Work
 
 

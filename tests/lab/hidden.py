@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import Clockwork, SimulatedHost, simulate

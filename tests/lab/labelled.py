@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from dbcpu.analysis.base import SessionView
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import SessionView
 from dbcpu.plan import AA
 from dbcpu.record import Round, RunRecord
 from dbcpu.store import record_file

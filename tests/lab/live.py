@@ -16,17 +16,17 @@ from typing import Any
 
 from bench.rounds import CLOCK_TICKS, HZ, opened, sampling
 from dbcpu import __version__
-from dbcpu.driver import this_process
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import Setting, own_pids, run_round
+from dbcpu.hosts.quiesce import settle
+from dbcpu.hosts.topology import read_host
+from dbcpu.measure import workloads
+from dbcpu.measure.rounds import Setting, own_pids, run_round
+from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.plan import AA, RoundSpec, rounds
 from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
-from dbcpu.samplers.base import Sampled, Sampler, Watched
-from dbcpu.settle import settle
 from dbcpu.targets.base import Session, Target, Work
-from dbcpu.topology import read_host
-from dbcpu.workloads import base as workloads
 from lab.cpu_speed import Instrument, Speeds
 from lab.generator import Generator
 from lab.labelled import LabelledRun, Treatment

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.per_round import one_variant
+from dbcpu.analysis.levels.per_round import one_variant
 from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 from dbcpu.store import record_file

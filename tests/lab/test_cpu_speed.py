@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from build_record import record, round_of, session
-from dbcpu.guard import Guard, start_ticks
+from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.record import Round, RunRecord, Session
 from lab import cpu_speed
 from lab.cpu_speed import EVERY_S, FEWEST, Instrument, Speeds

@@ -7,7 +7,7 @@ records.
 import pytest
 
 from dbcpu.hosts.local import LocalHost
-from dbcpu.settle import settle
+from dbcpu.hosts.quiesce import settle
 from lab.causes import Hog, PinnedTogether, Sleep, Stopped, ThreePinned
 from lab.generator import Generator
 from lab.naming import named, skip_where_nothing_can_be_made

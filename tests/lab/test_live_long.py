@@ -5,7 +5,7 @@ tox -e alone -- tests/lab/test_live_long.py
 
 import pytest
 
-from dbcpu.guard import start_ticks
+from dbcpu.hosts.cleanup_guard import start_ticks
 from lab.causes import CPU_GROUPS, IO_GROUPS, UNIFIED, ColdRead, Hog, Quota, available
 from lab.labelled import rows as labelled_sessions
 from lab.live import Lab

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import CgroupUse, CpuSeries, Execution, Residency, Round, RunRecord, Session
 from dbcpu.simulator import simulate
 from lab import chance

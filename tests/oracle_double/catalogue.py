@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from dbcpu.workloads import base as workload_files
+from dbcpu.measure import workloads as workload_files
 from oracle_double.errors import OracleError
 
 _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import runner
 from dbcpu.analysis.explain import explain
+from dbcpu.config.targets import Request
 from dbcpu.errors import MeasureError, UsageError
-from dbcpu.experiments import pool, soak, together
-from dbcpu.experiments.base import Sweep
+from dbcpu.measure.experiments import pool, soak, together
+from dbcpu.measure.experiments.base import Sweep
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
-from dbcpu.runner import Choices, Watcher
 from dbcpu.store.database import open_store
-from dbcpu.targets.base import Request
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.measure_run import Choices, Watcher
 from driving import Drive, until
 from serve_postgresql import DebianServer
 
@@ -56,7 +56,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
     ) -> RunRecord:
         choices = Choices(**{"size": "tiny", **chosen})  # type: ignore[arg-type]
         with open_store(str(tmp_path / "runs.db")) as store:
-            run_id = runner.run(request, choices, store, watcher or Watcher(), forced=True, experiment=experiment)
+            run_id = measure_run.run(request, choices, store, watcher or Watcher(), forced=True, experiment=experiment)
             return store.load(run_id)
 
     yield run

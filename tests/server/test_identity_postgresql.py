@@ -11,11 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dbcpu.gate import Gate
 from dbcpu.hosts.local import LocalHost
-from dbcpu.postgresql.target import LibpqTarget
-from dbcpu.runner import Choices
-from dbcpu.workloads import base as workloads
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
+from dbcpu.targets.postgresql.target import LibpqTarget
+from dbcpu.workflows.measure_run import Choices
 from driving import Drive, children
 from serve_postgresql import DebianServer, installed_binaries
 

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 import pytest
 
 from dbcpu import registry
-from dbcpu.config import resolve
-from dbcpu.gate import Gate
-from dbcpu.guard import Guard
-from dbcpu.oracle import catalogue
-from dbcpu.oracle.driver import Views
-from dbcpu.oracle.leftovers import FromControl
-from dbcpu.oracle.target import OracleTarget
+from dbcpu.config.targets import resolve
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
 from dbcpu.targets.base import Outcome, Work
-from dbcpu.workloads import base
+from dbcpu.targets.oracle import statements
+from dbcpu.targets.oracle.driver import Views
+from dbcpu.targets.oracle.leftovers import FromControl
+from dbcpu.targets.oracle.target import OracleTarget
 
 CONNECT_S = 20.0
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -36,7 +36,7 @@ def target(oracle_dsn: str) -> Iterator[OracleTarget]:
 
 
 def tiny(name: str = "cartesian") -> Work:
-    return base.load("oracle", name).work("tiny")
+    return workloads.load("oracle", name).work("tiny")
 
 
 def execute(target: OracleTarget, work: Work, executions: int | None, for_s: float | None = None) -> Outcome:
@@ -51,7 +51,7 @@ def execute(target: OracleTarget, work: Work, executions: int | None, for_s: flo
         session.close()
 
 
-@pytest.mark.parametrize("name", base.names("oracle"))
+@pytest.mark.parametrize("name", workloads.names("oracle"))
 def test_the_tiny_answer_comes_out(name: str, target: OracleTarget) -> None:
     outcome = execute(target, tiny(name), 3)
     assert (outcome.error, outcome.answer_ok, len(outcome.executions)) == (None, True, 3)
@@ -97,7 +97,7 @@ def test_a_wrong_answer_is_told(target: OracleTarget) -> None:
 
 def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
     session = target.connect(0, CONNECT_S)
-    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    session.prepare(workloads.load("oracle", "cartesian").work("seed"))
     thread = threading.Thread(target=session.start, args=(1000, None))
     thread.start()
     try:
@@ -134,7 +134,7 @@ def test_a_statement_is_cancelled_from_the_control_session_where_that_is_granted
         pytest.skip("ALTER SYSTEM is not granted, or the database is older than 18c")
     session = target.connect(0, CONNECT_S)
     session.identify()
-    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    session.prepare(workloads.load("oracle", "cartesian").work("seed"))
     thread = threading.Thread(target=session.start, args=(1, None))
     thread.start()
     try:
@@ -213,8 +213,8 @@ def test_every_query_of_the_catalogue_is_valid_or_not_granted(target: OracleTarg
         "plan_operators": {"sql_id": "a5ks9fhw2v9s1", "child_number": 0},
     }
     older = {"server_process_11"}
-    for name in catalogue.names():
-        if catalogue.text(name).lower().startswith("select") and name not in older:
+    for name in statements.names():
+        if statements.text(name).lower().startswith("select") and name not in older:
             views.rows(target._connection(), name, binds.get(name))
     misspelt = {name: code for name, code in views.denied.items() if code == "ORA-00904"}
     assert misspelt == {}

@@ -11,19 +11,19 @@ import oracledb
 import pytest
 
 from dbcpu import registry
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, DbcpuError, UsageError
-from dbcpu.gate import Gate
-from dbcpu.guard import Guard
-from dbcpu.oracle.target import OracleTarget
-from dbcpu.workloads import base
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
+from dbcpu.targets.oracle.target import OracleTarget
 from driving import SECRETS, Drive
 from oracle_double.double import OracleDouble
 from oracle_double.profiles import Instance
 from oracle_double.tls import Authority, TlsFront
 
 TICKS = os.sysconf("SC_CLK_TCK")
-TINY = base.load("oracle", "cartesian").work("tiny")
+TINY = workloads.load("oracle", "cartesian").work("tiny")
 PASSWORD = SECRETS[0]
 
 

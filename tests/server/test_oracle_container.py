@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.config import resolve
-from dbcpu.gate import Gate
-from dbcpu.guard import Guard
-from dbcpu.oracle.target import OracleTarget
-from dbcpu.runner import Choices, Watcher, run
+from dbcpu.config.targets import resolve
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
 from dbcpu.store.database import open_store
 from dbcpu.targets import oracle
-from dbcpu.workloads import base
+from dbcpu.targets.oracle.target import OracleTarget
+from dbcpu.workflows.measure_run import Choices, Watcher, run
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
 from oracle_double.profiles import Instance
 
 TICKS = os.sysconf("SC_CLK_TCK")
-TINY = base.load("oracle", "cartesian").work("tiny")
+TINY = workloads.load("oracle", "cartesian").work("tiny")
 
 
 @pytest.fixture(params=["", "5f2c0e4b9a1d"], ids=["this host's name", "a name of its own"])

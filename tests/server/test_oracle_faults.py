@@ -14,27 +14,27 @@ from urllib.parse import quote
 import pytest
 
 from dbcpu import registry
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
 from dbcpu.findings import Finding, Level
-from dbcpu.gate import Gate
-from dbcpu.guard import Guard
-from dbcpu.oracle import privileges
-from dbcpu.oracle.address import Address
-from dbcpu.oracle.driver import THREAD, Dialer
-from dbcpu.oracle.target import OracleTarget
-from dbcpu.runner import diagnose
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
 from dbcpu.targets.base import Outcome, Work
-from dbcpu.workloads import base
+from dbcpu.targets.oracle import privileges
+from dbcpu.targets.oracle.address import Address
+from dbcpu.targets.oracle.driver import THREAD, Dialer
+from dbcpu.targets.oracle.target import OracleTarget
+from dbcpu.workflows.measure_run import diagnose
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
 from oracle_double.profiles import Instance
 
 TICKS = os.sysconf("SC_CLK_TCK")
-TINY = base.load("oracle", "cartesian").work("tiny")
+TINY = workloads.load("oracle", "cartesian").work("tiny")
 # Sessions warm up with the smallest size for as long as it takes: a fault at the n-th execution needs another one,
 # and has to leave the smallest alone.
-SHORT = base.load("oracle", "cartesian").work("short")
+SHORT = workloads.load("oracle", "cartesian").work("short")
 
 
 def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
@@ -278,8 +278,8 @@ def test_a_wrong_count_is_told() -> None:
 
 
 def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.gate.CANCEL_S", 1.5)
-    work = base.load("oracle", "cartesian").work("seed")
+    monkeypatch.setattr("dbcpu.measure.gate.CANCEL_S", 1.5)
+    work = workloads.load("oracle", "cartesian").work("seed")
     with (
         OracleDouble(faults=Faults(ignores_break=True, ungranted=("alter system",))) as double,
         open_target(double) as target,
@@ -297,7 +297,7 @@ def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> 
         open_target(double) as target,
         Gate(target, None, TICKS) as gate,
     ):
-        gate.gather(1, base.load("oracle", "cartesian").work("seed"))
+        gate.gather(1, workloads.load("oracle", "cartesian").work("seed"))
         gate.release(1, None, 0.2)
         wait_for(lambda: [entry["status"] for entry in double.sessions() if entry["index"] == 0] == ["INACTIVE"])
         (outcome,) = gate.outcomes()
@@ -307,13 +307,13 @@ def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> 
 @pytest.mark.parametrize("rds", [False, True])
 def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(rds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """12.1 knows no ALTER SYSTEM CANCEL SQL."""
-    monkeypatch.setattr("dbcpu.gate.CANCEL_S", 1.5)
+    monkeypatch.setattr("dbcpu.measure.gate.CANCEL_S", 1.5)
     with (
         OracleDouble("12c", faults=Faults(ignores_break=True), instance=Instance(rds=rds)) as double,
         open_target(double) as target,
     ):
         with Gate(target, None, TICKS) as gate:
-            gate.gather(1, base.load("oracle", "cartesian").work("seed"))
+            gate.gather(1, workloads.load("oracle", "cartesian").work("seed"))
             gate.release(1, None, 0.2)
         wait_for(lambda: len(double.sessions()) == 1)
 
@@ -335,7 +335,7 @@ DRIVER = """
 import sys, time
 from dbcpu import registry
 from dbcpu.config import resolve
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.workloads import base
 with registry.load("targets", "oracle").open_target(resolve(sys.argv[1], lambda _: None), Guard()) as target:
     session = target.connect(0, 20.0)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import runner
-from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.explain import explain
-from dbcpu.config import resolve
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.config.targets import resolve
 from dbcpu.record import RunRecord
 from dbcpu.record import Session as Recorded
-from dbcpu.runner import Choices, Watcher
 from dbcpu.store.database import open_store
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.measure_run import Choices, Watcher
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
 
@@ -59,7 +59,9 @@ def complaints(analysis: Analysis, record: RunRecord, cpus: tuple[int, int]) -> 
 
 def measured(double: OracleDouble, store: Path, choices: Choices) -> RunRecord:
     with open_store(str(store)) as opened:
-        return opened.load(runner.run(resolve(double.url, lambda _: None), choices, opened, Watcher(), forced=True))
+        return opened.load(
+            measure_run.run(resolve(double.url, lambda _: None), choices, opened, Watcher(), forced=True)
+        )
 
 
 def test_two_of_three_are_slow_by_the_run_queue(tmp_path: Path, cpus: tuple[int, int]) -> None:

@@ -10,15 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbcpu import registry, runner
-from dbcpu.analysis.base import Analysis, SessionView
+from dbcpu import registry
 from dbcpu.analysis.explain import explain
-from dbcpu.postgresql.connection import dial
-from dbcpu.postgresql.session import LibpqSession
-from dbcpu.postgresql.target import LibpqTarget
-from dbcpu.runner import Choices
+from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.config.targets import Request
 from dbcpu.store.database import open_store
-from dbcpu.targets.base import Request
+from dbcpu.targets.postgresql.connection import dial
+from dbcpu.targets.postgresql.session import LibpqSession
+from dbcpu.targets.postgresql.target import LibpqTarget
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.measure_run import Choices
 from serve_postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.alone]
@@ -71,12 +72,15 @@ def measured(
     load = registry.load
     member = SimpleNamespace(open_target=lambda request, guard: PinnedTarget(debian_server.url, cpus))
     monkeypatch.setattr(
-        "dbcpu.runner.registry.load", lambda room, name: member if room == "targets" else load(room, name)
+        "dbcpu.workflows.measure_run.registry.load",
+        lambda room, name: member if room == "targets" else load(room, name),
     )
 
     def run() -> Analysis:
         with open_store(str(tmp_path / "runs.db")) as store:
-            run_id = runner.run(Request("pinned", "postgresql"), choices, store, runner.Watcher(), forced=True)
+            run_id = measure_run.run(
+                Request("pinned", "postgresql"), choices, store, measure_run.Watcher(), forced=True
+            )
             return explain(store.load(run_id))
 
     return run

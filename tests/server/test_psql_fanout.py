@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from dbcpu.analysis.explain import explain
+from dbcpu.measure import workloads
 from dbcpu.store import line_file
-from dbcpu.workloads import base
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "shell" / "psql-fanout"
@@ -69,7 +69,7 @@ def test_a_run_becomes_a_record(shell: str, surroundings: Mapping[str, str]) -> 
     code, out, err = run(surroundings, "-n", "1,3", "-r", "1", "-s", "tiny", "-e", "2", "-l", "a b", shell=shell)
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
-    work = base.load("postgresql", "cartesian").work("tiny")
+    work = workloads.load("postgresql", "cartesian").work("tiny")
     assert (record.header.status, record.header.label, record.header.database.kind) == ("complete", "a b", "postgresql")
     assert record.header.plan.workload.sql == work.sql
     assert [each.level for each in record.rounds] == [1, 3]

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 
 from dbcpu.errors import ConnectError, ServerError
-from dbcpu.postgresql import connection
-from dbcpu.postgresql import session as module
-from dbcpu.postgresql.connection import dial, query
-from dbcpu.postgresql.session import LibpqSession
+from dbcpu.measure import workloads
 from dbcpu.targets.base import Work
-from dbcpu.workloads import base as workloads
+from dbcpu.targets.postgresql import connection
+from dbcpu.targets.postgresql import session as module
+from dbcpu.targets.postgresql.connection import dial, query
+from dbcpu.targets.postgresql.session import LibpqSession
 from serve_postgresql import DebianServer
 
 pytestmark = pytest.mark.postgres

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import HostError, MeasureError, UsageError
-from dbcpu.gate import Gate
 from dbcpu.hosts.base import RemoteHost
 from dbcpu.hosts.local import LocalHost
-from dbcpu.postgresql.server_files import GRANTS, FilesHost, ProctabHost
-from dbcpu.postgresql.target import LibpqTarget
-from dbcpu.runner import Choices
-from dbcpu.samplers import sql
-from dbcpu.samplers.base import Watched
-from dbcpu.topology import read_host
-from dbcpu.varying import chosen
-from dbcpu.workloads import base as workloads
+from dbcpu.hosts.topology import read_host
+from dbcpu.measure import workloads
+from dbcpu.measure.gate import Gate
+from dbcpu.measure.samplers import sql
+from dbcpu.measure.samplers.base import Watched
+from dbcpu.targets.postgresql.host_over_sql import GRANTS, FilesHost, ProctabHost
+from dbcpu.targets.postgresql.target import LibpqTarget
+from dbcpu.variants._selection import chosen
+from dbcpu.workflows.measure_run import Choices
 from measuring import measured
 from serve_postgresql import DebianServer
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.oracle import catalogue
+from dbcpu.measure import workloads
 from dbcpu.store import line_file
-from dbcpu.workloads import base
+from dbcpu.targets.oracle import statements
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
 
@@ -76,7 +76,7 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
     code, out, err = fanout.run(double, "-n", "1,3", "-r", "1", "-s", "short", "-e", "2", "-l", "a b", shell=shell)
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
-    work = base.load("oracle", "cartesian").work("short")
+    work = workloads.load("oracle", "cartesian").work("short")
     assert (record.header.status, record.header.label) == ("complete", "a b")
     assert record.header.plan.workload.sql == work.sql
     assert [each.level for each in record.rounds] == [1, 3]
@@ -96,7 +96,7 @@ def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble, name: str
     code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny", "-w", name)
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
-    assert record.header.plan.workload.sql == base.load("oracle", name).work("tiny").sql
+    assert record.header.plan.workload.sql == workloads.load("oracle", name).work("tiny").sql
     assert record.rounds[0].sessions[0].answer_ok
 
 
@@ -166,4 +166,4 @@ def test_the_script_sends_nothing_but_the_catalogue() -> None:
     script = " ".join(SCRIPT.read_text("utf-8").replace("\\$", "$").split())
     for name in ("clock", "fanout_ready", "fanout_spid", "fanout_time", "fanout_version", "set_no_parallel_query",
                  "set_statistics_level", "set_decimal_point"):  # fmt: skip
-        assert " ".join(catalogue.text(name).split()) in script, name
+        assert " ".join(statements.text(name).split()) in script, name

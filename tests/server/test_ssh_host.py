@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.errors import HostError, MeasureError, UsageError
 from dbcpu.hosts import recorded
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.ssh import SshHost, open_host
+from dbcpu.hosts.topology import read_host
+from dbcpu.measure.samplers import procfs, ssh
+from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.record import HostInfo
-from dbcpu.runner import Choices, diagnose
-from dbcpu.samplers import procfs, ssh
-from dbcpu.samplers.base import Sampled, Watched
-from dbcpu.topology import read_host
-from dbcpu.varying import chosen
+from dbcpu.variants._selection import chosen
+from dbcpu.workflows.measure_run import Choices, diagnose
 from driving import Drive, children, until
 from measuring import measured
 from serve_postgresql import USER, DebianServer

@@ -126,7 +126,7 @@ def test_other_signals_leave_nothing_behind(drive: Drive, number: signal.Signals
 
 def test_server_of_a_driver_that_died_with_its_guard_is_cleaned_up_by_the_next_run(drive: Drive) -> None:
     driver = start(drive, "running")
-    (guard,) = [pid for pid in children(driver.process.pid) if "guard.py" in command_line(pid)]
+    (guard,) = [pid for pid in children(driver.process.pid) if "cleanup_guard.py" in command_line(pid)]
     os.kill(guard, signal.SIGKILL)
     driver.send(signal.SIGKILL)
     driver.process.wait()

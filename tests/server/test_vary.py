@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.guard import Guard
-from dbcpu.postgresql.server import EmbeddedServer
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Round, RunRecord
-from dbcpu.restoring import leftovers
+from dbcpu.targets.postgresql.embedded_server import EmbeddedServer
+from dbcpu.variants._restore import leftovers
 from driving import Drive, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]

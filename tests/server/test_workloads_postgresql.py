@@ -4,14 +4,14 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from dbcpu.workloads import base
+from dbcpu.measure import workloads
 
 pytestmark = pytest.mark.postgres
 
 
-@pytest.mark.parametrize("name", base.names("postgresql"))
+@pytest.mark.parametrize("name", workloads.names("postgresql"))
 def test_the_tiny_answer_comes_out_on_postgresql(name: str, postgres_url: str) -> None:
-    work = base.load("postgresql", name).work("tiny")
+    work = workloads.load("postgresql", name).work("tiny")
     dsn = make_url(postgres_url).set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("set temp_file_limit = 0")

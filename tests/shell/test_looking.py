@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dbcpu.hosts.recorded import open_host
+from dbcpu.hosts.topology import read_topology
 from dbcpu.store import line_reader
-from dbcpu.topology import read_topology
 from fix_shell_kit import ROOT, SCRIPTS, Kit
 
 KIT = ("increment", "gzip-pipe", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology", "smt",

@@ -6,8 +6,8 @@ import signal
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.measure import workloads
 from dbcpu.store import line_file
-from dbcpu.workloads import base
 from fix_shell_kit import Kit
 
 
@@ -17,7 +17,7 @@ def test_counting_becomes_a_record(kit: Kit) -> None:
     record = line_file.from_text(out, "stdout")
     header = record.header
     assert (header.status, header.label, header.database.kind, header.plan.for_s) == ("complete", "a b", "shell", 1.0)
-    assert header.plan.workload.sql == base.load("shell", "increment").work("tiny").sql
+    assert header.plan.workload.sql == workloads.load("shell", "increment").work("tiny").sql
     assert [each.level for each in record.rounds] == [1, 2]
     for each in record.rounds:
         assert each.not_sampled is None
@@ -38,7 +38,7 @@ def test_compressing_becomes_a_record(kit: Kit) -> None:
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
     assert record.header.plan.workload.size == "tiny"
-    assert record.header.plan.workload.sql == base.load("shell", "gzip_pipe").work("tiny").sql
+    assert record.header.plan.workload.sql == workloads.load("shell", "gzip_pipe").work("tiny").sql
     sessions = record.rounds[0].sessions
     assert [(each.answer_ok, each.error, len(each.executions)) for each in sessions] == [(True, None, 2)] * 2
     assert all(each.cpu_s is not None and each.cpu_s > 0 for each in sessions)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.restoring import restore
+from dbcpu.variants._restore import restore
 from fix_shell_kit import Kit
 
 CPUS = "sys/devices/system/cpu"

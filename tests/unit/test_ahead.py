@@ -9,11 +9,11 @@ import pytest
 from dbcpu.hosts import recorded
 from dbcpu.hosts.base import Ahead
 from dbcpu.hosts.local import LocalHost
-from dbcpu.identity import look_at_all
-from dbcpu.processes import look
+from dbcpu.hosts.proc import look
+from dbcpu.hosts.topology import read_host
+from dbcpu.hosts.topology.read_ahead import ahead
+from dbcpu.measure.identity import look_at_all
 from dbcpu.targets.base import ServerClaim
-from dbcpu.topology import read_host
-from dbcpu.topology.ahead import ahead
 from fake_proc import TICKS, FakeProc
 from fake_remote import FakeRemote
 

@@ -6,7 +6,7 @@ import pytest
 
 from build_example import nine_on_eight, three_on_two
 from build_record import host, record, round_of, session, solos
-from dbcpu.analysis.answer import BAD, GOOD, PARTLY, UNKNOWN, Answer, answer
+from dbcpu.analysis.checks.headline import BAD, GOOD, PARTLY, UNKNOWN, Answer, answer
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
 

@@ -5,8 +5,8 @@ import inspect
 
 from build_example import nine_on_eight
 from build_record import record, round_of, session, solos
-from dbcpu.analysis import assurance, counters, disturbance, validity
-from dbcpu.analysis.assurance import assurances
+from dbcpu.analysis.checks import database_counters, disturbance, passed_checks, validity
+from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 
 
@@ -29,8 +29,8 @@ def test_a_failed_check_bears_its_findings() -> None:
 
 
 def test_every_finding_on_trust_belongs_to_a_check() -> None:
-    codes = {code for _, codes, _ in assurance._CHECKS for code in codes}
-    for module in (validity, counters, disturbance):
+    codes = {code for _, codes, _ in passed_checks._CHECKS for code in codes}
+    for module in (validity, database_counters, disturbance):
         made = {
             first.value
             for node in ast.walk(ast.parse(inspect.getsource(module)))

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from build_record import SOLO_S, host, record, round_of, session, solos, unsampled
-from dbcpu.analysis.base import CAUSES, SessionView
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import CAUSES, SessionView
 from dbcpu.record import CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
 
 

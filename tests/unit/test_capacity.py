@@ -6,12 +6,12 @@ from datetime import date
 import pytest
 
 from build_record import SOLO_S, host, record, round_of, session, solos
-from dbcpu.analysis.base import Capacity
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.licences import LicenceFacts, facts_of, licences
+from dbcpu.analysis.results.run import Capacity
+from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences
+from dbcpu.config.rulebook import choose, shipped
+from dbcpu.config.rules import Licence
 from dbcpu.record import Round
-from dbcpu.rulebook import choose, shipped
-from dbcpu.rules import Licence
 
 
 def level(sessions: int, *slow: float) -> Round:

@@ -7,12 +7,11 @@ from string import Formatter
 
 import pytest
 
-from dbcpu.catalogue import ENTRIES, TOPICS, noted, page
-from dbcpu.findings import Level
+from dbcpu.findings import ENTRIES, TOPICS, Level, noted, page
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "findings.md"
-CATALOGUE = ROOT / "kit/dbcpu/catalogue.py"
+CATALOGUE = ROOT / "kit/dbcpu/findings.py"
 MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each != CATALOGUE]
 
 
@@ -39,7 +38,7 @@ def test_the_page_is_made_from_the_catalogue(request: pytest.FixtureRequest) -> 
 
 def test_code_and_catalogue_have_the_same_findings() -> None:
     assert {code_of(call) for call in calls("noted")} == set(ENTRIES)
-    assert calls("Finding") == [], "use catalogue.noted, so that the finding is documented"
+    assert calls("Finding") == [], "use findings.noted, so that the finding is documented"
     assert len(ENTRIES) == sum(len(topic.entries) for topic in TOPICS), "a code stands under two topics"
 
 

@@ -11,8 +11,8 @@ from matplotlib.text import Text
 from build_record import host, record, round_of, session, solos
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
-from dbcpu.renderers.chart import connect, cpu_map, lanes, slowdown
-from dbcpu.renderers.chart.style import NARROW, STYLE, narrow
+from dbcpu.reports.charts import connect, cpu_map, lanes, slowdown
+from dbcpu.reports.charts.style import NARROW, STYLE, narrow
 
 
 @pytest.fixture(autouse=True)

@@ -76,7 +76,7 @@ def test_unexpected_failure_is_one_sentence_and_its_traceback_a_private_file(
 def test_unexpected_failure_without_any_place_for_its_traceback_still_ends_well(
     failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failing.setattr("dbcpu.crash._folders", lambda: [Path("/proc/nowhere")])
+    failing.setattr("dbcpu.cli._crash_report._folders", lambda: [Path("/proc/nowhere")])
     assert fail_with(failing, ZeroDivisionError()) == 3
     assert "set DBCPU_DEBUG=1 to see the details" in capsys.readouterr().err
 

@@ -158,14 +158,14 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
         return SimpleNamespace(render=lambda record, analysis: f"{record.header.run_id} {analysis}\n")
 
     real = registry.load
-    explaining = ModuleType("dbcpu.explaining")
+    explaining = ModuleType("dbcpu.workflows.explain")
 
     def explained_run(name: str, url: str | None, licences: Sequence[str]) -> tuple[RunRecord, str]:
         record = load_run(name, url)
         return record, f"explains {len(record.rounds)} rounds"
 
     explaining.explained_run = explained_run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "dbcpu.explaining", explaining)
+    monkeypatch.setitem(sys.modules, "dbcpu.workflows.explain", explaining)
     monkeypatch.setattr(registry, "load", load)
     assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
     assert asked == [renderer]

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dbcpu.cli.options import Duration, confirm, measuring_options
+from dbcpu.cli._options import Duration, confirm, measuring_options
 
 
 @click.command()

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from colour_vision import VISIONS, apart, contrast
-from dbcpu.analysis.timeline import ABSENT
-from dbcpu.renderers import html
-from dbcpu.renderers.chart import cpu_map, lanes
-from dbcpu.renderers.chart.style import FAINT, INK, MARKS, PART_COLOURS
-from dbcpu.renderers.chart.titles import COLOURS, GREY
+from dbcpu.analysis.placement.timeline import ABSENT
+from dbcpu.reports.charts import cpu_map, lanes
+from dbcpu.reports.charts.style import FAINT, INK, MARKS, PART_COLOURS
+from dbcpu.reports.charts.titles import COLOURS, GREY
+from dbcpu.reports.formats import html
 
 TEXT, GRAPHICS = 4.5, 3.0
 """Least contrast of text and of marks (WCAG 2.2, success criteria 1.4.3 and 1.4.11)."""

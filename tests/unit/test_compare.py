@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from build_comparison import aa_run, noisy_run, with_variants
-from dbcpu.analysis.compare import Candidate, compare
-from dbcpu.analysis.comparison import (
+from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     LESS,
     MORE,
@@ -18,8 +20,6 @@ from dbcpu.analysis.comparison import (
     Comparison,
     Floor,
 )
-from dbcpu.analysis.decide import floor_from
-from dbcpu.analysis.explain import explain
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.record import RunRecord
 

@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 
 from build_comparison import aa_run, noisy_run
-from dbcpu import comparing, registry
-from dbcpu.analysis.compare import Candidate, compare
-from dbcpu.analysis.published import parse
+from dbcpu import registry
+from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
-from dbcpu.comparisons.base import Sheet
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.record import RunRecord
-from dbcpu.sheets import published as of_published
-from dbcpu.sheets import runs as of_runs
+from dbcpu.reports.document import Sheet
+from dbcpu.reports.documents import comparison as of_runs
+from dbcpu.reports.documents import published as of_published
 from dbcpu.store.record_file import write_record
+from dbcpu.workflows.compare import comparison_sheet, published_sheet
 
 FORMS = ("table", "markdown", "csv", "json")
 PUBLISHED = Path(__file__).parents[2] / "reports" / "examples" / "published"
@@ -43,11 +44,11 @@ def sheet(tmp_path_factory: pytest.TempPathFactory) -> Sheet:
     for at, run in enumerate(three_hosts()):
         names.append(str(folder / f"{at}.json"))
         write_record(names[-1], run)
-    return comparing.comparison_sheet(names, busy=4)
+    return comparison_sheet(names, busy=4)
 
 
 def text(form: str, sheet: Sheet) -> str:
-    rendered = registry.load("comparisons", form).render(sheet)
+    rendered = registry.load("reports.comparison_formats", form).render(sheet)
     assert isinstance(rendered, str)
     return rendered
 
@@ -103,7 +104,7 @@ def test_markup_and_formulas_of_a_label_are_harmless(sheet: Sheet) -> None:
 
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_pictures_are_the_same_every_time(form: str, sheet: Sheet) -> None:
-    chart = importlib.import_module("dbcpu.comparisons.chart")
+    chart = importlib.import_module("dbcpu.reports.charts.comparisons")
     first, second = chart.pictures(sheet, form), chart.pictures(sheet, form)
     assert set(first) == {"panels", "bars", "scaling"}
     assert first == second
@@ -111,20 +112,20 @@ def test_pictures_are_the_same_every_time(form: str, sheet: Sheet) -> None:
 
 
 def test_panels_of_many_levels_and_hosts_are_drawn() -> None:
-    chart = importlib.import_module("dbcpu.comparisons.chart")
+    chart = importlib.import_module("dbcpu.reports.charts.comparisons")
     made = [Candidate(f"host {at}", noisy_run(at, levels=(1, 2, 4, 128), repeats=1)) for at in range(6)]
     assert chart.pictures(of_runs.sheet(compare(made)), "svg")["panels"].startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("file", sorted(PUBLISHED.glob("*.csv")), ids=lambda file: file.stem)
 def test_every_published_example_is_charted(file: Path) -> None:
-    chart = importlib.import_module("dbcpu.comparisons.chart")
+    chart = importlib.import_module("dbcpu.reports.charts.comparisons")
     assert chart.pictures(of_published.sheet(parse(file.read_text("utf-8"), file.stem)), "svg")
 
 
-@pytest.mark.parametrize("name", registry.names("comparisons"))
+@pytest.mark.parametrize("name", registry.names("reports.comparison_formats"))
 def test_a_form_says_its_suffix_and_whether_it_is_binary(name: str) -> None:
-    member = registry.load("comparisons", name)
+    member = registry.load("reports.comparison_formats", name)
     assert member.SUFFIX.startswith(".")
     assert (name == "chart") == member.BINARY
 
@@ -180,15 +181,15 @@ def test_runs_and_published_files_do_not_mix(capsys: pytest.CaptureFixture[str])
 
 def test_a_published_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"nothing\.csv could not be read"):
-        comparing.published_sheet([str(tmp_path / "nothing.csv")])
+        published_sheet([str(tmp_path / "nothing.csv")])
     (tmp_path / "latin.csv").write_bytes("Größe".encode("latin-1"))
     with pytest.raises(UsageError, match="not UTF-8"):
-        comparing.published_sheet([str(tmp_path / "latin.csv")])
+        published_sheet([str(tmp_path / "latin.csv")])
 
 
 def test_two_published_files_are_shown_as_one() -> None:
     files = [str(PUBLISHED / f"{name}.csv") for name in ("numa-policies", "thread-pool")]
-    shown = comparing.published_sheet(files)
+    shown = published_sheet(files)
     assert {line.label for line in shown.lines} == {"Box A", "Box B", "server"}
     assert any(note.startswith("thread-pool: Source:") for note in shown.notes)
 
@@ -199,5 +200,5 @@ def test_long_labels_give_way_to_short_names(tmp_path: Path) -> None:
         long = RunRecord(replace(run.header, label="a label that is much too long for a column of a table"), run.rounds)
         names.append(str(tmp_path / f"{at}.json"))
         write_record(names[-1], long)
-    made = comparing.comparison_sheet(names)
+    made = comparison_sheet(names)
     assert {line.label for line in made.lines} == {"run A", "run B"}

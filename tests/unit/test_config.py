@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import config
+from dbcpu.config import targets
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
 
 SECRET = "s3cr:et/?"
@@ -33,25 +33,25 @@ def no_warning(sentence: str) -> None:
 
 
 def test_a_kind_needs_no_url() -> None:
-    request = config.resolve("sqlite", no_warning)
+    request = targets.resolve("sqlite", no_warning)
     assert (request.name, request.kind, request.url, request.password) == ("sqlite", "sqlite", "", None)
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///some where/x.db", "sqlite+pysqlite:///x.db"])
 def test_the_kind_of_a_url_is_its_backend(url: str) -> None:
-    request = config.resolve(url, no_warning)
+    request = targets.resolve(url, no_warning)
     assert (request.kind, request.url) == ("sqlite", url)
 
 
 def test_an_unknown_target_lists_configured_ones_and_kinds(places: Path) -> None:
     write(places, '[targets.old-box]\nurl = "sqlite://"\n')
     with pytest.raises(UnknownName, match=r"no target is called 'oldbox'; there are: .*old-box.*sqlite"):
-        config.resolve("oldbox")
+        targets.resolve("oldbox")
 
 
 def test_an_unknown_kind_in_a_url_lists_kinds() -> None:
     with pytest.raises(UnknownName, match=r"no kind of database is called 'mysql'; there are: .*sqlite"):
-        config.resolve("mysql://localhost/x")
+        targets.resolve("mysql://localhost/x")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_unknown_kind_in_a_url_lists_kinds() -> None:
 )
 def test_a_password_is_taken_out_of_a_url_and_warned_about(url: str) -> None:
     warnings: list[str] = []
-    request = config.resolve(url, warnings.append)
+    request = targets.resolve(url, warnings.append)
     assert request.password == SECRET
     assert request.url == "sqlite://u@h/d?timeout=1"
     assert request.name == request.url
@@ -72,13 +72,13 @@ def test_a_password_is_taken_out_of_a_url_and_warned_about(url: str) -> None:
 @pytest.mark.parametrize("url", ["sqlite://u:pa@s3cret@host/d", "://", "sqlite://h:port/d", "1://"])
 def test_a_url_that_is_not_understood_is_not_repeated(url: str) -> None:
     with pytest.raises(UsageError) as caught:
-        config.resolve(url)
+        targets.resolve(url)
     assert "s3cret" not in str(caught.value)
 
 
 def test_a_secret_other_than_the_password_is_refused_in_a_url() -> None:
     with pytest.raises(UsageError, match="sslpassword") as caught:
-        config.resolve("sqlite://h/d?sslpassword=hush")
+        targets.resolve("sqlite://h/d?sslpassword=hush")
     assert "hush" not in str(caught.value)
 
 
@@ -94,24 +94,24 @@ def test_a_secret_other_than_the_password_is_refused_in_a_url() -> None:
     ],
 )
 def test_safe_url_hides_every_secret(url: str, shown: str) -> None:
-    assert config.safe_url(url) == shown
+    assert targets.safe_url(url) == shown
 
 
 def test_the_working_folder_wins_over_the_users_file_target_by_target(places: Path) -> None:
     write(places, '[targets.a]\nurl="sqlite:///xdg-a"\n[targets.b]\nurl="sqlite:///xdg-b"\n', "xdg/dbcpu/dbcpu.toml")
     write(places, '[targets.a]\nurl = "sqlite:///here-a"\n')
-    assert config.resolve("a").url == "sqlite:///here-a"
-    assert config.resolve("b").url == "sqlite:///xdg-b"
+    assert targets.resolve("a").url == "sqlite:///here-a"
+    assert targets.resolve("b").url == "sqlite:///xdg-b"
 
 
 def test_dbcpu_config_is_read_instead(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(places, '[targets.a]\nurl = "sqlite:///here"\n')
     monkeypatch.setenv("DBCPU_CONFIG", str(write(places, '[targets.only]\nurl = "sqlite"\n', "other.toml")))
-    assert list(config.targets()) == ["only"]
-    assert config.resolve("only").url == ""
+    assert list(targets.targets()) == ["only"]
+    assert targets.resolve("only").url == ""
     monkeypatch.setenv("DBCPU_CONFIG", str(places / "gone.toml"))
     with pytest.raises(UsageError, match=r"DBCPU_CONFIG names .*gone\.toml"):
-        config.resolve("only")
+        targets.resolve("only")
 
 
 @pytest.mark.parametrize(
@@ -141,20 +141,20 @@ def test_what_is_wrong_in_a_file_is_said_with_the_file_and_without_secrets(
     monkeypatch.setattr("sys.stdin", io.StringIO())
     write(places, text)
     with pytest.raises(DbcpuError, match=says) as caught:
-        config.resolve("x")
+        targets.resolve("x")
     assert "hush" not in str(caught.value)
 
 
 def test_a_file_that_is_not_utf8_is_named(places: Path) -> None:
     (places / "here" / "dbcpu.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match=r"dbcpu\.toml is not UTF-8"):
-        config.targets()
+        targets.targets()
 
 
 def test_a_password_comes_from_the_environment(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(places, '[targets.x]\nurl = "sqlite://u@h/d"\npassword_env = "BOX_PASSWORD"\n')
     monkeypatch.setenv("BOX_PASSWORD", SECRET)
-    request = config.resolve("x", no_warning)
+    request = targets.resolve("x", no_warning)
     assert (request.name, request.url, request.password) == ("x", "sqlite://u@h/d", SECRET)
     assert SECRET not in repr(request)
 
@@ -163,21 +163,21 @@ def test_a_password_file_is_found_beside_the_configuration_and_kept_private(plac
     write(places, '[targets.x]\nurl = "sqlite://u@h/d"\npassword_file = "pass"\n', "xdg/dbcpu/dbcpu.toml")
     file = write(places, f"{SECRET}\n", "xdg/dbcpu/pass")
     file.chmod(0o600)
-    assert config.resolve("x").password == SECRET
+    assert targets.resolve("x").password == SECRET
     file.chmod(0o640)
     with pytest.raises(UsageError, match=r"can be read by others \(mode 0640\); chmod 600"):
-        config.resolve("x")
+        targets.resolve("x")
 
 
 def test_an_empty_password_file_is_refused(places: Path) -> None:
     write(places, '[targets.x]\nurl = "sqlite://u@h/d"\npassword_file = "pass"\n')
     write(places, "\n", "here/pass").chmod(0o600)
     with pytest.raises(UsageError, match="empty first line"):
-        config.resolve("x")
+        targets.resolve("x")
 
 
 def test_a_password_is_asked_for_at_a_terminal(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(places, '[targets.x]\nurl = "sqlite://u@h/d"\npassword = "prompt"\n')
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("getpass.getpass", {"password for x: ": SECRET}.__getitem__)
-    assert config.resolve("x").password == SECRET
+    assert targets.resolve("x").password == SECRET

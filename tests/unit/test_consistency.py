@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from build_record import ROWS, SOLO_S, record, round_of, session, solos
-from dbcpu.analysis.base import LevelView
-from dbcpu.analysis.consistency import split
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.consistency import split
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.record import Execution, Round
 
 SMT_NOISE = 0.002

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from dbcpu.crew import Crew
+from dbcpu.measure.interruptible_pool import Crew
 
 PATIENCE_S = 20.0
 

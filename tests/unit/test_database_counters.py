@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from build_record import record, round_of, session
-from dbcpu.analysis.base import SessionView
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import SessionView
 from dbcpu.findings import Finding
 from dbcpu.record import Round, Session, Wait
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from build_record import record, round_of, session, solos
-from dbcpu.analysis.base import CAUSES
-from dbcpu.analysis.density import density
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.reports.charts.density import density
 
 
 def test_every_session_is_in_one_field_of_its_level() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from build_record import SOLO_S, record, round_of, session, solos
-from dbcpu.analysis.drift import drift
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.reference import reference
-from dbcpu.analysis.spans import timed
+from dbcpu.analysis.levels.drift import drift
+from dbcpu.analysis.levels.solo_reference import reference
+from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.record import RunRecord
 
 

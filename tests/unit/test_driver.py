@@ -5,27 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import driver
+from dbcpu.hosts import driver_process
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Driver
 
 
 def test_this_process_is_here_and_not_gone() -> None:
-    this = driver.this_process()
-    assert driver.is_here(this)
-    assert not driver.is_gone(this)
+    this = driver_process.this_process()
+    assert driver_process.is_here(this)
+    assert not driver_process.is_gone(this)
 
 
 def test_ended_and_unreaped_process_is_gone() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         ticks = int(Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19])
-        drove = dataclasses.replace(driver.this_process(), pid=child.pid, start_ticks=ticks)
-        assert not driver.is_gone(drove)
+        drove = dataclasses.replace(driver_process.this_process(), pid=child.pid, start_ticks=ticks)
+        assert not driver_process.is_gone(drove)
         child.kill()
         while Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
             pass
-        assert driver.is_gone(drove)
-    assert driver.is_gone(drove)
+        assert driver_process.is_gone(drove)
+    assert driver_process.is_gone(drove)
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def host(tmp_path: Path) -> LocalHost:
 )
 def test_driver_is_gone_when_boot_pid_or_start_differ(host: LocalHost, changed: dict[str, object], gone: bool) -> None:
     drove = Driver(platform.node(), 50, 22, "3.11.7", "boot-1")
-    assert driver.is_gone(dataclasses.replace(drove, **changed), host) is gone  # type: ignore[arg-type]
+    assert driver_process.is_gone(dataclasses.replace(drove, **changed), host) is gone  # type: ignore[arg-type]
 
 
 def test_nothing_is_claimed_where_proc_hides_other_processes(host: LocalHost) -> None:
     (host.root / "proc/1/stat").unlink()
-    assert not driver.is_gone(Driver(platform.node(), 51, 22, "3.11.7", "boot-1"), host)
+    assert not driver_process.is_gone(Driver(platform.node(), 51, 22, "3.11.7", "boot-1"), host)
 
 
 def test_nothing_is_claimed_without_proc(tmp_path: Path) -> None:
-    assert not driver.is_gone(Driver(platform.node(), 51, 22, "3.11.7", "boot-1"), LocalHost(tmp_path))
+    assert not driver_process.is_gone(Driver(platform.node(), 51, 22, "3.11.7", "boot-1"), LocalHost(tmp_path))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dbcpu.analysis.early_ends import Rates, rate_sum, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.spans import Span
+from dbcpu.analysis.levels.throughput import Rates, rate_sum, where_sessions_move, where_sharing_stays, while_all_ran
+from dbcpu.analysis.placement.valid_sessions import Span
 
 ROWS = 1_000_000
 """So that rates in Mrows/s are executions per second."""

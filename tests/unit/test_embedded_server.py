@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import MeasureError
-from dbcpu.guard import Guard, start_ticks
-from dbcpu.postgresql import server
-from dbcpu.postgresql.binaries import Account
-from dbcpu.postgresql.server import EmbeddedServer, remove_leftovers
+from dbcpu.hosts.cleanup_guard import Guard, start_ticks
+from dbcpu.targets.postgresql import embedded_server
+from dbcpu.targets.postgresql.binaries import Account
+from dbcpu.targets.postgresql.embedded_server import EmbeddedServer, remove_leftovers
 
 NOBODY = Account("nobody", 65534, 65534)
 
@@ -27,7 +27,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="dbcpu test "))
     folder.chmod(0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setattr(server, "_places", lambda: (folder,))
+    monkeypatch.setattr(embedded_server, "_places", lambda: (folder,))
     yield folder
     shutil.rmtree(folder)
 
@@ -51,26 +51,26 @@ def leftover(place: Path) -> Callable[[str], Path]:
 
 def test_usual_temporary_folder_is_taken_with_its_spaces(place: Path) -> None:
     assert " " in str(place)
-    assert server._place(NOBODY) == place
+    assert embedded_server._place(NOBODY) == place
 
 
 @pytest.mark.parametrize("name", ["x" * 90, "it's", 'a"b', "a,b", "a\\b"])
 def test_folder_whose_name_a_socket_cannot_have_is_avoided(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(tempfile, "tempdir", f"/var/tmp/{name}")
-    assert server._place(None) == Path("/tmp")
+    assert embedded_server._place(None) == Path("/tmp")
 
 
 def test_folder_that_the_account_cannot_enter_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(server, "_places", lambda: (tmp_path, Path("/tmp")))
-    assert server._place(NOBODY) == Path("/tmp")
+    monkeypatch.setattr(embedded_server, "_places", lambda: (tmp_path, Path("/tmp")))
+    assert embedded_server._place(NOBODY) == Path("/tmp")
 
 
 def test_leftovers_are_looked_for_wherever_servers_may_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")
-    assert server._places() == (Path("/var/tmp"), Path("/tmp"))
+    assert embedded_server._places() == (Path("/var/tmp"), Path("/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
-    assert server._places() == (Path("/tmp"),)
+    assert embedded_server._places() == (Path("/tmp"),)
 
 
 # --- leftovers
@@ -142,7 +142,7 @@ def programs(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
         for name, text in (("initdb", initdb), ("postgres", postgres)):
             (folder / name).write_text(f"#!/bin/sh\n{text}\n")
             (folder / name).chmod(0o755)
-        monkeypatch.setattr(server, "binaries_for", lambda account: folder)
+        monkeypatch.setattr(embedded_server, "binaries_for", lambda account: folder)
 
     return make
 
@@ -167,7 +167,7 @@ def test_place_that_takes_no_folder_is_told(
     programs: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs("exit 0")
-    monkeypatch.setattr(server, "_place", lambda account: place / "gone")
+    monkeypatch.setattr(embedded_server, "_place", lambda account: place / "gone")
     with pytest.raises(MeasureError, match=r"could be made in .*gone: No such file or directory; .* set TMPDIR"):
         start()
 
@@ -197,7 +197,7 @@ def test_server_that_says_nothing_is_told_too(programs: Callable[..., None]) -> 
 def test_server_that_never_gets_ready_is_given_up_and_ended(
     programs: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "START_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(embedded_server, "START_TIMEOUT_S", 0.2)
     programs("exit 0", 'echo $$ > "$2/../pid"; exec sleep 600')
     with pytest.raises(MeasureError, match="did not start"):
         start()
@@ -229,7 +229,7 @@ def test_ctrl_c_during_initdb_ends_it_with_all_it_has_started(
             raise KeyboardInterrupt
         return communicate(process)
 
-    monkeypatch.setattr("dbcpu.postgresql.server.subprocess.Popen.communicate", interrupted)
+    monkeypatch.setattr("dbcpu.targets.postgresql.embedded_server.subprocess.Popen.communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         start()
     until(lambda: start_ticks(int(pid_file.read_text())) is None)

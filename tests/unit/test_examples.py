@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import comparing, registry
-from dbcpu.analysis.answer import answer
+from dbcpu import registry
+from dbcpu.analysis.checks.headline import answer
 from dbcpu.analysis.explain import explain
-from dbcpu.comparisons.base import Sheet
+from dbcpu.reports.document import Sheet
 from dbcpu.store.record_file import read
+from dbcpu.workflows import compare
 from page_reader import drawn_texts, without_pictures, writing
 
 FOLDER = Path(__file__).parents[2] / "reports" / "examples"
@@ -47,7 +48,7 @@ PICTURES = ("panels", "bars", "scaling")
 @pytest.mark.parametrize("name", REPORTS)
 def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.FixtureRequest) -> None:
     run = read(FOLDER / name / "record.json.gz")
-    page = registry.load("renderers", "html").render(run, explain(run))
+    page = registry.load("reports.formats", "html").render(run, explain(run))
     report = FOLDER / name / "report.html"
     if request.config.getoption("--update-golden"):
         report.write_text(page, "utf-8", newline="\n")
@@ -67,7 +68,7 @@ def sheet_of(name: str) -> Sheet:
     with pytest.MonkeyPatch.context() as patch:
         if rules.is_file():
             patch.setenv("DBCPU_CONFIG", str(rules))
-        return comparing.comparison_sheet([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
+        return compare.comparison_sheet([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +81,8 @@ def no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_example_comparison_is_what_the_records_give(name: str, request: pytest.FixtureRequest) -> None:
     sheet = sheet_of(name)
     folder = FOLDER / name
-    text = registry.load("comparisons", "markdown").render(sheet)
-    pictures = registry.load("comparisons", "chart").pictures(sheet, "svg")
+    text = registry.load("reports.comparison_formats", "markdown").render(sheet)
+    pictures = registry.load("reports.charts", "comparisons").pictures(sheet, "svg")
     assert tuple(pictures) == PICTURES
     text += "\n## Pictures\n\n" + "\n".join(f"![{each}]({each}.svg)" for each in pictures) + "\n"
     if request.config.getoption("--update-golden"):
@@ -105,7 +106,7 @@ def test_a_changed_digit_in_a_picture_of_a_page_is_noticed() -> None:
 
 def test_the_comparison_shows_what_was_found_in_2017() -> None:
     sheet = sheet_of("comparison-2017")
-    data = json.loads(registry.load("comparisons", "json").render(sheet))
+    data = json.loads(registry.load("reports.comparison_formats", "json").render(sheet))
     old, cloud, off = data["sides"]
     spread = {
         each["name"]: {level["level"]: level["max_over_min"] for level in each["levels"]} for each in (cloud, off)

@@ -3,8 +3,8 @@
 import pytest
 
 from build_record import host
+from dbcpu.hosts.topology import usable_cores
 from dbcpu.plan import few_levels, parse_levels
-from dbcpu.topology import usable_cores
 
 
 @pytest.mark.parametrize(

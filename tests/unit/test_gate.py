@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dbcpu import gate as module
-from dbcpu.crew import Crew
 from dbcpu.errors import ConnectError, GateError, ServerError
-from dbcpu.gate import Gate
+from dbcpu.measure import gate as module
+from dbcpu.measure.gate import Gate
+from dbcpu.measure.interruptible_pool import Crew
 from dbcpu.targets.base import ServerClaim
 from fake_proc import TICKS, FakeProc
 from fake_target import FIRST_PID, WORK, FakeSession, FakeTarget, open_descriptors
@@ -159,7 +159,7 @@ def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.Monkey
         assert go.wait(PATIENCE_S)
         return session
 
-    monkeypatch.setattr("dbcpu.gate.Crew", InterruptedCrew)
+    monkeypatch.setattr("dbcpu.measure.gate.Crew", InterruptedCrew)
     with pytest.raises(KeyboardInterrupt), Gate(FakeTarget(make), None, TICKS) as gate:
         gate.gather(1, WORK)
     go.set()

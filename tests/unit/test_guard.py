@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.guard import Guard, end_processes, start_ticks
+from dbcpu.hosts.cleanup_guard import Guard, end_processes, start_ticks
 
 PATIENCE_S = 20.0
 
@@ -80,7 +80,7 @@ def test_process_is_ended_by_the_signal_that_was_asked_for(child: Callable[..., 
 def test_process_that_ignores_the_signal_is_killed(
     child: Callable[..., subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbcpu.guard.GRACE_S", 0.05)
+    monkeypatch.setattr("dbcpu.hosts.cleanup_guard.GRACE_S", 0.05)
     stubborn = child(
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
     )
@@ -111,7 +111,7 @@ def test_guard_outlives_ctrl_c_and_a_killed_driver(child: Callable[..., subproce
     code = f"""
 import sys, time
 from pathlib import Path
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
 with Guard() as guard:
     guard.end_later({victim.pid})
     guard.remove_later(Path({str(folder)!r}))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis import hinge
+from dbcpu.analysis.statistics import piecewise_linear
 
 SMALL = (*range(1, 21), 32)
 LARGE = (1, 2, 20, 39, 40, 41, 60, 79, 80, 81, 100, 160)
@@ -24,8 +24,10 @@ def noisy(values: np.ndarray, cv: float, seed: int, rounds: int = 3) -> np.ndarr
     return np.median(values[:, None] * (1 + cv * chance.standard_normal((values.size, rounds))), axis=1)
 
 
-def fit(levels: tuple[int, ...], values: np.ndarray, cv: float, expected: tuple[float, ...] = ()) -> hinge.Hinge:
-    found = hinge.best(levels, list(values), [cv * 1.25 / 3**0.5] * len(levels), expected)
+def fit(
+    levels: tuple[int, ...], values: np.ndarray, cv: float, expected: tuple[float, ...] = ()
+) -> piecewise_linear.Hinge:
+    found = piecewise_linear.best(levels, list(values), [cv * 1.25 / 3**0.5] * len(levels), expected)
     assert found is not None
     return found
 
@@ -80,7 +82,7 @@ def test_a_curve_that_never_becomes_flat_is_not_called_saturated() -> None:
 
 @pytest.mark.parametrize("levels", [(1,), (1, 2), (1, 2, 4)])
 def test_too_few_levels_claim_nothing(levels: tuple[int, ...]) -> None:
-    assert hinge.best(levels, [float(level) for level in levels], [0.01] * len(levels)) is None
+    assert piecewise_linear.best(levels, [float(level) for level in levels], [0.01] * len(levels)) is None
 
 
 def test_knees_that_are_expected_are_not_seen_where_they_are_not() -> None:
@@ -102,13 +104,13 @@ def test_a_line_settles_too_and_what_no_form_describes_is_added_to_the_noise() -
     levels = (1, 2, 3, 4, 5, 6, 7, 8)
     wavy = np.array(levels) * (1 + 0.03 * np.sin(np.array(levels) * 2.0))
     straight, bent = (
-        hinge.best(levels, list(map(float, levels)), [0.01] * 8),
-        hinge.best(levels, list(wavy), [0.01] * 8),
+        piecewise_linear.best(levels, list(map(float, levels)), [0.01] * 8),
+        piecewise_linear.best(levels, list(wavy), [0.01] * 8),
     )
     assert straight is not None
     assert bent is not None
-    line, errors = hinge.settled(straight, levels, list(map(float, levels)), [0.01] * 8)
+    line, errors = piecewise_linear.settled(straight, levels, list(map(float, levels)), [0.01] * 8)
     assert line.at(5) == pytest.approx(5)
     assert errors == pytest.approx((0.01,) * 8)
-    _, errors = hinge.settled(bent, levels, list(wavy), [0.002] * 8)
+    _, errors = piecewise_linear.settled(bent, levels, list(wavy), [0.002] * 8)
     assert all(0.01 < each < 0.04 for each in errors)

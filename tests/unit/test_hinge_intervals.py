@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis import hinge
-from dbcpu.analysis.hinge_intervals import Intervals, fieller, intervals
+from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.statistics.profile_intervals import Intervals, fieller, intervals
 
 LEVELS = (*range(1, 21), 32)
 CORES, THREADS, FURTHER = 8, 16, 0.33
@@ -18,13 +18,13 @@ def truth() -> np.ndarray:
 
 def told(
     seed: int, cv: float = CV, ends: tuple[float, float] | None = (CORES, THREADS)
-) -> tuple[hinge.Hinge, Intervals]:
+) -> tuple[piecewise_linear.Hinge, Intervals]:
     chance = np.random.default_rng([seed, 7])
     rates = (truth()[:, None] * (1 + cv * chance.standard_normal((len(LEVELS), ROUNDS)))).mean(axis=1)
     noise = [cv / ROUNDS**0.5] * len(LEVELS)
-    best = hinge.best(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
+    best = piecewise_linear.best(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
     assert best is not None
-    best, errors = hinge.settled(best, LEVELS, list(rates), noise)
+    best, errors = piecewise_linear.settled(best, LEVELS, list(rates), noise)
     return best, intervals(best, LEVELS, list(rates), errors, len(LEVELS) * (ROUNDS - 1), ends)
 
 
@@ -62,9 +62,9 @@ def test_a_curve_that_does_not_fit_is_less_certain_than_its_noise() -> None:
     noise = [0.002] * len(LEVELS)
     widths = []
     for rates in (truth(), bent):
-        best = hinge.best(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
+        best = piecewise_linear.best(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
         assert best is not None
-        best, errors = hinge.settled(best, LEVELS, list(rates), noise)
+        best, errors = piecewise_linear.settled(best, LEVELS, list(rates), noise)
         found = intervals(best, LEVELS, list(rates), errors, 80, None)
         widths.append(found.knees[0].high - found.knees[0].low)
     assert widths[1] > 3 * widths[0]

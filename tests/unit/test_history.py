@@ -8,9 +8,9 @@ import pytest
 from build_comparison import noisy_run
 from build_record import round_of, session
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.history import band, change_point, check, comparable, in_maintenance, point
+from dbcpu.analysis.history.limits import band, change_point, check, comparable, in_maintenance, point
+from dbcpu.config.rules import Limits
 from dbcpu.record import RunRecord
-from dbcpu.rules import Limits
 
 
 def night(day: int, **how: float) -> RunRecord:

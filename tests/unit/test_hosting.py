@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import hosting
 from dbcpu.errors import HostError, MeasureError, UsageError
-from dbcpu.guard import Guard
-from dbcpu.hosting import Choice, Wish, choose, kit_pids_on, wish
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure import own_pids
+from dbcpu.measure import host_access
+from dbcpu.measure.host_access import Choice, Wish, choose, kit_pids_on, wish
+from dbcpu.measure.rounds import own_pids
 from fake_remote import FakeRemote
 from fake_target import WORK, FakeTarget
 
@@ -62,7 +62,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[World]:
 
         made = World([], [], lambda target, wished: choose(target, wished, WORK, 100, stack, guard))
         monkeypatch.setattr("dbcpu.hosts.ssh.open_host", dial)
-        monkeypatch.setattr(hosting, "refusal", refusal)
+        monkeypatch.setattr(host_access, "refusal", refusal)
         yield made
 
 

@@ -10,18 +10,19 @@ import pytest
 from build_example import nine_on_eight, three_on_two
 from build_record import host as build_host
 from build_record import record, round_of, session, solos, unsampled
-from dbcpu.analysis.answer import answer
+from dbcpu.analysis.causes.time_parts import time_parts
+from dbcpu.analysis.checks.headline import answer
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.time_parts import time_parts
+from dbcpu.formatting import seconds, times
 from dbcpu.record import RunRecord
-from dbcpu.renderers import chart, html
-from dbcpu.renderers.base import head, level_columns, summary
-from dbcpu.renderers.chart.style import NARROW
-from dbcpu.renderers.html.inline import inline
-from dbcpu.wording import seconds, times
+from dbcpu.reports import charts
+from dbcpu.reports.charts.style import NARROW
+from dbcpu.reports.documents.run import head, level_columns, summary
+from dbcpu.reports.formats import html
+from dbcpu.reports.formats.html.inline import inline
 from page_reader import read_page, without_pictures
 
-SECTIONS = tuple(chart.DRAWINGS)
+SECTIONS = tuple(charts.DRAWINGS)
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&--><svg onload=alert(1)>"
 
 
@@ -86,7 +87,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the words are looked at, drawing would be most of the time."""
-    monkeypatch.setattr(chart, "pictures_with_data", lambda *_, **__: {})
+    monkeypatch.setattr(charts, "pictures_with_data", lambda *_, **__: {})
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -179,7 +180,7 @@ def test_the_same_run_gives_the_same_page(pages: dict[str, str]) -> None:
 
 def test_narrow_pictures_are_no_wider_than_a_phone_shows() -> None:
     run = RUNS["nine"]
-    drawn = chart.pictures_with_data(run, explain(run), "svg", for_phone=True)
+    drawn = charts.pictures_with_data(run, explain(run), "svg", for_phone=True)
     widths = {name: float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for name, picture in drawn.items()}  # type: ignore[index]
     assert set(widths) == set(SECTIONS)
     assert max(widths.values()) <= NARROW * 72

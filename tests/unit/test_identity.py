@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import identity, processes
-from dbcpu.processes import Process
+from dbcpu.hosts.proc import Process, boot_time_s, look
+from dbcpu.measure import identity
 from dbcpu.targets.base import ServerClaim
 from fake_proc import TICKS, FakeProc
 
@@ -27,7 +27,7 @@ def proc(tmp_path: Path) -> FakeProc:
 @pytest.mark.parametrize("command", ["postgres", "a (b) c", ") S 1 (", "x\ty"])
 def test_any_command_name_is_read(proc: FakeProc, command: str) -> None:
     proc.process(42, command=command, start_ticks=77, schedstat=(2_500_000_000, 0))
-    found = processes.look(proc.host, 42, None, TICKS)
+    found = look(proc.host, 42, None, TICKS)
     assert found is not None
     assert found.command.startswith(command)
     assert (found.start_ticks, found.cpu_s) == (77, 2.5)
@@ -38,7 +38,7 @@ def test_ticks_are_used_where_schedstat_says_nothing(proc: FakeProc, schedstat: 
     proc.process(42, spent_ticks=250, schedstat=None)
     if schedstat is not None:
         proc.write("42/schedstat", schedstat)
-    found = processes.look(proc.host, 42, None, TICKS)
+    found = look(proc.host, 42, None, TICKS)
     assert found is not None
     assert found.cpu_s == 2.5
 
@@ -46,7 +46,7 @@ def test_ticks_are_used_where_schedstat_says_nothing(proc: FakeProc, schedstat: 
 def test_thread_is_read_in_its_own_folder(proc: FakeProc) -> None:
     proc.process(42, schedstat=(9_000_000_000, 0))
     proc.process(42, tid=43, command="worker", schedstat=(1_000_000_000, 0))
-    found = processes.look(proc.host, 42, 43, TICKS)
+    found = look(proc.host, 42, 43, TICKS)
     assert found is not None
     assert (found.command.split()[0], found.cpu_s) == ("worker", 1.0)
 
@@ -54,21 +54,21 @@ def test_thread_is_read_in_its_own_folder(proc: FakeProc) -> None:
 @pytest.mark.parametrize(("state", "runnable"), [("R", True), ("S", False), ("D", False)])
 def test_what_waits_for_a_cpu_is_runnable(proc: FakeProc, state: str, runnable: bool) -> None:
     proc.process(42, state=state)
-    found = processes.look(proc.host, 42, None, TICKS)
+    found = look(proc.host, 42, None, TICKS)
     assert found is not None
     assert found.runnable is runnable
 
 
 def test_process_that_is_not_there_is_none(proc: FakeProc) -> None:
-    assert processes.look(proc.host, 42, None, TICKS) is None
+    assert look(proc.host, 42, None, TICKS) is None
 
 
 def test_boot_time_is_that_of_proc_stat_or_unknown(proc: FakeProc) -> None:
-    assert processes.boot_time_s(proc.host) == BOOT_S
+    assert boot_time_s(proc.host) == BOOT_S
     proc.write("stat", "cpu 1 2 3\n")
-    assert processes.boot_time_s(proc.host) is None
+    assert boot_time_s(proc.host) is None
     (proc.root / "proc" / "stat").unlink()
-    assert processes.boot_time_s(proc.host) is None
+    assert boot_time_s(proc.host) is None
 
 
 @pytest.mark.parametrize(

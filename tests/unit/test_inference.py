@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dbcpu.analysis import inference
+from dbcpu.analysis.statistics import inference
 
 
 def test_three_against_three_never_decide_and_four_against_four_can() -> None:

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 import varying_host
-from dbcpu.conditions import Conditions
 from dbcpu.errors import HostError
-from dbcpu.guard import start_ticks
-from dbcpu.hands import Hands, of_process
 from dbcpu.hosts.base import Finished
+from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.local import LocalHost
-from dbcpu.journal import STEPS, Journal
+from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database
-from dbcpu.restoring import findings, leftovers, restore
-from dbcpu.topology import read_host
+from dbcpu.variants._apply import Conditions
+from dbcpu.variants._journal import STEPS, Journal
+from dbcpu.variants._restore import findings, leftovers, restore
+from dbcpu.variants._selection import chosen
+from dbcpu.variants._settings import Hands, of_process
 from dbcpu.variants.base import Place
-from dbcpu.varying import chosen
 from driving import until
 
 HOSTS = Path(__file__).parents[1] / "hosts"

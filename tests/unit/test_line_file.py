@@ -6,9 +6,9 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
+from dbcpu.measure import workloads
 from dbcpu.record import RunRecord
 from dbcpu.store import codec, line_file
-from dbcpu.workloads import base
 
 LINES = """dbcpu-fanout 1
 label the old box
@@ -151,8 +151,8 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cartesian", "cartesian_cte", "emp_join", "arithmetic", "mixed"])
 def test_the_workloads_that_the_script_offers_exist(name: str) -> None:
-    assert name in base.names("oracle")
-    assert not base.load("oracle", name).work("tiny").setup
+    assert name in workloads.names("oracle")
+    assert not workloads.load("oracle", name).work("tiny").setup
 
 
 COUNTING = """dbcpu-lines 1

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from build_record import SOLO_S, record, round_of, session, solos, unsampled
-from dbcpu.analysis.base import LevelView
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.plan import auto_levels
 from dbcpu.record import Round, RunRecord, Session, Wait
 from dbcpu.simulator import SimulatedHost, preset, simulate

@@ -7,7 +7,7 @@ import pytest
 from build_example import nine_on_eight, three_on_two
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
-from dbcpu.renderers import metrics
+from dbcpu.reports.formats import metrics
 
 PARSERS = ("prometheus_client.openmetrics.parser", "prometheus_client.parser")
 

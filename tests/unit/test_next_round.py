@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from build_record import SOLO_S, host, record, round_of, session
+from dbcpu.analysis.adaptive_plan import MOST_ANCHORS, MOST_REFINED, adaptive
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.next_round import MOST_ANCHORS, MOST_REFINED, adaptive
+from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import RoundSpec, auto_levels, rounds
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, preset, simulate
-from dbcpu.topology import usable_cores, usable_vcpus
 
 
 def header(cores: int, threads: int, repeats: int = 3) -> Header:

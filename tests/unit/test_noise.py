@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from build_record import SOLO_S, record, round_of, session
-from dbcpu.analysis.base import Reference
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.noise import Noise, centre, slowed_gate, uneven_gate
-from dbcpu.analysis.reference import reference as reference_of
-from dbcpu.analysis.spans import timed
+from dbcpu.analysis.levels.noise import Noise, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.solo_reference import reference as reference_of
+from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics.robust import centre
 from dbcpu.record import Round, RunRecord
 
 

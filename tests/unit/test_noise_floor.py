@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from build_record import SOLO_S, record, round_of, session
-from dbcpu.analysis.base import NoiseFloor
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import NoiseFloor
 from dbcpu.plan import AA, rounds
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy.engine import make_url
 
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
-from dbcpu.oracle.address import Address, from_environment, from_url, same_host
+from dbcpu.targets.oracle.address import Address, from_environment, from_url, same_host
 
 
 def address(text: str, has_password: bool = True) -> Address:

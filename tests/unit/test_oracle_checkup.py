@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.findings import Finding, Level
-from dbcpu.oracle import catalogue, leftovers, privileges
-from dbcpu.oracle.checkup import findings, report
-from dbcpu.oracle.facts import Facts
-from dbcpu.oracle.vcpus import edition_cap, usable
 from dbcpu.record import Driver
+from dbcpu.targets.oracle import leftovers, privileges, statements
+from dbcpu.targets.oracle.facts import Facts
+from dbcpu.targets.oracle.preflight import findings, report
+from dbcpu.targets.oracle.vcpus import edition_cap, usable
 
 QUIET = Facts(
     version="19.3.0.0.0",
@@ -105,8 +105,8 @@ def test_missing_privileges_come_with_their_grants() -> None:
 
 
 def test_nothing_that_needs_an_extra_licence_is_read() -> None:
-    for name in catalogue.names():
-        text = catalogue.text(name).lower()
+    for name in statements.names():
+        text = statements.text(name).lower()
         assert "active_session_history" not in text, name
         assert "dba_hist" not in text, name
 

@@ -1,8 +1,8 @@
 """Counters before and after become differences with their units; waits for the driver are no waits."""
 
-from dbcpu.oracle.counters import Snapshot, difference, snapshot
-from dbcpu.oracle.plans import is_query, shape, sql_id
 from dbcpu.record import Wait
+from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
+from dbcpu.targets.oracle.plans import is_query, shape, sql_id
 
 
 def test_units_and_names() -> None:

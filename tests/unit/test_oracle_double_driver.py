@@ -7,7 +7,7 @@ import oracledb
 import pytest
 import sqlalchemy
 
-from dbcpu.oracle import catalogue
+from dbcpu.targets.oracle import statements
 from fix_oracle_double import Connect
 from oracle_double.double import OracleDouble
 from oracle_double.profiles import Instance
@@ -216,7 +216,7 @@ def test_binds_that_the_double_does_not_speak_are_refused_by_name(
 
 
 def test_a_block_is_known_by_its_text_not_by_its_name(oracle_connect: Connect) -> None:
-    known = catalogue.text("run")
+    known = statements.text("run")
     changed = known.replace("ended_s >= until_s", "ended_s > until_s")
     assert changed != known
     with OracleDouble(extra=[changed]) as double:

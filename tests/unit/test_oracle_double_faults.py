@@ -10,8 +10,8 @@ from typing import Any
 import oracledb
 import pytest
 
-from dbcpu.oracle import catalogue
-from dbcpu.workloads import base as workloads
+from dbcpu.measure import workloads
+from dbcpu.targets.oracle import statements
 from fix_oracle_double import Connect
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
@@ -29,7 +29,7 @@ def answer(connection: oracledb.Connection) -> int:
 
 def rows(connection: oracledb.Connection, name: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(catalogue.text(name))
+        cursor.execute(statements.text(name))
         return list(cursor)
 
 
@@ -125,9 +125,9 @@ def test_a_failed_execution_inside_a_run_keeps_those_before_it(oracle_connect: C
     with OracleDouble(faults=Faults(error=4036, at_execution=3)) as double:
         cursor = oracle_connect(double).cursor()
         number, ran, failure = cursor.var(int), cursor.var(str, 32767), cursor.var(str, 4000)
-        cursor.execute(catalogue.text("parse"), text=WORK.sql, is_query=1, cursor_id=number)
+        cursor.execute(statements.text("parse"), text=WORK.sql, is_query=1, cursor_id=number)
         given = {"is_query": 1, "most": 5, "until_s": None, "batch_s": 60}
-        cursor.execute(catalogue.text("run"), cursor_id=number.getvalue(), ran=ran, failure=failure, **given)
+        cursor.execute(statements.text("run"), cursor_id=number.getvalue(), ran=ran, failure=failure, **given)
         assert len(ran.getvalue().splitlines()) == 2
         assert failure.getvalue().startswith("ORA-04036")
 
@@ -167,7 +167,7 @@ def test_one_session_reports_another_plan(oracle_connect: Connect) -> None:
         for connection in connections:
             answer(connection)
         with connections[0].cursor() as cursor:
-            cursor.execute(catalogue.text("cursor_plans"), sql_id=sql_id(WORK.sql))
+            cursor.execute(statements.text("cursor_plans"), sql_id=sql_id(WORK.sql))
             plans = cursor.fetchall()
         assert sorted(executions for _, _, executions in plans) == [1, 2]
         assert len({plan for plan, _, _ in plans}) == 2
@@ -233,7 +233,7 @@ def test_without_any_privilege_only_what_everybody_may_ask_is_answered(oracle_co
             with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
                 rows(connection, name)
         with pytest.raises(oracledb.DatabaseError, match="ORA-01031"):
-            connection.cursor().execute(catalogue.filled("end_session", sid=1, serial=1))
+            connection.cursor().execute(statements.filled("end_session", sid=1, serial=1))
 
 
 def test_a_column_that_an_old_version_lacks_is_an_invalid_identifier(oracle_connect: Connect) -> None:

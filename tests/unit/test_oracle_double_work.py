@@ -14,9 +14,9 @@ from typing import Any
 import oracledb
 import pytest
 
-from dbcpu.oracle import catalogue
-from dbcpu.oracle.refusals import explained
-from dbcpu.workloads import base as workloads
+from dbcpu.measure import workloads
+from dbcpu.targets.oracle import statements
+from dbcpu.targets.oracle.error_messages import explained
 from fix_oracle_double import Connect
 from oracle_double.double import OracleDouble
 from oracle_double.faults import Faults
@@ -52,20 +52,20 @@ def alive(pid: int) -> bool:
 
 def executed(cursor: oracledb.Cursor, name: str, **values: Any) -> list[tuple[Any, ...]]:
     """A query of the kit's own catalogue."""
-    cursor.execute(catalogue.text(name), **values)
+    cursor.execute(statements.text(name), **values)
     return list(cursor)
 
 
 def parsed(cursor: oracledb.Cursor, text: str, is_query: int = 1) -> int:
     number = cursor.var(int)
-    cursor.execute(catalogue.text("parse"), text=text, is_query=is_query, cursor_id=number)
+    cursor.execute(statements.text("parse"), text=text, is_query=is_query, cursor_id=number)
     return int(number.getvalue())
 
 
 def run(cursor: oracledb.Cursor, number: int, most: int, **limits: Any) -> tuple[list[list[str]], str | None]:
     ran, failure = cursor.var(str, 32767), cursor.var(str, 4000)
     given = {"is_query": 1, "until_s": None, "batch_s": 60, **limits}
-    cursor.execute(catalogue.text("run"), cursor_id=number, most=most, ran=ran, failure=failure, **given)
+    cursor.execute(statements.text("run"), cursor_id=number, most=most, ran=ran, failure=failure, **given)
     return [line.split() for line in (ran.getvalue() or "").splitlines()], failure.getvalue()
 
 
@@ -80,8 +80,8 @@ def private_table(cursor: oracledb.Cursor) -> Iterator[None]:
     for statement in workloads.load("oracle", "logical_io").work("tiny").setup:
         cursor.execute(statement)
     yield
-    cursor.execute(catalogue.text("truncate_logical_io"))
-    cursor.execute(catalogue.text("drop_logical_io"))
+    cursor.execute(statements.text("truncate_logical_io"))
+    cursor.execute(statements.text("drop_logical_io"))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BLOCKS])
@@ -158,8 +158,8 @@ def test_parsing_takes_no_execution_and_only_the_first_is_hard(oracle_connect: C
 def test_every_query_of_the_catalogue_is_answered(cursor: oracledb.Cursor) -> None:
     cursor.execute(sql("cartesian"))
     given = {"sql_id": "00000000000000", "child_number": 0}
-    for name in catalogue.names():
-        text = catalogue.text(name)
+    for name in statements.names():
+        text = statements.text(name)
         if text.lower().startswith(("select", "with")):
             executed(cursor, name, **{key: value for key, value in given.items() if f":{key}" in text})
 
@@ -218,7 +218,7 @@ def test_a_session_can_be_killed_by_another_while_it_works_and_while_it_waits(or
         helper.start()
         await_that(lambda: any(entry["index"] == 0 for entry in double.sessions()))
         for victim in (busy, idle):
-            text = catalogue.filled("end_session", sid=victim.session_id, serial=victim.serial_num)
+            text = statements.filled("end_session", sid=victim.session_id, serial=victim.serial_num)
             killer.cursor().execute(text)
         helper.join()
         assert "ORA-00028" in str(failures[0])
@@ -226,7 +226,7 @@ def test_a_session_can_be_killed_by_another_while_it_works_and_while_it_waits(or
         with pytest.raises(oracledb.DatabaseError, match="DPY-4011"):
             idle.ping()
         with pytest.raises(oracledb.DatabaseError, match="ORA-00030"):
-            killer.cursor().execute(catalogue.filled("end_session", sid=9999, serial=1))
+            killer.cursor().execute(statements.filled("end_session", sid=9999, serial=1))
 
 
 def _cut(port: int) -> None:
@@ -283,9 +283,9 @@ def test_a_private_table_is_defined_once_and_holds_each_sessions_own_rows(
     second.execute(sql("logical_io"))
     assert second.fetchall() == [(0,)]
     with pytest.raises(oracledb.DatabaseError, match="ORA-14452"):
-        second.execute(catalogue.text("drop_logical_io"))
-    first.execute(catalogue.text("truncate_logical_io"))
-    second.execute(catalogue.text("drop_logical_io"))
+        second.execute(statements.text("drop_logical_io"))
+    first.execute(statements.text("truncate_logical_io"))
+    second.execute(statements.text("drop_logical_io"))
     with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
         first.execute(sql("logical_io"))
 
@@ -308,10 +308,10 @@ def test_what_a_cancelled_call_had_run_is_told_afterwards_and_once(oracle_connec
             run(cursor, number, 100_000)
         helper.join()
         ran = cursor.var(str, 32767)
-        cursor.execute(catalogue.text("ran_before"), ran=ran)
+        cursor.execute(statements.text("ran_before"), ran=ran)
         lines = [line.split() for line in ran.getvalue().splitlines()] if ran.getvalue() else []
         assert all(line[2] == "160000" for line in lines)
-        cursor.execute(catalogue.text("ran_before"), ran=ran)
+        cursor.execute(statements.text("ran_before"), ran=ran)
         assert ran.getvalue() is None
 
 
@@ -334,9 +334,9 @@ def test_a_statement_can_be_cancelled_from_another_session(
         def cancel() -> None:
             key = {"sid": busy.session_id, "serial": busy.serial_num}
             if rds:
-                other.cursor().execute(catalogue.text("cancel_statement_rds"), **key)
+                other.cursor().execute(statements.text("cancel_statement_rds"), **key)
             else:
-                other.cursor().execute(catalogue.filled("cancel_statement", **key))
+                other.cursor().execute(statements.filled("cancel_statement", **key))
 
         helper = threading.Thread(target=work)
         helper.start()

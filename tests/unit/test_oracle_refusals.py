@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.oracle.refusals import codes, explained, one_line
+from dbcpu.targets.oracle.error_messages import codes, explained, one_line
 
 
 @pytest.mark.parametrize(

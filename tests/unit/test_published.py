@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.analysis.published import Published, normalise, parse
+from dbcpu.analysis.comparison.published import Published, normalise, parse
 from dbcpu.errors import UsageError
-from dbcpu.sheets.published import sheet
+from dbcpu.reports.documents.published import sheet
 
 FOLDER = Path(__file__).parents[2] / "reports" / "examples" / "published"
 EXAMPLES = sorted(FOLDER.glob("*.csv"))

@@ -9,7 +9,7 @@ import pytest
 
 from dbcpu.errors import HostError
 from dbcpu.hosts.recorded import open_host
-from dbcpu.topology.host_info import BOOT_OPTIONS
+from dbcpu.hosts.topology.host_info import BOOT_OPTIONS
 
 CAPTURE = Path(__file__).parents[2] / "shell" / "capture-host"
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build_record import host, record, round_of, session, solos
-from dbcpu.analysis.base import LevelView
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.regimes import RegimeSeconds, regime, regime_seconds, usable_cores
-from dbcpu.analysis.spans import timed
-from dbcpu.analysis.sweep import Sweep
+from dbcpu.analysis.placement.regime_sweep import Sweep
+from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds, usable_cores
+from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.record import HostInfo, Round, Session
 from dbcpu.simulator import SimulatedHost, simulate
 

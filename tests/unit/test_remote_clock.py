@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbcpu.sampling.clocks import RemoteClock
+from dbcpu.measure.samplers._clock import RemoteClock
 
 
 def answer(clock: RemoteClock, at_s: float, offset_s: float, grain_s: float, before_s: float, after_s: float) -> float:

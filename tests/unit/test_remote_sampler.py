@@ -7,10 +7,10 @@ import pytest
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
-from dbcpu.samplers import procfs, sql, ssh
-from dbcpu.samplers.base import Watched
-from dbcpu.sampling import remote
-from dbcpu.sampling.remote import RemoteSampler
+from dbcpu.measure.samplers import _remote as remote
+from dbcpu.measure.samplers import procfs, sql, ssh
+from dbcpu.measure.samplers._remote import RemoteSampler
+from dbcpu.measure.samplers.base import Watched
 from fake_proc import FakeProc
 from fake_remote import FakeRemote
 

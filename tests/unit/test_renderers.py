@@ -13,13 +13,13 @@ import pytest
 from build_example import nine_on_eight, three_on_two
 from build_record import record, round_of, session, solos, unsampled
 from dbcpu import registry
-from dbcpu.analysis.base import CAUSES
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.formatting import CAUSE_WORDS, number, percent, times
 from dbcpu.record import RunRecord
-from dbcpu.renderers import chart
-from dbcpu.renderers.chart.sessions import LABELLED_SESSIONS
-from dbcpu.renderers.chart.style import MARKS
-from dbcpu.wording import CAUSE_WORDS, number, percent, times
+from dbcpu.reports import charts
+from dbcpu.reports.charts.sessions import LABELLED_SESSIONS
+from dbcpu.reports.charts.style import MARKS
 from page_reader import drawn_texts, read_page, without_pictures
 
 RUNS = {"three_on_two": three_on_two, "nine_on_eight": nine_on_eight}
@@ -28,7 +28,7 @@ PICTURES = {"host", "slowdown", "throughput", "sessions", "cpu_map", "lanes", "c
 
 
 def shown(form: str, run: RunRecord) -> str:
-    text = registry.load("renderers", form).render(run, explain(run))
+    text = registry.load("reports.formats", form).render(run, explain(run))
     assert isinstance(text, str)
     return text
 
@@ -36,7 +36,7 @@ def shown(form: str, run: RunRecord) -> str:
 @pytest.mark.parametrize("form", TEXTS)
 @pytest.mark.parametrize("name", RUNS)
 def test_texts_are_as_they_were_last_looked_at(name: str, form: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}/{form}{registry.load('renderers', form).SUFFIX}", shown(form, RUNS[name]()))
+    golden(f"{name}/{form}{registry.load('reports.formats', form).SUFFIX}", shown(form, RUNS[name]()))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -49,7 +49,7 @@ def test_the_writing_in_pictures_is_as_it_was(name: str, golden: Callable[[str, 
     run = RUNS[name]()
     lines = [
         f"{picture}: {text}"
-        for picture, content in chart.pictures(run, explain(run), "svg").items()
+        for picture, content in charts.pictures(run, explain(run), "svg").items()
         for text in drawn_texts(content.decode())
     ]
     golden(f"{name}/chart.txt", "\n".join(lines) + "\n")
@@ -120,17 +120,17 @@ def test_the_table_fits_its_width() -> None:
     assert max(len(line) for line in shown("table", nine_on_eight()).splitlines()) <= 100
 
 
-@pytest.mark.parametrize("form", chart.FORMS)
+@pytest.mark.parametrize("form", charts.FORMS)
 def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
     run = three_on_two()
-    first, second = (chart.pictures(run, explain(run), form) for _ in range(2))
+    first, second = (charts.pictures(run, explain(run), form) for _ in range(2))
     assert first == second
     assert set(first) == PICTURES
 
 
 def test_the_legend_names_only_causes_that_occur() -> None:
     run = three_on_two()
-    texts = drawn_texts(chart.pictures(run, explain(run), "svg")["slowdown"].decode())
+    texts = drawn_texts(charts.pictures(run, explain(run), "svg")["slowdown"].decode())
     assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run queue"}
 
 
@@ -142,13 +142,13 @@ def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
 def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     def texts(sessions: int) -> list[str]:
         run = record([*solos(), round_of([session(i, cpu=i % 2) for i in range(sessions)])])
-        return drawn_texts(chart.pictures(run, explain(run), "svg")["sessions"].decode())
+        return drawn_texts(charts.pictures(run, explain(run), "svg")["sessions"].decode())
 
     assert f"session {LABELLED_SESSIONS - 1}" in texts(LABELLED_SESSIONS)
     assert not any(text.startswith("session ") for text in texts(LABELLED_SESSIONS + 1))
 
 
-@pytest.mark.parametrize("form", [*TEXTS, "chart", "html"])
+@pytest.mark.parametrize("form", [*TEXTS, "html"])
 @pytest.mark.parametrize(
     "run",
     [
@@ -160,4 +160,4 @@ def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     ids=["empty", "no solo", "not sampled", "no host, odd letters"],
 )
 def test_every_form_shows_every_kind_of_run(form: str, run: RunRecord) -> None:
-    assert registry.load("renderers", form).render(run, explain(run))
+    assert registry.load("reports.formats", form).render(run, explain(run))

@@ -9,8 +9,8 @@ import pytest
 from build_example import three_on_two
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import StoreError, UnknownName
-from dbcpu.renderers import chart
-from dbcpu.reporting import report_folder, write_report
+from dbcpu.reports import charts
+from dbcpu.reports.write import report_folder, write_report
 
 
 def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
     folder = tmp_path / "with blank" / "report"
     written = write_report(run, explain(run), folder)
     assert {path.name for path in written} == {
-        *(f"{name}.{form}" for name in chart.DRAWINGS for form in ("svg", "png")),
+        *(f"{name}.{form}" for name in charts.DRAWINGS for form in ("svg", "png")),
         "report.html",
         "report.md",
         "sessions.csv",
@@ -27,7 +27,7 @@ def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
     assert sorted(folder.iterdir()) == sorted(written)
     assert json.loads((folder / "analysis.json").read_text("utf-8"))["run_id"] == run.header.run_id
     linked = (folder / "report.md").read_text("utf-8").split("](")[1:]
-    assert [link.split(")")[0] for link in linked] == [f"{name}.svg" for name in chart.DRAWINGS]
+    assert [link.split(")")[0] for link in linked] == [f"{name}.svg" for name in charts.DRAWINGS]
     assert (folder / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (folder / "slowdown.png").read_bytes().startswith(b"\x89PNG")
 

@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from dbcpu import registry, runner
-from dbcpu.analysis.next_round import adaptive
+from dbcpu import registry
+from dbcpu.analysis.adaptive_plan import adaptive
+from dbcpu.config.targets import Request
 from dbcpu.errors import ConnectError, GateError, Interrupted, MeasureError, ServerError, UnknownName, UsageError
-from dbcpu.guard import Guard
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.quiesce import Quiet
+from dbcpu.measure.preview import MEMORY_SHARE, Preview, check_room, make_room_for_files, preview_of
 from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.preview import MEMORY_SHARE, Preview, check_room, make_room_for_files, preview_of
 from dbcpu.record import Header, HostInfo, Limits, Round, RunRecord, Topology
-from dbcpu.runner import Choices, Watcher
-from dbcpu.settle import Quiet
 from dbcpu.store.database import Store, open_store
-from dbcpu.targets.base import Request
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.measure_run import Choices, Watcher
 from fake_proc import FakeProc
 from fake_target import WORK, FakeSession, FakeTarget
 
@@ -71,7 +72,7 @@ def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
 def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunRecord]:
     """Run against a fake target; gives the stored run."""
     load = registry.load
-    monkeypatch.setattr("dbcpu.gate.IDLE_LOOK_S", 0.0)
+    monkeypatch.setattr("dbcpu.measure.gate.IDLE_LOOK_S", 0.0)
 
     def run(target: FakeTarget, choices: Choices = CHOICES, watcher: Watcher | None = None, **named: Any) -> RunRecord:
         def open_target(request: Request, guard: Guard) -> FakeTarget:
@@ -79,9 +80,10 @@ def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunR
 
         member = SimpleNamespace(open_target=open_target)
         monkeypatch.setattr(
-            "dbcpu.runner.registry.load", lambda room, name: member if room == "targets" else load(room, name)
+            "dbcpu.workflows.measure_run.registry.load",
+            lambda room, name: member if room == "targets" else load(room, name),
         )
-        return store.load(runner.run(Request("fake", "postgresql"), choices, store, watcher or Ear(), **named))
+        return store.load(measure_run.run(Request("fake", "postgresql"), choices, store, watcher or Ear(), **named))
 
     return run
 
@@ -286,7 +288,7 @@ def test_busy_host_is_not_measured_unless_forced(
     measure: Callable[..., RunRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proc = FakeProc(tmp_path / "root")
-    monkeypatch.setattr("dbcpu.runner.settle", lambda host, timeout_s: Quiet(False, 0.8, timeout_s))
+    monkeypatch.setattr("dbcpu.workflows.measure_run.settle", lambda host, timeout_s: Quiet(False, 0.8, timeout_s))
     with pytest.raises(MeasureError, match="other work keeps the host 80% busy; stop it, or give --yes"):
         measure(FakeTarget(host=proc.host))
     assert measure(FakeTarget(host=proc.host), forced=True).header.status == "complete"
@@ -326,8 +328,8 @@ def test_not_even_one_is_told() -> None:
 
 def test_open_files_are_raised_to_what_is_needed_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = [(256, 5000)]
-    monkeypatch.setattr("dbcpu.preview.resource.getrlimit", lambda _: limits[-1])
-    monkeypatch.setattr("dbcpu.preview.resource.setrlimit", lambda _, pair: limits.append(pair))
+    monkeypatch.setattr("dbcpu.measure.preview.resource.getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr("dbcpu.measure.preview.resource.setrlimit", lambda _, pair: limits.append(pair))
     make_room_for_files(10)
     assert limits == [(256, 5000)]
     make_room_for_files(1000)
@@ -345,11 +347,11 @@ def test_preview_of_fixed_work_grows_with_the_level_beyond_the_cpus() -> None:
 def test_vcpus_of_a_remote_host_are_what_the_database_says() -> None:
     remote: Any = SimpleNamespace(vcpus=lambda: (64, "v$osstat NUM_CPUS"))
     silent: Any = SimpleNamespace(vcpus=lambda: None)
-    assert runner._vcpus(Choices(), None, remote) == (64, "v$osstat NUM_CPUS")
-    assert runner._vcpus(Choices(vcpus=8), None, remote) == (8, "--vcpus")
+    assert measure_run._vcpus(Choices(), None, remote) == (64, "v$osstat NUM_CPUS")
+    assert measure_run._vcpus(Choices(vcpus=8), None, remote) == (8, "--vcpus")
     with pytest.raises(UsageError, match="give --vcpus N, or the levels"):
-        runner._vcpus(Choices(), None, silent)
-    assert runner._vcpus(Choices(sessions="1-4"), None, silent) == (None, "unknown")
+        measure_run._vcpus(Choices(), None, silent)
+    assert measure_run._vcpus(Choices(sessions="1-4"), None, silent) == (None, "unknown")
 
 
 # --- plans that are chosen as results come in, and A/A

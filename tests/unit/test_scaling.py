@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from build_record import SOLO_S, host, record, round_of, session, solos
-from dbcpu.analysis.base import Analysis
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import auto_levels
 from dbcpu.simulator import SimulatedHost, preset, simulate
-from dbcpu.topology import usable_cores, usable_vcpus
 
 
 def measured(simulated: SimulatedHost, seed: int = 1, repeats: int = 2) -> Analysis:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.scatter import UNKNOWN, median_errors
+from dbcpu.analysis.statistics.variance_model import UNKNOWN, median_errors
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
 

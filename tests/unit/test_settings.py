@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import config
+from dbcpu.config import targets
+from dbcpu.config.rulebook import choose, shipped
+from dbcpu.config.rules import Limits
+from dbcpu.config.settings import settings
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.rulebook import choose, shipped
-from dbcpu.rules import Limits
-from dbcpu.settings import settings
 
 RULE = 'per = "vcpu"\ndated = 2026-01-15\nsource = "a page"\n'
 
@@ -45,7 +45,7 @@ def test_rules_and_limits_are_read_beside_targets(write: Path) -> None:
     assert licence.dated == date(2026, 1, 15)
     assert (price.amount, price.currency, price.period) == (1.0, "EUR", "hour")
     assert (found.limits.max_over_min, found.limits.steal, found.limits.runs) == (1.5, None, 30)
-    assert set(config.targets()) == {"box"}
+    assert set(targets.targets()) == {"box"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import UsageError
-from dbcpu.settle import WINDOW_S, patience_s, settle
+from dbcpu.hosts.quiesce import WINDOW_S, patience_s, settle
 from fake_proc import FakeProc
 
 
@@ -27,8 +27,8 @@ class Windows:
         self._proc = proc
         self._now_s, self._busy, self._idle = 100.0, 0, 0
         self._steps: Iterator[tuple[int, int]] = iter(())
-        monkeypatch.setattr("dbcpu.settle.time.monotonic", lambda: self._now_s)
-        monkeypatch.setattr("dbcpu.settle.time.sleep", self._pass)
+        monkeypatch.setattr("dbcpu.hosts.quiesce.time.monotonic", lambda: self._now_s)
+        monkeypatch.setattr("dbcpu.hosts.quiesce.time.sleep", self._pass)
 
     def follow(self, *steps: tuple[int, int]) -> None:
         self._steps = iter(steps)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.config.targets import Request
 from dbcpu.errors import ServerError, UsageError
-from dbcpu.guard import Guard
-from dbcpu.targets.base import Outcome, Request, Work
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
+from dbcpu.targets.base import Outcome, Work
 from dbcpu.targets.shell import ShellSession, ShellTarget, open_target
-from dbcpu.workloads import base
 
 DEADLINE_S = 30.0
 
@@ -39,7 +40,7 @@ def finished(session: ShellSession) -> Outcome:
 
 
 def increment(size: str = "tiny") -> Work:
-    return base.load("shell", "increment").work(size)
+    return workloads.load("shell", "increment").work(size)
 
 
 def test_fixed_work(target: ShellTarget) -> None:
@@ -65,7 +66,7 @@ def test_fixed_time(target: ShellTarget) -> None:
 
 
 def test_the_process_that_is_named_does_the_work(target: ShellTarget) -> None:
-    session = ready(target, base.load("shell", "gzip_pipe").work("tiny"))
+    session = ready(target, workloads.load("shell", "gzip_pipe").work("tiny"))
     claim = session.identify()
     assert claim.pid == session.pid
     assert Path(f"/proc/{claim.pid}/comm").read_text().strip() in ("gzip", "busybox")
@@ -96,7 +97,7 @@ def test_a_warm_up_that_fails_is_told(target: ShellTarget) -> None:
 
 @pytest.mark.parametrize("name", ["increment", "gzip_pipe"])
 def test_cancelled_it_ends_at_once(name: str, target: ShellTarget) -> None:
-    session = ready(target, base.load("shell", name).work("long"))
+    session = ready(target, workloads.load("shell", name).work("long"))
     session.start(1000, None)
     session.cancel()
     assert finished(session).error == "cancelled"
@@ -112,7 +113,7 @@ def test_a_process_that_was_killed_is_told(target: ShellTarget) -> None:
 
 def test_leaving_the_target_ends_every_process() -> None:
     with Guard() as guard, open_target(Request("shell", "shell"), guard) as opened:
-        pids = [ready(opened, base.load("shell", "gzip_pipe").work("tiny")).pid for _ in range(2)]
+        pids = [ready(opened, workloads.load("shell", "gzip_pipe").work("tiny")).pid for _ in range(2)]
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 

@@ -6,13 +6,13 @@ from datetime import date
 import pytest
 
 from build_comparison import noisy_run
-from dbcpu.analysis.capacity import even_level
+from dbcpu.analysis.comparison.sizing import Sizing, size
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.sizing import Sizing, size
+from dbcpu.analysis.scaling.capacity import even_level
+from dbcpu.config.rulebook import choose, shipped
+from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
-from dbcpu.rulebook import choose, shipped
-from dbcpu.rules import Licence, Price, SizingRules
 
 DAY = date(2026, 1, 15)
 SMT = Licence("cloud with SMT", "vcpu", DAY, "policy page", when="smt", factor=0.5)

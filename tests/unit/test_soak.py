@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import build_experiments as build
-from dbcpu.analysis.base import Analysis
-from dbcpu.analysis.experiment_views import Soak
 from dbcpu.analysis.experiments import MOST_KEPT, thinned
 from dbcpu.analysis.explain import explain, explain_rounds
-from dbcpu.experiment_tables import experiment_lines, experiment_tables
+from dbcpu.analysis.results.experiments import Soak
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import Execution, KitCost, RunRecord
-from dbcpu.renderers import chart, table
+from dbcpu.reports import charts
+from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.formats import table
 
 
 def steady(segment: int, ordinal: int, chance: np.random.Generator) -> float:
@@ -182,7 +183,7 @@ def test_short_sql_beside_long_is_compared_size_by_size() -> None:
     assert tiny.second.ratio == pytest.approx(2.0, rel=0.02)
     assert "the shorter the SQL the more uneven" in analysis.verdict
     assert {each.variant for each in analysis.levels} == {"tiny"}
-    assert "sizes" in chart.pictures_with_data(record, analysis, "svg")
+    assert "sizes" in charts.pictures_with_data(record, analysis, "svg")
 
 
 def test_every_form_shows_the_soak() -> None:
@@ -191,7 +192,7 @@ def test_every_form_shows_the_soak() -> None:
     text = table.render(record, analysis)
     assert "two values" in text
     assert "The segments" in text
-    drawn = chart.pictures_with_data(record, analysis, "svg")
+    drawn = charts.pictures_with_data(record, analysis, "svg")
     assert next(iter(drawn)) == "soak"
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.config.targets import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
-from dbcpu.guard import Guard
-from dbcpu.targets.base import Request, Work
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure.workloads import load
+from dbcpu.targets.base import Work
 from dbcpu.targets.sqlite import SqliteSession, SqliteTarget, open_target
-from dbcpu.workloads.base import load
 
 ENDLESS = "with recursive t(x) as (select 1 union all select x + 1 from t) select count(*) from t"
 DEADLINE_S = 20.0

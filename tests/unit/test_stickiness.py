@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.stickiness import core_speeds, expected_slow, frozen
+from dbcpu.analysis.levels.stickiness import core_speeds, expected_slow, frozen
 from dbcpu.simulator import SimulatedHost, simulate
 
 EIGHT_BY_TWO = {8: 8.0, 16: 8 * 1.33}

@@ -247,10 +247,10 @@ def test_killed_driver_keeps_its_rounds_and_its_run_is_interrupted(tmp_path: Pat
     child = start(
         f"""
 import sys, fix_runs
-from dbcpu import driver
+from dbcpu.hosts import driver_process
 from dbcpu.store.database import open_store
 store = open_store({str(path)!r})
-store.begin(fix_runs.header("r1", status="running", driver=driver.this_process()))
+store.begin(fix_runs.header("r1", status="running", driver=driver_process.this_process()))
 store.append("r1", fix_runs.round_of(1, 0))
 store.append("r1", fix_runs.round_of(2, 1))
 print("ready", flush=True)

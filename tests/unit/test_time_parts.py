@@ -4,8 +4,8 @@ import pytest
 
 from build_example import nine_on_eight, three_on_two
 from build_record import record, round_of, session, solos
+from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.record import Round, RunRecord, Wait
 
 

@@ -9,7 +9,7 @@ import pytest
 from build_example import nine_on_eight, three_on_two
 from build_record import host, record, round_of, session, solos, unsampled
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.timeline import (
+from dbcpu.analysis.placement.timeline import (
     ABSENT,
     ALONE,
     CROWDED,

@@ -8,14 +8,15 @@ import pytest
 
 import build_experiments as build
 from build_record import ROWS
-from dbcpu.affinity import hold
 from dbcpu.analysis.explain import explain
+from dbcpu.config.targets import Request
 from dbcpu.errors import MeasureError, UsageError
-from dbcpu.experiments.together import TOGETHER, Experiment, Guest, Household
-from dbcpu.guard import Guard
-from dbcpu.launching import launch_together
-from dbcpu.renderers import chart, html
-from dbcpu.targets.base import Request
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure.experiments._affinity import hold
+from dbcpu.measure.experiments.together import TOGETHER, Experiment, Guest, Household
+from dbcpu.reports import charts
+from dbcpu.reports.formats import html
+from dbcpu.workflows.launch import launch_together
 
 GUESTS = (Guest("a", Request("a", "sqlite"), 2), Guest("b", Request("b", "sqlite"), 3, (0,)))
 
@@ -36,7 +37,7 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     assert [each.told for each in analysis.together.parties] == [True, False]
     assert "sharing CPUs, a takes 1.70x as long as alone and b takes 1.02x as long as alone" in analysis.verdict
     assert "a loses, the rest not" in analysis.verdict
-    assert next(iter(chart.pictures_with_data(record, analysis, "svg"))) == "together"
+    assert next(iter(charts.pictures_with_data(record, analysis, "svg"))) == "together"
     assert "Alone and beside the others" in html.render(record, analysis)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dbcpu.errors import UsageError
 from dbcpu.hosts.recorded import RecordedHost
-from dbcpu.topology import cgroup_chain, draw, format_cpu_list, limits_of, parse_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology import cgroup_chain, draw, format_cpu_list, limits_of, parse_cpu_list, read_host, usable_vcpus
 
 CPU = "/sys/devices/system/cpu"
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from build_record import host, record, solos
-from dbcpu.analysis.base import Analysis, Reference, TopologyCheck
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.scaling import scaling
-from dbcpu.analysis.spans import Span
-from dbcpu.analysis.topology_check import topology_check
+from dbcpu.analysis.placement.valid_sessions import Span
+from dbcpu.analysis.results.run import Analysis, Reference, TopologyCheck
+from dbcpu.analysis.scaling.curve import scaling
+from dbcpu.analysis.scaling.topology_check import topology_check
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, preset, simulate

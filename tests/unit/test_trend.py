@@ -11,10 +11,10 @@ import pytest
 from build_comparison import noisy_run
 from dbcpu import registry
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.trend import CHANGED, GAP_MARK, LASTING, PastRun, Trend, past_run, trend
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, PastRun, Trend, past_run, trend
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
-from dbcpu.sheets import history
+from dbcpu.reports.documents import history
 from dbcpu.store.database import open_store
 
 GOLDEN_NAMES = {"table": "table.txt", "markdown": "markdown.md", "csv": "csv.csv", "json": "json.json"}
@@ -57,7 +57,7 @@ def found() -> Trend:
 def test_a_history_looks_as_when_somebody_last_looked(
     form: str, found: Trend, golden: Callable[[str, str], None]
 ) -> None:
-    rendered = registry.load("comparisons", form).render(history.sheet(found))
+    rendered = registry.load("reports.comparison_formats", form).render(history.sheet(found))
     golden(f"old_box_history/{GOLDEN_NAMES[form]}", rendered)
 
 
@@ -107,11 +107,11 @@ def test_a_flat_series_is_drawn_flat() -> None:
 def test_few_runs_are_shown_and_nothing_is_claimed(count: int) -> None:
     sheet = history.sheet(trend(past(*nights(count))))
     assert "from 8 on a lasting change can be told" in sheet.verdict[0]
-    assert set(registry.load("comparisons", "chart").pictures(sheet, "svg")) == {"history"}
+    assert set(registry.load("reports.charts", "comparisons").pictures(sheet, "svg")) == {"history"}
 
 
 def test_the_picture_is_the_same_every_time_and_survives_a_time_that_is_none(found: Trend) -> None:
-    chart = registry.load("comparisons", "chart")
+    chart = registry.load("reports.charts", "comparisons")
     assert chart.pictures(history.sheet(found), "svg") == chart.pictures(history.sheet(found), "svg")
     odd = replace(found, started_at=("some day", *found.started_at[1:]))
     assert chart.pictures(history.sheet(odd), "svg") == {}

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy.optimize import linprog
 
-from dbcpu.analysis.two_modes import GATE, LEAST_VALUES, dip, two_modes
+from dbcpu.analysis.statistics.bimodality import GATE, LEAST_VALUES, dip, two_modes
 
 Floats = npt.NDArray[np.float64]
 TRIALS = 60

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import registry, varying
+from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
+from dbcpu.hosts.topology import read_host
 from dbcpu.record import Database, HostInfo, Server
-from dbcpu.topology import read_host
+from dbcpu.variants import _selection as selection
+from dbcpu.variants._selection import Chosen, chosen, cpus_under, findings, refuse
 from dbcpu.variants.base import SCOPES, Place, by_core, spread_order
-from dbcpu.varying import Chosen, chosen, cpus_under, findings, refuse
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 POSTGRES = Database("postgresql", "18.4")
@@ -230,7 +231,7 @@ def test_autogroup_is_said_for_a_policy() -> None:
 
 def test_server_processes_that_are_not_known_are_not_touched() -> None:
     with pytest.raises(UsageError, match="cannot be reached: it is in a container"):
-        varying.refuse_without_privilege(
+        selection.refuse_without_privilege(
             [one("spread")],
             place("c4-4xlarge"),
             LocalHost(),
@@ -243,14 +244,14 @@ def test_what_is_not_permitted_is_refused_with_who_may(monkeypatch: pytest.Monke
     where, server = place("two-sockets"), Server(os.getpid(), verified=True)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UsageError, match=r"smt/control, which needs root: .*one_per_core needs no root"):
-        varying.refuse_without_privilege([one("smt_off")], where, LocalHost(), server, 2)
-    varying.refuse_without_privilege([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
+        selection.refuse_without_privilege([one("smt_off")], where, LocalHost(), server, 2)
+    selection.refuse_without_privilege([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    monkeypatch.setattr(varying, "_may_nice", lambda: False)
+    monkeypatch.setattr(selection, "_may_nice", lambda: False)
     with pytest.raises(UsageError, match=r"run as user .* CAP_SYS_NICE"):
-        varying.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
-    monkeypatch.setattr(varying, "_may_nice", lambda: True)
-    varying.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
+        selection.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
+    monkeypatch.setattr(selection, "_may_nice", lambda: True)
+    selection.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
 
 
 def test_through_the_database_a_host_can_only_be_read() -> None:

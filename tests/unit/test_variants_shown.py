@@ -14,18 +14,19 @@ from matplotlib.figure import Figure
 
 from build_comparison import noisy_run, with_variants
 from build_example import two_settings
-from dbcpu import comparing
-from dbcpu.analysis.base import Analysis
+from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.per_round import one_variant
-from dbcpu.analysis.telling import telling_rounds
-from dbcpu.analysis.variant_words import variant_sentences
+from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.levels.representative_round import telling_rounds
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import count, number, percent
 from dbcpu.record import RunRecord
-from dbcpu.renderers import chart, csv, html, markdown, table
-from dbcpu.renderers import json as json_form
-from dbcpu.renderers.chart.style import STYLE, narrow
+from dbcpu.reports import charts
+from dbcpu.reports.charts.style import STYLE, narrow
+from dbcpu.reports.formats import csv, html, markdown, table
+from dbcpu.reports.formats import json as json_form
 from dbcpu.store.record_file import write_record
-from dbcpu.wording import count, number, percent
+from dbcpu.workflows import compare
 from page_reader import read_page
 
 NAMES = ["baseline", "smt_off"]
@@ -44,7 +45,7 @@ def explained() -> tuple[RunRecord, Analysis]:
 
 
 def drawn(name: str) -> Figure:
-    figure = {**chart.DRAWINGS, **chart.OF_SEVERAL_VARIANTS}[name](*explained())
+    figure = {**charts.DRAWINGS, **charts.OF_SEVERAL_VARIANTS}[name](*explained())
     assert figure is not None
     return figure
 
@@ -74,7 +75,7 @@ def test_panels_stand_beside_each_other_and_on_a_phone_below() -> None:
 
 
 def test_crowded_panels_are_counted_on_grids_of_the_same_axes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.renderers.chart.slowdown.MOST_POINTS", 10)
+    monkeypatch.setattr("dbcpu.reports.charts.slowdown.MOST_POINTS", 10)
     panels = drawn("slowdown").axes
     assert [len(each.images) for each in panels] == [1, 1]
     assert panels[0].get_ylim() == panels[1].get_ylim()
@@ -120,8 +121,8 @@ def test_each_panel_has_the_limits_of_its_variant() -> None:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the words are looked at, drawing would be most of the time."""
     blank = b'<svg width="72pt" height="36pt" viewBox="0 0 72 36"></svg>'
-    names = (*chart.OF_SEVERAL_VARIANTS, *chart.DRAWINGS)
-    monkeypatch.setattr(chart, "pictures_with_data", lambda *_, **__: dict.fromkeys(names, blank))
+    names = (*charts.OF_SEVERAL_VARIANTS, *charts.DRAWINGS)
+    monkeypatch.setattr(charts, "pictures_with_data", lambda *_, **__: dict.fromkeys(names, blank))
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -129,7 +130,7 @@ def test_a_run_of_one_variant_says_nothing_of_variants() -> None:
     run = one_variant(two_settings(), "baseline")
     analysis = explain(run)
     assert analysis.variants is None
-    assert chart.OF_SEVERAL_VARIANTS["variants"](run, analysis) is None
+    assert charts.OF_SEVERAL_VARIANTS["variants"](run, analysis) is None
     assert 'id="variants"' not in html.render(run, analysis)
 
 
@@ -175,10 +176,10 @@ def test_all_forms_show_all_variants_and_agree() -> None:
 def test_compare_takes_a_run_of_several_variants_as_all_of_them(tmp_path: Path) -> None:
     file = tmp_path / "both.json.gz"
     write_record(str(file), with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread"))
-    sheet = comparing.comparison_sheet([str(file)])
+    sheet = compare.comparison_sheet([str(file)])
     assert [each.title.split(" (")[0] for each in sheet.panels] == ["baseline", "spread"]
-    several = comparing.comparison_sheet([f"all={file}", f"new={file}:spread"])
+    several = compare.comparison_sheet([f"all={file}", f"new={file}:spread"])
     assert [each.title.split(" (")[0] for each in several.panels] == ["all baseline", "all spread", "new"]
-    named = comparing.comparison_sheet([f"old={file}:baseline", f"new={file}:spread"])
+    named = compare.comparison_sheet([f"old={file}:baseline", f"new={file}:spread"])
     assert [each.title.split(" (")[0] for each in named.panels] == ["old", "new"]
     assert "new against old: throughput at N=4 is 20 % lower" in named.verdict[0]

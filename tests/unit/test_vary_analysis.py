@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.by_cpus import by_cpus
-from dbcpu.analysis.explain import explain, explain_variants
-from dbcpu.analysis.per_round import one_variant
-from dbcpu.analysis.variants import compare_variants
-from dbcpu.comparing import _run_and_variant, variants_sheet
+from dbcpu.analysis.comparison.cpu_scaling import by_cpus
+from dbcpu.analysis.comparison.variants import compare_variants
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.plan import AA, RoundSpec, blocks
 from dbcpu.record import Round, RunRecord
 from dbcpu.registry import load
 from dbcpu.simulator import SimulatedHost, simulate, simulate_now
+from dbcpu.workflows.compare import _run_and_variant, variants_sheet
 
 HOST = SimulatedHost("smt", cores=4, scheduler="sticky", smt_yield=0.3, rebalance_s=0.2, noise=0.002)
 
@@ -162,7 +163,7 @@ def test_one_variant_is_no_comparison() -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
 def test_every_form_shows_the_variants(varied: RunRecord, form: str) -> None:
-    assert "smt_off" in load("comparisons", form).render(variants_sheet(varied)).replace("\\", "")
+    assert "smt_off" in load("reports.comparison_formats", form).render(variants_sheet(varied)).replace("\\", "")
 
 
 # --- by CPUs

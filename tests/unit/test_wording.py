@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.wording import ranges, short_ranges
+from dbcpu.formatting import ranges, short_ranges
 
 
 @pytest.mark.parametrize(

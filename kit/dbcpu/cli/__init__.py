@@ -30,7 +30,7 @@ class Commands(click.Group):
     """The commands found in this folder; one is loaded when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        names = [name.replace("_", "-") for name in registry.names("cli") if name != "options"]
+        names = [name.replace("_", "-") for name in registry.names("cli")]
         return sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -129,7 +129,7 @@ def _say(sentence: str, code: int) -> int:
 
 def _unexpected(error: BaseException) -> str:
     """Keep the traceback in a file of the user's and say where; it is a fault of dbcpu, not of the user."""
-    from dbcpu.crash import keep_traceback
+    from dbcpu.cli._crash_report import keep_traceback
 
     where = keep_traceback(error)
     kept = f"the details are in {where}" if where else "set DBCPU_DEBUG=1 to see the details"

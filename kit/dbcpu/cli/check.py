@@ -2,7 +2,7 @@
 
 import click
 
-from dbcpu.cli.options import json_flag, limit_option, store_option
+from dbcpu.cli._options import json_flag, limit_option, store_option
 
 
 @click.command()
@@ -25,12 +25,12 @@ def command(run: str | None, last: bool, target: str | None, as_json: bool, stor
     Examples: dbcpu check --last --target old-box
               dbcpu check 20260105 --max-over-min 1.5
     """
-    from dbcpu import checking
     from dbcpu.store import codec
+    from dbcpu.workflows import check
 
     if (run is None) != last or (target and not last):
         raise click.UsageError("give either a RUN, or --last (with --target NAME for the newest of one target)")
-    record, found = checking.violations(run, store, target, given)
+    record, found = check.violations(run, store, target, given)
     if as_json:
         click.echo(codec.dumps({"run_id": record.header.run_id, "violations": [codec.encode(each) for each in found]}))
     else:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.options import FORMS, licence_option, store_option
+from dbcpu.cli._options import FORMS, licence_option, store_option
 
 
 @click.command()
@@ -30,10 +30,11 @@ def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | 
     Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee
               dbcpu compare reports/examples/published/numa-policies.csv --out pictures
     """
-    from dbcpu import comparing, registry
+    from dbcpu import registry
+    from dbcpu.workflows import compare
 
-    published = comparing.are_published(runs)
-    sheet = comparing.published_sheet(runs, baseline) if published else comparing.comparison_sheet(runs, **given)
-    click.echo(registry.load("comparisons", form).render(sheet).rstrip("\n"))
-    for path in comparing.write_sheet(sheet, out) if out else ():
+    published = compare.are_published(runs)
+    sheet = compare.published_sheet(runs, baseline) if published else compare.comparison_sheet(runs, **given)
+    click.echo(registry.load("reports.comparison_formats", form).render(sheet).rstrip("\n"))
+    for path in compare.write_sheet(sheet, out) if out else ():
         click.echo(path, err=True)

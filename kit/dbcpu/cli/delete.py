@@ -2,7 +2,7 @@
 
 import click
 
-from dbcpu.cli.options import Duration, confirm, store_option, yes_option
+from dbcpu.cli._options import Duration, confirm, store_option, yes_option
 
 
 @click.command()

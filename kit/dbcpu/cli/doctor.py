@@ -2,7 +2,7 @@
 
 import click
 
-from dbcpu.cli.options import fail_on_option, host_option, json_flag
+from dbcpu.cli._options import fail_on_option, host_option, json_flag
 
 
 @click.command()
@@ -17,9 +17,9 @@ def command(target: str, host: str | None, as_json: bool, fail_on: str) -> int:
     Examples: dbcpu doctor
               dbcpu doctor postgresql://dba@db1/postgres --host ssh:db1
     """
-    from dbcpu.config import resolve
+    from dbcpu.config.targets import resolve
     from dbcpu.findings import as_json_text, as_text, reached
-    from dbcpu.runner import diagnose
+    from dbcpu.workflows.measure_run import diagnose
 
     findings = diagnose(resolve(target), host)
     click.echo(as_json_text(findings) if as_json else as_text(findings))

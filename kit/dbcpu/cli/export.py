@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import run_argument, store_option
+from dbcpu.cli._options import run_argument, store_option
 
 
 @click.command()

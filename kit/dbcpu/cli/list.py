@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import json_flag, store_option
+from dbcpu.cli._options import json_flag, store_option
 
 
 @click.command()
@@ -25,13 +25,13 @@ def command(
     Examples: dbcpu list --target embedded --limit 5
               dbcpu list --history
     """
-    from dbcpu import listing
+    from dbcpu.workflows import list_runs
 
     if out and not history:
         raise click.UsageError("--out goes with --history")
     if history:
-        from dbcpu import showing
+        from dbcpu.workflows import show
 
-        showing.show_overview(store, target, host, "json" if as_json else "table", out)
+        show.show_overview(store, target, host, "json" if as_json else "table", out)
     else:
-        listing.list_runs(store, target, host, limit, as_json=as_json)
+        list_runs.list_runs(store, target, host, limit, as_json=as_json)

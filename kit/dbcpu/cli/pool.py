@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.options import fail_on_option, repeats_option, size_option, watching_options, workload_option
+from dbcpu.cli._options import fail_on_option, repeats_option, size_option, watching_options, workload_option
 
 
 @click.command()
@@ -28,7 +28,7 @@ def command(target: str, **given: Any) -> int:
     Examples: dbcpu pool --work 100 --active 10,100
               dbcpu pool postgresql://dba@db1/postgres --size medium
     """
-    from dbcpu.cli.options import confirm
-    from dbcpu.launching import launch_pool
+    from dbcpu.cli._options import confirm
+    from dbcpu.workflows.launch import launch_pool
 
     return launch_pool(target, given, confirm)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import licence_option, run_argument, store_option
+from dbcpu.cli._options import licence_option, run_argument, store_option
 
 FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
 
@@ -26,8 +26,8 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tupl
     Examples: dbcpu report last
               dbcpu report last --format png --format markdown --out ticket-4711
     """
-    from dbcpu.explaining import explained_run
-    from dbcpu.reporting import report_folder, write_report
+    from dbcpu.reports.write import report_folder, write_report
+    from dbcpu.workflows.explain import explained_run
 
     record, analysis = explained_run(run, store, licences)
     for path in write_report(record, analysis, out or report_folder(record), formats or FORMATS):

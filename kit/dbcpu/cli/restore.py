@@ -15,7 +15,7 @@ def command(target: str | None, dry_run: bool) -> int:
     Examples: dbcpu restore --dry-run
               dbcpu restore 'oracle+oracledb://system@db1/?service_name=orclpdb1'
     """
-    from dbcpu.vary import put_back
+    from dbcpu.workflows.vary import put_back
 
     restored = put_back(target, dry_run=dry_run)
     for line in restored.lines or ("nothing was left changed",):

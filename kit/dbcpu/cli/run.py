@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.options import fail_on_option, measuring_options
+from dbcpu.cli._options import fail_on_option, measuring_options
 
 
 @click.command()
@@ -24,10 +24,10 @@ def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
               dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
               dbcpu run embedded embedded --together --sessions 2:8 --cpus 0-3 --cpus 4-7
     """
-    from dbcpu.analysis.next_round import adaptive
-    from dbcpu.cli.options import confirm
-    from dbcpu.config import resolve
-    from dbcpu.launching import launch, launch_together
+    from dbcpu.analysis.adaptive_plan import adaptive
+    from dbcpu.cli._options import confirm
+    from dbcpu.config.targets import resolve
+    from dbcpu.workflows.launch import launch, launch_together
 
     if together:
         return launch_together(targets, given, confirm)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli.options import FORMS, licence_option, run_argument, store_option
+from dbcpu.cli._options import FORMS, licence_option, run_argument, store_option
 
 
 @click.command()
@@ -29,12 +29,12 @@ def command(
               dbcpu show last --json | jq .verdict
               dbcpu show last --history --out trend
     """
-    from dbcpu import showing
+    from dbcpu.workflows import show
 
     if out and not history:
         raise click.UsageError("--out goes with --history; dbcpu report RUN writes the files of a run")
     form = "json" if as_json else form
     if history:
-        showing.show_history(run, store, form, out)
+        show.show_history(run, store, form, out)
     else:
-        showing.show_run(run, store, form, licences)
+        show.show_run(run, store, form, licences)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.options import Duration, store_option
+from dbcpu.cli._options import Duration, store_option
 
 
 @click.command(epilog="Example: dbcpu simulate 2x20x2 --sessions 1,40,41,80 --scheduler sticky")
@@ -37,4 +37,4 @@ def command(preset: str, listing: bool, json_file: str | None, no_save: bool, st
         record_file.write_record(json_file, record)
     if json_file != "-":
         analysis = registry.load("analysis", "explain").explain(record)
-        click.echo(registry.load("renderers", "table").render(record, analysis).rstrip())
+        click.echo(registry.load("reports.formats", "table").render(record, analysis).rstrip())

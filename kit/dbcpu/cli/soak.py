@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.options import Duration, fail_on_option, size_option, watching_options, workload_option
+from dbcpu.cli._options import Duration, fail_on_option, size_option, watching_options, workload_option
 from dbcpu.plan import MOST_SESSIONS
 
 
@@ -30,7 +30,7 @@ def command(target: str, **given: Any) -> int:
               dbcpu soak postgresql://dba@db1/postgres --sessions 12 --for 8h --size medium
               dbcpu soak --sessions 3 --sizes tiny,medium,long
     """
-    from dbcpu.cli.options import confirm
-    from dbcpu.launching import launch_soak
+    from dbcpu.cli._options import confirm
+    from dbcpu.workflows.launch import launch_soak
 
     return launch_soak(target, given, confirm)

@@ -2,7 +2,7 @@
 
 import click
 
-from dbcpu.cli.options import store_option
+from dbcpu.cli._options import store_option
 
 
 @click.group()

@@ -2,7 +2,7 @@
 
 import click
 
-from dbcpu.cli.options import json_flag
+from dbcpu.cli._options import json_flag
 
 
 @click.command()
@@ -22,7 +22,7 @@ def command(where: str | None, as_json: bool) -> None:
               dbcpu topology --host ssh:db1
     """
     from dbcpu.hosts import local, recorded, ssh
-    from dbcpu.topology import draw, read_host, usable_vcpus
+    from dbcpu.hosts.topology import draw, read_host, usable_vcpus
 
     if (where or "").startswith("ssh:"):
         with ssh.open_host((where or "").removeprefix("ssh:")) as host:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.options import confirm, fail_on_option, measuring_options
+from dbcpu.cli._options import confirm, fail_on_option, measuring_options
 
 
 @click.command()
@@ -32,7 +32,7 @@ def command(target: str, variants: str, per_cpu: int | None, dry_run: bool, **gi
     Examples: dbcpu vary --variants one_per_core,spread,pack --sessions 1-4
               dbcpu vary db1 --variants cpus:1,cpus:2,cpus:4 --per-cpu 2
     """
-    from dbcpu.vary import planned, vary
+    from dbcpu.workflows.vary import planned, vary
 
     if dry_run:
         click.echo("\n".join(planned(target, variants, per_cpu, given)))

@@ -8,7 +8,7 @@ from typing import Self
 
 from dbcpu.errors import HostError
 from dbcpu.hosts.base import Finished, Reading, Sweep
-from dbcpu.ssh_connection import SshConnection
+from dbcpu.hosts.ssh_connection import SshConnection
 
 UPTIME_GRAIN_S = 0.01
 """/proc/uptime has two decimals."""

@@ -8,7 +8,7 @@ process, and four ways of balancing. What is not: time slices, caches, waits of 
     record = simulate(preset("c4.4xlarge"), levels=(1, 8, 9, 16), repeats=5, seed=1)
 """
 
-from dbcpu.simulator.clockwork import Clockwork, Trace
+from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import SCHEDULERS, SimulatedHost
 from dbcpu.simulator.presets import listing, preset, presets
 from dbcpu.simulator.rounds import SimulatedWork, simulate_round

@@ -21,7 +21,7 @@ from dbcpu.record import (
     Server,
     Session,
 )
-from dbcpu.simulator.clockwork import Clockwork, Trace
+from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import GROUP, SimulatedHost
 
 Floats = NDArray[np.float64]

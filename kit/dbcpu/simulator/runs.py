@@ -11,6 +11,7 @@ import numpy as np
 
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import (
     BASELINE,
     MOST_SESSIONS,
@@ -26,7 +27,6 @@ from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, Workl
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import preset
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
-from dbcpu.topology import usable_cores, usable_vcpus
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""

@@ -13,8 +13,8 @@ from typing import Self
 from sqlalchemy import Connection, delete, exc, insert, select
 from sqlalchemy import update as change
 
-from dbcpu import driver
 from dbcpu.errors import StoreError, UsageError
+from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, retention, schema
 from dbcpu.store.engine import Location, locate, open_engine, told
@@ -222,7 +222,7 @@ class Store(AbstractContextManager["Store"]):
     def delete(self, run_id: str) -> None:
         """Delete one run and its rounds; not one whose driver still measures."""
         header = self.header(run_id)
-        if header.status == "running" and driver.is_here(header.driver):
+        if header.status == "running" and driver_process.is_here(header.driver):
             raise StoreError(f"run {run_id} is being measured by process {header.driver.pid}; stop that first")
         with told(self._location), self._writing.begin() as connection:
             connection.execute(delete(round_).where(round_.c.run_id == header.run_id))

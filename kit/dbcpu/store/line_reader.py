@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.topology.cpu_list import parse_cpu_list
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 
 FIRST_LINES = ("dbcpu-lines 1", "dbcpu-fanout 1")
 """The second is what sqlplus-fanout wrote at first; its lines mean the same."""

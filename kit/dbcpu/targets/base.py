@@ -15,20 +15,6 @@ from dbcpu.record import Clock, Database, Execution, Wait
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What the user asked to measure: a configured name or URL, resolved.
-
-    ``url`` is a SQLAlchemy URL without password, or ''. ``password`` never leaves this process; its repr is hidden.
-    """
-
-    name: str
-    kind: str
-    url: str = ""
-    password: str | None = field(default=None, repr=False)
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Work:
     """What a session has to execute: setup statements (untimed) and the measured text.
 

@@ -2,10 +2,11 @@
 
 from typing import Self
 
-from dbcpu.guard import Guard
-from dbcpu.postgresql.server import EmbeddedServer
-from dbcpu.postgresql.target import LibpqTarget
-from dbcpu.targets.base import Request, Target
+from dbcpu.config.targets import Request
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.targets.base import Target
+from dbcpu.targets.postgresql.embedded_server import EmbeddedServer
+from dbcpu.targets.postgresql.target import LibpqTarget
 
 
 class EmbeddedTarget(LibpqTarget):

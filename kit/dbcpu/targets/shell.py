@@ -16,13 +16,14 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from types import TracebackType
 
+from dbcpu.config.targets import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.findings import Finding
-from dbcpu.guard import Guard, start_ticks
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import Outcome, Request, ServerClaim, Work
+from dbcpu.targets.base import Outcome, ServerClaim, Work
 
 ANSWER_WITHIN_S = 60.0
 UPTIME_GRAIN_S = 0.01

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dbcpu.errors import UsageError
+from dbcpu.hosts.topology import format_cpu_list
 from dbcpu.record import Cpu, Database, HostInfo
-from dbcpu.topology import format_cpu_list
 
 SCOPES = ("plan", "server", "host", "process")
 

@@ -1,7 +1,7 @@
 """The server processes may use these CPUs only (``cpus:0-3``): taskset, or a psrset of other systems."""
 
 from dbcpu.errors import UsageError
-from dbcpu.topology import format_cpu_list, parse_cpu_list
+from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
 from dbcpu.variants.base import Change, Place, affinities, unreachable, usable
 
 SCOPE = "process"

@@ -3,7 +3,7 @@
 With ``dbcpu vary --per-cpu`` a bare number behind ``cpus:`` means this.
 """
 
-from dbcpu.topology import format_cpu_list
+from dbcpu.hosts.topology import format_cpu_list
 from dbcpu.variants.base import Change, Place, affinities, count, spread_order, unreachable, usable
 
 SCOPE = "process"

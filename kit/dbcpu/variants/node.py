@@ -5,8 +5,8 @@ a session takes anew while it runs is taken where it runs. Source: numactl(8), n
 """
 
 from dbcpu.errors import UsageError
+from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
 from dbcpu.record import HostInfo
-from dbcpu.topology import format_cpu_list, parse_cpu_list
 from dbcpu.variants.base import Change, Place, affinities, by_node, unreachable
 
 SCOPE = "server"

@@ -1,6 +1,6 @@
 """The server processes may use one CPU of each core only: SMT off for them, without touching the host."""
 
-from dbcpu.topology import format_cpu_list
+from dbcpu.hosts.topology import format_cpu_list
 from dbcpu.variants.base import Change, Place, affinities, by_core, no_argument, unreachable
 
 SCOPE = "process"

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from dbcpu import driver
 from dbcpu.errors import RecordFormatError
+from dbcpu.hosts import driver_process
 from dbcpu.record import Driver, Header, Round
 from dbcpu.store import codec
 from dbcpu.store.schema.tables import run
@@ -105,7 +105,7 @@ def summary(row: Row[Any]) -> RunSummary:
 
 def status_now(status: str, drove: Driver) -> str:
     """``interrupted`` for a run that is stored as running although its driver is gone, else as stored."""
-    return "interrupted" if status == "running" and driver.is_gone(drove) else status
+    return "interrupted" if status == "running" and driver_process.is_gone(drove) else status
 
 
 def _utc(started_at: str) -> str:

@@ -1,0 +1,149 @@
+"""Which round tells most next? The adaptive plan behind ``--sessions auto``: pure, so that a seed repeats it.
+
+1. One session alone, then every level that ``plan.auto_levels`` names, once, in shuffled order.
+2. Where the largest even and the smallest uneven level are not neighbours, the level that decides: the cores or
+   vCPUs that the kernel shows, or their successors, else the middle.
+3. One session alone again, to see drift and noise.
+4. Again the level whose slowdown is known least well, until the interval of each is narrow, or it had its repeats.
+5. One session alone, last.
+
+The interval of a level rests on the scatter of rounds over the whole run, and on its own once it has three rounds.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, reference
+from dbcpu.analysis.placement.regimes import core_count, vcpu_count
+from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.analysis.results.run import Reference
+from dbcpu.plan import RoundSpec, auto_levels
+from dbcpu.record import Header, Round, RunRecord
+
+NARROW = 0.05
+"""Half-width of the 95 % interval of a level's median and worst slowdown, relative, that is good enough."""
+LEAST_ROUNDS = 2
+"""Of the levels between which the verdict changes; others may do with one where rounds scatter little."""
+MOST_REFINED = 8
+MOST_ANCHORS = 3
+OWN_SCATTER_FROM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What the rounds of one level say so far: logarithms of each round's median and worst slowdown, and max/min."""
+
+    median: tuple[float, ...]
+    worst: tuple[float, ...]
+    ratio: tuple[float, ...]
+
+    def even(self, limit: float) -> bool:
+        return float(np.median(self.ratio)) <= limit and float(np.median(self.worst)) <= np.log(limit)
+
+
+def adaptive(header: Header) -> Callable[[Sequence[Round]], RoundSpec | None]:
+    """The function that ``measure`` asks for the next round; ``header.plan.repeats`` caps the rounds of a level."""
+    vcpus, cores = vcpu_count(RunRecord(header, ())) or 1, core_count(RunRecord(header, ()))
+    levels = auto_levels(vcpus, cores)
+
+    def next_round(done: Sequence[Round]) -> RoundSpec | None:
+        found = _next(RunRecord(header, tuple(done)), levels, vcpus, cores)
+        if found is None:
+            return None
+        repeat = sum(each.level == found for each in done)
+        anchor = found == 1 and repeat >= header.plan.repeats
+        return RoundSpec(found, repeat, header.plan.variants[0], len(done), anchor)
+
+    return next_round
+
+
+def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | None) -> int | None:
+    done = [each.level for each in record.rounds]
+    if not done:
+        return 1
+    sessions = timed(record)
+    alone = reference(record, sessions)
+    if alone is None:
+        # Nothing can be reckoned without a valid solo round: three tries, then the bare pass.
+        return 1 if done.count(1) < 3 else _first_pass(done, levels, record.header.plan.seed)
+    wanted = _first_pass(done, levels, record.header.plan.seed)
+    if wanted is not None:
+        return wanted
+    seen = _seen(sessions, alone)
+    refined = len(set(done)) - len(set(levels))
+    wanted = _deciding(seen, vcpus, cores) if refined < MOST_REFINED else None
+    if wanted is not None:
+        return wanted
+    if done.count(1) < 2:
+        return 1
+    wanted = _least_known(seen, done, record.header.plan.repeats)
+    if wanted is not None:
+        return wanted
+    return 1 if done[-1] != 1 and done.count(1) < record.header.plan.repeats + MOST_ANCHORS else None
+
+
+def _first_pass(done: Sequence[int], levels: Sequence[int], seed: int) -> int | None:
+    order = [level for level in levels if level > 1]
+    random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
+    return next((level for level in order if level not in done), None)
+
+
+def _seen(sessions: Sequence[Timed], alone: Reference) -> dict[int, _Level]:
+    rounds: dict[int, list[tuple[float, float, float]]] = {}
+    for each, members in by_round(sessions):
+        slowdowns = [m.span.per_execution_s / alone.elapsed_s for m in members if m.span and not m.why]
+        if slowdowns:
+            figures = float(np.log(np.median(slowdowns))), float(np.log(max(slowdowns)))
+            rounds.setdefault(each.level, []).append((*figures, max(slowdowns) / min(slowdowns)))
+    return {level: _Level(*(tuple(column) for column in zip(*rows, strict=True))) for level, rows in rounds.items()}
+
+
+def _border(seen: Mapping[int, _Level]) -> tuple[int, int] | None:
+    """The largest level below which all are even, and the smallest that is not."""
+    limit = 1 + LEAST_TOLERANCE
+    uneven = min((level for level, each in seen.items() if level > 1 and not each.even(limit)), default=None)
+    if uneven is None:
+        return None
+    return max(level for level in {1, *seen} if level < uneven), uneven
+
+
+def _deciding(seen: Mapping[int, _Level], vcpus: int, cores: int | None) -> int | None:
+    """A level within the border that would narrow it; None when its ends are neighbours."""
+    border = _border(seen)
+    if border is None or border[1] - border[0] <= 1:
+        return None
+    low, high = border
+    likely = [level for each in (cores, vcpus) if each for level in (each, each + 1)]
+    return next((level for level in likely if low < level < high), (low + high) // 2)
+
+
+def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int) -> int | None:
+    """The level to measure again: ends of the border first, then the widest interval; None when all are narrow."""
+    border = _border(seen) or (max(seen), max(seen))
+    due = [level for level in (1, *border) if level in seen and done.count(level) < min(LEAST_ROUNDS, most)]
+    if due:
+        return due[0]
+    widths = {level: _half_width(seen, level) for level in seen if done.count(level) < most}
+    wide = {level: width for level, width in widths.items() if width > NARROW}
+    return max(wide, key=lambda level: (-done.count(level), wide[level], -level), default=None)
+
+
+def _half_width(seen: Mapping[int, _Level], level: int) -> float:
+    """Of the 95 % interval of the level's slowdown, for the worse known of its median and its worst."""
+    from scipy.special import stdtrit  # loads slowly: only once there is something to repeat
+
+    widths: list[float] = []
+    for name in ("median", "worst"):
+        rows = [np.array(getattr(each, name)) for each in seen.values()]
+        freedom = sum(row.size - 1 for row in rows)
+        if freedom < 1:
+            return float("inf")
+        pooled = float(np.sqrt(sum(row.var() * row.size for row in rows) / freedom))
+        own = np.array(getattr(seen[level], name))
+        scatter = max(pooled, float(own.std(ddof=1))) if own.size >= OWN_SCATTER_FROM else pooled
+        widths.append(float(stdtrit(freedom, 0.975)) * scatter / own.size**0.5)
+    return max(widths, default=float("inf"))

@@ -1,0 +1,1 @@
+"""Why a session took longer."""

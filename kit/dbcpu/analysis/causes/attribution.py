@@ -1,0 +1,299 @@
+"""Why did this session take longer than one alone?
+
+The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left.
+Each part is held against the evidence (``causes``). A cause is named only when what the evidence covers is
+at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
+cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
+tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
+beyond its own: how much the CPU times of equal sessions differ says nothing against it. Then this alone is explained.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dbcpu.analysis.causes import evidence_rules, without_host
+from dbcpu.analysis.causes.evidence_rules import Counted, Share
+from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, solo
+from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
+from dbcpu.analysis.placement.host_time import throttled_shares
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.run import Reference, SessionView
+from dbcpu.formatting import percent, plain, seconds, times
+from dbcpu.record import Round, RunRecord
+
+ACCOUNTED = 0.6
+LEADING = 0.4
+WORTH_WORDS = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss of one session in seconds; a part is None where the host did not count it."""
+
+    total_s: float
+    inflation_s: float | None
+    queue_s: float | None
+    throttled_s: float | None
+    gap_s: float | None
+    unsplit_s: float
+
+
+def loss(each: Timed, reference: Reference, throttled_s: float | None) -> Loss:
+    """Split what ``each`` took beyond the reference; the gap is the rest, so the parts add up exactly."""
+    assert each.span is not None
+    executions = len(each.span.executions)
+    total_s = each.span.elapsed_s - reference.elapsed_s * executions
+    cpu_s, delay_s = each.session.cpu_s, each.session.run_delay_s
+    inflation_s = None if cpu_s is None or reference.cpu_s is None else cpu_s - reference.cpu_s * executions
+    if inflation_s is None or delay_s is None:
+        return Loss(total_s, inflation_s, None, None, None, total_s - (inflation_s or 0.0))
+    own_s = throttled_s or 0.0
+    beyond_s = own_s - (reference.throttled_s or 0.0) * executions
+    queue_s = delay_s - own_s - (reference.queue_s or 0.0) * executions
+    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What was seen of one session, and the placement of its whole round."""
+
+    evidence: Evidence | None
+    placement: Placement
+
+
+def watch(record: RunRecord, sessions: Sequence[Timed]) -> dict[tuple[int, int], Watch]:
+    """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
+    cores = cores_of(record)
+    seen: dict[tuple[int, int], Watch] = {}
+    for each, members in by_round(sessions):
+        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
+        placement = Placement(each, cores, spans)
+        for member, evidence in zip(members, placement.evidence(), strict=True):
+            seen[member.key] = Watch(evidence, placement)
+    return seen
+
+
+def cores_of(record: RunRecord) -> Cores:
+    """The online CPUs of the record's host."""
+    host = record.header.host
+    cpus = [each for each in host.topology.cpus if each.online] if host else []
+    return Cores(
+        {each.cpu: each.siblings for each in cpus},
+        {each.cpu: each.core for each in cpus},
+        {each.cpu: each.node for each in cpus if each.node >= 0},
+    )
+
+
+def attribute(
+    record: RunRecord,
+    sessions: Sequence[Timed],
+    reference: Reference | None,
+    groups: Mapping[tuple[int, int], str],
+    seen: Mapping[tuple[int, int], Watch],
+) -> dict[tuple[int, int], SessionView]:
+    """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
+    alone = _Alone.of(solo(record, sessions), seen)
+    throttled = {each.order: throttled_shares(each) for each in record.rounds}
+    views: dict[tuple[int, int], SessionView] = {}
+    for member in sessions:
+        own_s = throttled[member.round.order].get(member.session.ordinal)
+        case = _Case(member, reference, own_s, seen[member.key].evidence, seen[member.key].placement, alone)
+        views[member.key] = _view(case, record.header.plan.workload.rows, groups.get(member.key, ""))
+    return views
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """What a session loses even alone, per execution, and the frequency it has then."""
+
+    steal_s: float = 0.0
+    irq_s: float = 0.0
+    mhz: float | None = None
+
+    @classmethod
+    def of(cls, alone: Sequence[Timed], seen: Mapping[tuple[int, int], Watch]) -> "_Alone":
+        known = [
+            (evidence, len(each.span.executions))
+            for each in alone
+            if each.span and (evidence := seen[each.key].evidence) is not None
+        ]
+        if not known:
+            return cls()
+        clocks = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
+        return cls(
+            float(np.median([(evidence.steal_s or 0.0) / executions for evidence, executions in known])),
+            float(np.median([evidence.irq_s / executions for evidence, executions in known])),
+            float(np.median(clocks)) if clocks else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """All that is known of one session."""
+
+    timed: Timed
+    reference: Reference | None
+    throttled_s: float | None
+    evidence: Evidence | None
+    placement: Placement
+    alone: _Alone
+
+    @property
+    def counted(self) -> Counted:
+        evidence, span = self.evidence, self.timed.span
+        if evidence is None or span is None:
+            return Counted()
+        executions, cpu_s = len(span.executions), self.timed.session.cpu_s or 0.0
+        slow_s = 0.0
+        if evidence.mhz is not None and self.alone.mhz:
+            slow_s = max(0.0, cpu_s * (1 - evidence.mhz / self.alone.mhz))
+        return Counted(
+            max(0.0, (evidence.steal_s or 0.0) - self.alone.steal_s * executions),
+            max(0.0, evidence.irq_s - self.alone.irq_s * executions),
+            slow_s,
+            evidence.mhz,
+            self.alone.mhz,
+        )
+
+
+def _view(case: _Case, rows: int, group: str) -> SessionView:
+    session, span, each = case.timed.session, case.timed.span, case.timed.round
+    split = loss(case.timed, case.reference, case.throttled_s) if span and case.reference else None
+    reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
+    cause, evidence = _cause(case, split, reference_s)
+    seen = case.evidence
+    return SessionView(
+        level=each.level,
+        repeat=each.repeat,
+        variant=each.variant,
+        order=each.order,
+        ordinal=session.ordinal,
+        elapsed_s=span.elapsed_s if span else None,
+        connect_s=session.connect_s,
+        executions=len(session.executions),
+        mrows_per_s=rows / span.per_execution_s / 1e6 if span else None,
+        slowdown=span.elapsed_s / reference_s if span and reference_s else None,
+        inflation_s=split.inflation_s if split else None,
+        queue_s=split.queue_s if split else None,
+        throttled_s=split.throttled_s if split else None,
+        gap_s=split.gap_s if split else None,
+        reference_s=reference_s,
+        cause=cause,
+        evidence=evidence,
+        group=group,
+        valid=not case.timed.why,
+        why=plain(case.timed.why),
+        unsplit_s=split.unsplit_s if split else None,
+        shared_s=seen.sibling_s if seen else None,
+        avoidable_s=_avoidable_s(cause, seen) if seen else None,
+    )
+
+
+def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
+    """For how long it lost to ``cause`` while another core or CPU that it may use was idle."""
+    if evidence.polls < evidence_rules.LEAST_POLLS:
+        return None
+    if cause == "shared_core":
+        return evidence.shared_idle_s
+    return evidence.queue_idle_s if cause in ("run_queue", "competitor") else None
+
+
+def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
+    if case.timed.why:
+        return "unexplained", f"left out: {plain(case.timed.why)}"
+    if split is None or reference_s is None or case.reference is None or case.timed.span is None:
+        return "unexplained", "no valid solo session to compare with"
+    slowdown = times(case.timed.span.elapsed_s / reference_s)
+    if split.total_s <= case.reference.tolerance * reference_s:
+        counted = _counted_only(split, case.reference, reference_s)
+        if counted is None:
+            return "none", f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
+        split = counted
+    shares = _shares(case, split)
+    by_cause: dict[str, float] = {}
+    for share in shares:
+        by_cause[share.cause] = by_cause.get(share.cause, 0.0) + share.seconds
+    named = {cause: lost_s for cause, lost_s in by_cause.items() if cause != "unexplained"}
+    cause = max(named, key=lambda name: named[name], default="unexplained")
+    accounted_s = sum(named.values())
+    left_over = split.total_s - accounted_s > case.reference.tolerance * case.timed.span.elapsed_s
+    if left_over or accounted_s < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
+        cause = "unexplained"
+    ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
+    told = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
+    return cause, f"{slowdown}: {'; '.join(told) or 'many small losses'}"
+
+
+def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss | None:
+    """The loss without its CPU time, where that is within the noise and the rest is not; else None."""
+    if split.queue_s is None or split.throttled_s is None or split.gap_s is None or reference.counted_tolerance is None:
+        return None
+    counted_s = split.queue_s + split.throttled_s + split.gap_s
+    if split.total_s <= LEAST_TOLERANCE * reference_s or counted_s <= reference.counted_tolerance * reference_s:
+        return None
+    return replace(split, total_s=counted_s, inflation_s=0.0)
+
+
+def _shares(case: _Case, split: Loss) -> list[Share]:
+    session, span, evidence = case.timed.session, case.timed.span, case.evidence
+    assert span is not None
+    worth_s = WORTH_WORDS * split.total_s
+    if split.inflation_s is None:
+        return _without_host(case, split)
+    counted = case.counted
+    shares = []
+    if split.inflation_s > 0:
+        asked = split.inflation_s >= worth_s and evidence is not None and evidence.sibling_s > 0
+        met = _partners(case, on_siblings=True) if asked else []
+        cpu = met[0][1] if met else (evidence.cpus[0] if evidence and evidence.cpus else -1)
+        left, core = counted.beyond(split.gap_s or 0.0), case.placement.cores.core.get(cpu)
+        shares += evidence_rules.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, core)
+    if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
+        text = f"{seconds(split.unsplit_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
+        return [*shares, Share("unexplained", split.unsplit_s, text)]
+    if split.queue_s > 0:
+        met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
+        shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, case.timed.round.foreign)
+    if split.throttled_s > 0:
+        shares.append(evidence_rules.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed)))
+    if split.gap_s > 0:
+        shares += evidence_rules.gap(split.gap_s, span.elapsed_s, counted, evidence, session)
+    return shares
+
+
+def _without_host(case: _Case, split: Loss) -> list[Share]:
+    """By the database's own counters, where it has some; they tell a slower CPU and waits, and no more."""
+    why_not, span = _why_not(case.timed), case.timed.span
+    if span is not None and case.reference is not None:
+        executions = len(span.executions)
+        told = without_host.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
+        if told is not None:
+            return told
+    return [Share("unexplained", split.total_s, f"no evidence from the host: {why_not}")]
+
+
+def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:
+    span = case.timed.span
+    assert span is not None
+    return case.placement.partners(case.timed.session.ordinal, (span.start_s, span.end_s), on_siblings)
+
+
+def _quota(each: Timed) -> float | None:
+    quotas = [
+        group.quota_cpus
+        for group in each.round.cgroups
+        if each.session.ordinal in group.sessions and group.quota_cpus is not None
+    ]
+    return min(quotas, default=None)
+
+
+def _why_not(each: Timed) -> str:
+    return plain(each.round.not_sampled or each.session.server.how or "its server process was not sampled")
+
+
+def not_sampled(each: Round) -> bool:
+    """No session of this round has a CPU time from the host."""
+    return bool(each.sessions) and all(session.cpu_s is None for session in each.sessions)

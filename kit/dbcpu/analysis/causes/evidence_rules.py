@@ -1,0 +1,250 @@
+"""Which cause does the evidence allow to name for each part of a session's loss?
+
+Every part of the loss is given to causes with the seconds that they account for and the words that say so.
+What no evidence covers is given to ``unexplained``. The shares below which evidence is not taken as an
+account of its part are constants of this file; docs/methods.md gives their reasons.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbcpu.analysis.placement.evidence import Evidence
+from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
+from dbcpu.record import Foreign, Session
+
+ACCOUNTS = 0.6
+"""Evidence that is counted must cover this share of the part that it explains."""
+SAMPLED_ACCOUNTS = 0.5
+"""Evidence from polled states need cover less: a state shorter than a poll is seen by chance."""
+EMPTY_QUEUE = 0.4
+"""If all that ran on a session's CPUs is less than this share of its wait, the queue was not what held it."""
+LEAST_POLLS = 10
+"""Fewer polls than this do not show that a CPU was idle."""
+WATCHED = 0.8
+"""Placement is taken as known when this share of the span was watched."""
+MOST_REMOTE = 0.55
+"""Share of speed that remote memory takes at most: 2.15 times slower was published for a memory-bound load."""
+IDLE_MEANWHILE = 0.5
+"""Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
+NAMED_PARTNERS = 3
+WORTH_NAMING = 0.25
+"""A foreign process is named if it used this share of what foreign processes used there."""
+RESOURCE_MANAGER = "resmgr:"
+"""Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Seconds of a loss, the cause they are given to, and the reason in words."""
+
+    cause: str
+    seconds: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the host counted of a session's loss beyond what it loses alone, in seconds.
+
+    ``steal_s`` and ``irq_s``: taken from its CPUs; ``slow_clock_s``: more CPU time than at the frequency it has
+    alone; ``mhz`` and ``alone_mhz``: both frequencies, None where they are not measured.
+    """
+
+    steal_s: float = 0.0
+    irq_s: float = 0.0
+    slow_clock_s: float = 0.0
+    mhz: float | None = None
+    alone_mhz: float | None = None
+
+    def beyond(self, gap_s: float) -> "Counted":
+        """What is left of steal and interrupts after they have explained ``gap_s``."""
+        lost_s = self.steal_s + self.irq_s
+        left = max(0.0, 1 - max(0.0, gap_s) / lost_s) if lost_s > 0 else 0.0
+        return Counted(self.steal_s * left, self.irq_s * left, self.slow_clock_s, self.mhz, self.alone_mhz)
+
+
+Partners = Sequence[tuple[int, int, float]]
+"""(ordinal, CPU of the asking session, seconds together), longest first."""
+
+
+def queueing(
+    queue_s: float, elapsed_s: float, evidence: Evidence | None, partners: Partners, foreign: Sequence[Foreign]
+) -> list[Share]:
+    """Time runnable but not running and not throttled: behind other sessions, or behind foreign processes?
+
+    What ran on the session's CPU while it waited is what it waited for, so the wait is divided in the ratio
+    of the CPU time of the other sessions to that of foreign processes there.
+    """
+    waited = f"waited {seconds(queue_s)} of {seconds(elapsed_s)} on the run queue"
+    if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
+        return [Share("run_queue", queue_s, waited)]
+    where = f"{waited} of {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
+    foreign_s = evidence.foreign_cpu_s or 0.0
+    sessions_s = evidence.others_cpu_s
+    if sessions_s is None:
+        sessions_s = evidence.shared_queue_s
+    elif _empty(evidence, sessions_s + foreign_s, queue_s):
+        return [Share("unexplained", queue_s, f"{where}, though it was idle (a CPU quota that cannot be seen?)")]
+    both_s = sessions_s + foreign_s
+    if both_s <= 0:
+        return [Share("run_queue", queue_s, where)]
+    meanwhile = _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")
+    by_sessions_s, by_foreign_s = queue_s * sessions_s / both_s, queue_s * foreign_s / both_s
+    shares = []
+    if by_sessions_s > 0:
+        text = where if by_sessions_s >= by_foreign_s else f"{seconds(by_sessions_s)} on it behind other sessions"
+        shares.append(Share("run_queue", by_sessions_s, text + _shared_with(partners) + meanwhile))
+    if by_foreign_s > 0:
+        text = where if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
+        behind = _processes(evidence, foreign, foreign_s)
+        shares.append(Share("competitor", by_foreign_s, f"{text} behind {behind}{'' if shares else meanwhile}"))
+    return sorted(shares, key=lambda share: -share.seconds)
+
+
+def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
+    told = evidence.foreign_cpu_s is not None and evidence.polls >= LEAST_POLLS
+    return told and ran_s < EMPTY_QUEUE * queue_s
+
+
+def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None) -> Share:
+    """Time held back by a CPU quota."""
+    quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
+    return Share(
+        "throttled",
+        throttled_s,
+        f"held back by its CPU quota{quota} for {seconds(throttled_s)} of {seconds(elapsed_s)}",
+    )
+
+
+def inflation(
+    inflation_s: float, cpu_s: float, counted: Counted, evidence: Evidence | None, partners: Partners, core: int | None
+) -> list[Share]:
+    """More CPU time for the same work.
+
+    What is counted comes first: steal and interrupts that the kernel left in the CPU time, and a lower
+    frequency. The rest is a shared core or remote memory if there was enough of it, else a slower CPU.
+    """
+    more = f"needed {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than alone"
+    if evidence is None:
+        return [Share("slower_cpu", inflation_s, f"{more} (where it ran was not sampled)")]
+    clocks = f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
+    found = [
+        Share("steal", counted.steal_s, f"{more}, with {seconds(counted.steal_s)} of steal on its CPUs"),
+        Share("irq", counted.irq_s, f"{more}, with {seconds(counted.irq_s)} of interrupts on its CPUs"),
+        Share("frequency", counted.slow_clock_s, f"{more}: {clocks}"),
+    ]
+    found = [share for share in found if share.seconds > 0]
+    covered_s = sum(share.seconds for share in found)
+    if covered_s >= ACCOUNTS * inflation_s:
+        return _scaled(found, inflation_s / covered_s)
+    return [*found, *_placed(inflation_s - covered_s, cpu_s, more, evidence, partners, core)]
+
+
+def _placed(
+    rest_s: float, cpu_s: float, more: str, evidence: Evidence, partners: Partners, core: int | None
+) -> list[Share]:
+    """What where it ran explains.
+
+    A thread that shares its core with k others loses at most k / (k + 1) of the time they overlap; sharing
+    too short for the loss does not explain it.
+    """
+    remote_s = evidence.remote_s or 0.0
+    remote = Share("remote_memory", remote_s * MOST_REMOTE, f"{seconds(remote_s)} of it far from its memory: {more}")
+    where = f"shared core {core}" if core is not None else "shared its core"
+    for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
+    idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
+    shared = Share("shared_core", evidence.sibling_most_s, f"{where}{_with(partners)} {for_share}{idle}: {more}")
+    near = seconds(evidence.sibling_foreign_s)
+    foreign = Share(
+        "competitor",
+        evidence.sibling_foreign_s / 2,
+        f"foreign processes ran on its core's other thread for {near}: {more}",
+    )
+    if shared.seconds + remote.seconds >= ACCOUNTS * rest_s:
+        found = [share for share in (shared, remote) if share.seconds > 0]
+        return _scaled(found, rest_s / sum(share.seconds for share in found))
+    if shared.seconds + remote.seconds + foreign.seconds >= ACCOUNTS * rest_s:
+        return [Share("competitor", rest_s, foreign.words)]
+    if evidence.sibling_s > 0:
+        more += f" (shared its core for only {_part(evidence.sibling_s, cpu_s)} of its run)"
+    return [Share("slower_cpu", rest_s, more)]
+
+
+def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | None, session: Session) -> list[Share]:
+    """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
+    off = f"off the CPU for {seconds(gap_s)} of {seconds(elapsed_s)}"
+    longest = max(session.waits, key=lambda wait: wait.waited_s, default=None)
+    waited_s = sum(wait.waited_s for wait in session.waits)
+    stopped_s = evidence.stopped_s if evidence else 0.0
+    asleep_s = evidence.asleep_s if evidence else 0.0
+    found = [
+        (counted.steal_s, ACCOUNTS, "steal", f"{off}: {seconds(counted.steal_s)} were stolen from its CPUs"),
+        (counted.irq_s, ACCOUNTS, "irq", f"{off}: {seconds(counted.irq_s)} of interrupts on its CPUs"),
+        (stopped_s, SAMPLED_ACCOUNTS, "stopped", f"{off}: seen stopped for {seconds(stopped_s)}"),
+    ]
+    if longest is not None and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
+        event = plain(longest.event)
+        cause = wait_cause(event)
+        found.append((waited_s, ACCOUNTS, cause, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
+    else:
+        found.append((asleep_s, SAMPLED_ACCOUNTS, "wait", f"{off}: seen asleep for {seconds(asleep_s)}"))
+    shares = [Share(cause, covered_s, words) for covered_s, _, cause, words in found if covered_s > 0]
+    covered_s = sum(share.seconds for share in shares)
+    if sum(covered_s / needed for covered_s, needed, _, _ in found) >= gap_s:
+        return _scaled(shares, gap_s / covered_s)
+    return [*shares, Share("unexplained", gap_s - covered_s, f"{off}, nothing says why")]
+
+
+def _scaled(shares: Sequence[Share], factor: float) -> list[Share]:
+    return [Share(share.cause, share.seconds * factor, share.words) for share in shares]
+
+
+def _part(part_s: float, whole_s: float) -> str:
+    return percent(min(1.0, part_s / whole_s)) if whole_s > 0 else "0 %"
+
+
+def _idle(evidence: Evidence, idle_s: float, while_s: float, what: str) -> str:
+    if not is_avoidable(evidence, idle_s, while_s):
+        return ""
+    return f" while another {what} was idle ({seconds(idle_s)})"
+
+
+def is_avoidable(evidence: Evidence, idle_s: float, while_s: float) -> bool:
+    """Was something idle for most of the time, by enough polls to say so?"""
+    return evidence.polls >= LEAST_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s
+
+
+def wait_cause(event: str) -> str:
+    """The cause that a wait event stands for."""
+    return "resource_manager" if event.startswith(RESOURCE_MANAGER) else "wait"
+
+
+def _shared_with(partners: Partners) -> str:
+    return f", shared{_with(partners)}" if partners else ""
+
+
+def _with(partners: Partners) -> str:
+    """`` with session 7``, `` with sessions 2 and 5``, `` with 31 other sessions``."""
+    together: dict[int, float] = {}
+    for ordinal, _, met_s in partners:
+        together[ordinal] = together.get(ordinal, 0.0) + met_s
+    # Who was met only in passing is not worth a name.
+    longest_s = max(together.values(), default=0.0)
+    met = [ordinal for ordinal, met_s in together.items() if met_s >= longest_s / 4]
+    if not met:
+        return ""
+    if len(met) > NAMED_PARTNERS:
+        return f" with {plural(len(met), 'other session')}"
+    noun = "session" if len(met) == 1 else "sessions"
+    return f" with {noun} {listed([str(ordinal) for ordinal in sorted(met)])}"
+
+
+def _processes(evidence: Evidence, foreign: Sequence[Foreign], foreign_s: float) -> str:
+    near = [each for each in foreign if not each.cpus or set(each.cpus) & set(evidence.cpus)]
+    used = f"{seconds(foreign_s)} of foreign CPU time there"
+    if not near:
+        return used
+    top = max(near, key=lambda each: each.cpu_s)
+    if top.cpu_s < WORTH_NAMING * foreign_s:
+        return f"processes that are gone, or many small ones: {used}"
+    return f"{plain(top.command)} (pid {top.pid}) and whatever else made up {used}"

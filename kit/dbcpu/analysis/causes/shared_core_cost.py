@@ -1,0 +1,154 @@
+"""What does sharing a core cost here, over the whole run?
+
+Each session's speed (its CPU time alone over its CPU time now) is regressed on the shares of that time which
+it spent with 1, 2, ... other threads of its core busy; the coefficients are the speeds of one thread among so many.
+A speed that falls with the number of busy cores (turbo) is taken out first, by the sessions that never shared.
+Intervals come from leaving out one round after the other (delete-one jackknife, Student's t): sessions of
+one round are not independent. Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11.
+That sharing costs anything at all is said only if the noise of the run explains the speed once in a thousand
+runs, too: one interval in forty lies below 1 by chance.
+
+The cross table holds sharing against being slow, without any model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.causes.attribution import Watch
+from dbcpu.analysis.causes.evidence_rules import WATCHED
+from dbcpu.analysis.levels.noise import Noise
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.run import CrossTable, Reference, SessionView, SharedCore, ThreadSpeed
+from dbcpu.analysis.statistics.cumulative import Floats
+
+MOSTLY = 0.5
+"""A session shared its core if it did so for this share of its CPU time."""
+NEVER = 0.02
+LEAST_SESSIONS = 4
+"""That shared, before a speed is told."""
+LEAST_ROUNDS = 3
+CONFIDENCE = 0.95
+FALSE_ALARM = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One row per session: its round, speed, shares of CPU time by other busy threads (n, k + 1), other busy cores."""
+
+    rounds: npt.NDArray[np.int64]
+    speed: Floats
+    shares: Floats
+    others: Floats
+    slow: npt.NDArray[np.bool_]
+
+    def without(self, left_out: int) -> "_Table":
+        kept = np.asarray(self.rounds != left_out)
+        return _Table(*(getattr(self, name)[kept] for name in _Table.__slots__))
+
+
+def shared_core(
+    sessions: Sequence[Timed],
+    seen: Mapping[tuple[int, int], Watch],
+    views: Mapping[tuple[int, int], SessionView],
+    reference: Reference | None,
+) -> SharedCore | None:
+    """None where the topology shows no siblings, or nobody was watched on a CPU that has some."""
+    table = _table(sessions, seen, views, reference)
+    if table is None:
+        return None
+    shared = table.shares[:, 1:].sum(axis=1) >= MOSTLY
+    counts = CrossTable(
+        int((shared & table.slow).sum()),
+        int((shared & ~table.slow).sum()),
+        int((~shared & table.slow).sum()),
+        int((~shared & ~table.slow).sum()),
+    )
+    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    speeds = _speeds(table, noise)
+    return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
+
+
+def _table(
+    sessions: Sequence[Timed],
+    seen: Mapping[tuple[int, int], Watch],
+    views: Mapping[tuple[int, int], SessionView],
+    reference: Reference | None,
+) -> _Table | None:
+    rows = []
+    for each in sessions:
+        evidence, cpu_s, view = seen[each.key].evidence, each.session.cpu_s, views[each.key]
+        if each.why or each.span is None or evidence is None or not cpu_s or view.slowdown is None:
+            continue
+        if evidence.watched_s < WATCHED * each.span.elapsed_s or sum(evidence.shared_s) <= 0:
+            continue
+        alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
+        rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != "none"))
+    # The CPUs of a run are those of one host: every round has the same siblings.
+    around = next(iter(seen.values())).placement.siblings.values() if seen else ()
+    if not rows or not any(len(each) > 1 for each in around):
+        return None
+    most = max(len(evidence.shared_s) for _, _, evidence, _ in rows)
+    shares = np.zeros((len(rows), most))
+    for row, (_, _, evidence, _) in enumerate(rows):
+        shares[row, : len(evidence.shared_s)] = np.array(evidence.shared_s) / sum(evidence.shared_s)
+    return _Table(
+        np.array([order for order, *_ in rows]),
+        np.array([speed for _, speed, _, _ in rows]),
+        shares,
+        np.array([evidence.others_busy for _, _, evidence, _ in rows]),
+        np.array([slow for *_, slow in rows]),
+    )
+
+
+def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
+    from scipy.special import stdtrit
+
+    told = _told(table)
+    orders = np.unique(table.rounds)
+    if not told or orders.size < LEAST_ROUNDS:
+        return ()
+    whole = _fit(table, told)
+    again = np.array([_fit(table.without(order), told) for order in orders])
+    spread = np.sqrt((orders.size - 1) / orders.size * ((again - again.mean(axis=0)) ** 2).sum(axis=0))
+    speeds = []
+    for index, others in enumerate(told):
+        # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
+        informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
+        if informed < LEAST_ROUNDS or not np.isfinite(again[:, index]).all():
+            continue
+        half = float(stdtrit(informed - 1, (1 + CONFIDENCE) / 2) * spread[index])
+        speed = float(whole[index])
+        by_noise = float(stdtrit(noise.freedom, 1 - FALSE_ALARM)) * noise.spread * _scale(table, others)
+        speeds.append(ThreadSpeed(others + 1, speed, speed - half, speed + half, 1 - speed > max(half, by_noise)))
+    return tuple(speeds)
+
+
+def _scale(table: _Table, others: int) -> float:
+    """Standard error of that speed if all speeds were 1 and every session had a noise of 1."""
+    columns = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]
+    inverse = np.linalg.pinv(table.shares[:, columns].T @ table.shares[:, columns])
+    contrast = np.array([(column == others) - (column == 0) for column in columns], dtype=np.float64)
+    return float(np.sqrt(contrast @ inverse @ contrast))
+
+
+def _told(table: _Table) -> list[int]:
+    """Numbers of other busy threads that enough sessions met for most of their CPU time."""
+    often = (table.shares >= MOSTLY).sum(axis=0)
+    return [others for others in range(1, table.shares.shape[1]) if often[others] >= LEAST_SESSIONS]
+
+
+def _fit(table: _Table, told: Sequence[int]) -> Floats:
+    """Speeds with ``told`` other threads busy, over the speed alone; NaN where the rounds left do not tell."""
+    alone = np.asarray(table.shares[:, 0] >= 1 - NEVER)
+    speed = table.speed
+    if np.unique(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
+        slope, level = np.polyfit(table.others[alone], speed[alone], 1)
+        speed = speed * level / np.maximum(level + slope * table.others, 0.1 * level)
+    met = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]
+    if 0 not in met or not set(told) <= set(met):
+        return np.full(len(told), np.nan)
+    fitted = np.linalg.lstsq(table.shares[:, met], speed, rcond=None)[0]
+    return np.asarray([fitted[met.index(column)] / fitted[0] for column in told])

@@ -1,0 +1,99 @@
+"""Where the time of each session went, as parts to be stacked: the loss of ``SessionView``, its gap split further.
+
+The gap is divided by the same evidence from which its cause is told: stolen time first, then waits and sleep, and what
+neither covers stays "off the CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Span, stretches
+from dbcpu.analysis.placement.valid_sessions import Timed, timed_round
+from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.analysis.statistics.cumulative import Floats, slices, spread
+from dbcpu.record import Round, RunRecord
+
+PART_WORDS = {
+    "reference_s": "as long as alone",
+    "inflation_s": "more CPU time",
+    "queue_s": "run queue",
+    "throttled_s": "CPU quota",
+    "steal_s": "stolen",
+    "wait_s": "waiting or stopped",
+    "off_s": "off the CPU",
+    "unsplit_s": "not split",
+}
+"""The parts in the order in which they are stacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeParts:
+    """Seconds of one session; none is negative. ``view`` holds the exact parts, which may be below zero."""
+
+    view: SessionView
+    reference_s: float
+    inflation_s: float
+    queue_s: float
+    throttled_s: float
+    steal_s: float
+    wait_s: float
+    off_s: float
+    unsplit_s: float
+
+
+def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) -> tuple[TimeParts, ...]:
+    """Valid sessions of a round (default: the most telling) that can be compared with a solo one, the slowest first."""
+    order = analysis.telling_order if order is None else order
+    members = timed_round(record, order)
+    if not members:
+        return ()
+    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
+    stolen, idle = _met(members[0].round, spans)
+    views = {each.ordinal: each for each in analysis.sessions if each.order == order}
+    found = [
+        _parts(views[each.session.ordinal], each, float(stolen[at]), float(idle[at]))
+        for at, each in enumerate(members)
+        if views[each.session.ordinal].valid and views[each.session.ordinal].reference_s is not None
+    ]
+    return tuple(sorted(found, key=lambda each: (-(each.view.elapsed_s or 0.0), each.view.ordinal)))
+
+
+def _met(each: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
+    """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
+    rows = stretches(each).clipped(spans)
+    steal = {row.cpu: slices(each.timeline_s, row.steal_s) for row in each.cpu_timeline}
+    met = np.zeros(rows.cpu.size)
+    for cpu in np.unique(rows.cpu[rows.runnable]).tolist():
+        here = np.asarray((rows.cpu == cpu) & rows.runnable)
+        ends, own_s = (rows.from_s[here], rows.to_s[here]), np.nan_to_num(rows.cpu_s[here])
+        ran_s = spread(*ends, own_s).between(*ends)
+        mine = np.divide(own_s, ran_s, out=np.ones_like(own_s), where=(ran_s > 0) & (own_s > 0))
+        if cpu in steal:
+            met[here] = steal[cpu].between(*ends) * np.minimum(1.0, mine)
+    still = rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED))
+    steal_s, idle_s = np.zeros(len(each.sessions)), np.zeros(len(each.sessions))
+    np.add.at(steal_s, rows.session, met)
+    np.add.at(idle_s, rows.session, still)
+    return steal_s, idle_s
+
+
+def _parts(view: SessionView, each: Timed, met_steal_s: float, idle_s: float) -> TimeParts:
+    gap_s, inflation_s = max(0.0, view.gap_s or 0.0), max(0.0, view.inflation_s or 0.0)
+    steal_s = min(gap_s, met_steal_s)
+    left_s = met_steal_s - steal_s
+    stolen_run_s = min(left_s, inflation_s) if inflation_s and left_s >= ACCOUNTS * inflation_s else 0.0
+    wait_s = min(gap_s - steal_s, max(idle_s, sum(wait.waited_s for wait in each.session.waits)))
+    return TimeParts(
+        view=view,
+        reference_s=view.reference_s or 0.0,
+        inflation_s=inflation_s - stolen_run_s,
+        queue_s=max(0.0, view.queue_s or 0.0),
+        throttled_s=max(0.0, view.throttled_s or 0.0),
+        steal_s=steal_s + stolen_run_s,
+        wait_s=wait_s,
+        off_s=gap_s - steal_s - wait_s,
+        unsplit_s=max(0.0, view.unsplit_s or 0.0),
+    )

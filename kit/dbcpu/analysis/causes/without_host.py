@@ -1,0 +1,168 @@
+"""What took the time where nothing can be seen of the host: a managed database, or one on another machine.
+
+Groups of elapsed times, the throughput curve and the database's own counters point to a cause. None of it shows
+where a session ran, so this is a likelihood, said as such in the verdict, and never becomes a session's cause.
+
+    DB time = DB CPU + non-idle waits + the rest
+
+The rest is time that the process was neither on a CPU nor in a wait that the database counts: on a run queue,
+stolen by the hypervisor or held back by a quota. The database cannot tell these apart, so no cause is claimed for it.
+DB CPU beyond that of a session alone is a slower CPU. Two different diagnoses.
+Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
+from dbcpu.analysis.levels.consistency import gate
+from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
+from dbcpu.analysis.results.run import LevelView, Reference, Scaling
+from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
+from dbcpu.record import Session
+
+ACCOUNTS = 0.6
+"""A counter must cover this share of the loss."""
+PAIRED = (1.15, 2.2)
+"""How much slower a session on a shared core is: from a yield of 0.74 to worse than none at all."""
+RESOURCE_MANAGER = "resmgr:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Medians over the sessions of a level that lost more than the tolerance, as shares of their loss."""
+
+    cpu: float | None
+    waits: float
+    event: str
+
+
+def likely(
+    levels: Sequence[LevelView],
+    sessions: Sequence[Timed],
+    scaling: Scaling,
+    reference: Reference | None,
+    vcpus: int | None,
+    cores: int | None,
+) -> tuple[LevelView, ...]:
+    """The levels of one variant; those of which nothing was seen with their likely cause, if anything points to one."""
+    if reference is None:
+        return tuple(levels)
+    solo_cpu = _cpu_alone(sessions)
+    by_level: dict[tuple[int, str], list[Timed]] = {}
+    for each in sessions:
+        if each.span:
+            by_level.setdefault((each.round.level, each.round.variant), []).append(each)
+    told = []
+    for level in levels:
+        members = by_level.get((level.level, level.variant), [])
+        blind = bool(members) and all(each.session.cpu_s is None for each in members)
+        if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
+            told.append(level)
+            continue
+        found = _cause(level, _counted(members, reference, solo_cpu), scaling, vcpus, cores)
+        told.append(level if found is None else replace(level, likely_cause=found[0], likely_why=found[1]))
+    return tuple(told)
+
+
+def _cause(
+    level: LevelView, counted: _Counted | None, scaling: Scaling, vcpus: int | None, cores: int | None
+) -> tuple[str, str] | None:
+    if counted is not None and counted.waits >= ACCOUNTS:
+        cause = "resource_manager" if counted.event.startswith(RESOURCE_MANAGER) else "wait"
+        return cause, f"the database counts waits for {plain(counted.event)} of {percent(counted.waits)} of the loss"
+    if vcpus is not None and level.level > vcpus:
+        return "run_queue", f"there are more sessions than the {plural(vcpus, 'vCPU')}"
+    if counted is not None and counted.cpu is not None and 1 - counted.cpu - counted.waits >= ACCOUNTS:
+        off = percent(1 - counted.cpu - counted.waits)
+        return "run_queue", f"by the database's counters {off} of the loss was neither CPU time nor a wait"
+    sharing = _shared(level, scaling, vcpus, cores)
+    if sharing is not None:
+        return "shared_core", sharing
+    if counted is not None and counted.cpu is not None and counted.cpu >= ACCOUNTS:
+        return "slower_cpu", f"by the database's counters {percent(min(1.0, counted.cpu))} of the loss was CPU time"
+    return None
+
+
+def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | None) -> str | None:
+    """Two groups of the size and distance that pairs on cores have, or a curve that has bent."""
+    told = scaling.knees[0] if scaling.knees else None
+    for amount in (cores, told, vcpus / 2 if vcpus else None):
+        if amount is None or (vcpus and amount > 0.9 * vcpus) or not amount < level.level <= 2 * amount:
+            continue
+        pairs = 2 * (level.level - round(amount))
+        factor = level.slower_factor or 1.0
+        if level.slow and abs(level.slow - pairs) <= 1 and PAIRED[0] <= factor <= PAIRED[1]:
+            return (
+                f"{count(level.slow)} of {level.level} were {times(factor)} as slow, and {pairs} is what pairs on "
+                f"{number(amount, 0)} cores would be"
+            )
+    bent = told is not None and vcpus is not None and told < 0.9 * vcpus and level.level >= told
+    return f"the throughput bends at {number(told, 1)} sessions" if bent else None
+
+
+def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | None) -> _Counted | None:
+    """The database's counters of the sessions that lost; None where it counts nothing."""
+    cpu: list[float] = []
+    waits: list[float] = []
+    events: dict[str, float] = {}
+    for each in members:
+        assert each.span is not None
+        executions = len(each.span.executions)
+        loss_s = each.span.elapsed_s - reference.elapsed_s * executions
+        if each.why or loss_s <= reference.tolerance * reference.elapsed_s * executions:
+            continue
+        used = database_cpu_s(each.session)
+        if used is not None and solo_cpu is not None:
+            cpu.append((used - solo_cpu * executions) / loss_s)
+        waits.append(sum(wait.waited_s for wait in each.session.waits) / loss_s)
+        for wait in each.session.waits:
+            events[wait.event] = events.get(wait.event, 0.0) + wait.waited_s
+    if not waits or not (cpu or events):
+        return None
+    longest = max(events, key=lambda event: events[event], default="")
+    return _Counted(float(np.median(cpu)) if cpu else None, float(np.median(waits)), longest)
+
+
+def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
+    """CPU seconds of one execution alone, by the database's counter."""
+    used = [
+        spent / len(each.span.executions)
+        for each in sessions
+        if each.round.level == 1 and not each.why and each.span and (spent := database_cpu_s(each.session)) is not None
+    ]
+    return float(np.median(used)) if used else None
+
+
+def shares(session: Session, executions: int, loss_s: float, reference: Reference, why_not: str) -> list[Share] | None:
+    """The loss divided by the database's counters, or None where it has none.
+
+    Args:
+        loss_s: what the session took beyond the reference.
+        why_not: why there is no evidence from the host.
+    """
+    cpu_s = database_cpu_s(session)
+    if cpu_s is None or reference.db_cpu_s is None:
+        return None
+    found: list[Share] = []
+    more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
+    if more_s > 0:
+        words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than alone"
+        found.append(Share("slower_cpu", more_s, words))
+    left_s = loss_s - max(0.0, more_s)
+    for wait in sorted(session.waits, key=lambda each: -each.waited_s):
+        part_s = min(wait.waited_s, left_s)
+        if part_s <= 0:
+            break
+        words = f"waited {seconds(wait.waited_s)} for {plain(wait.event)}"
+        found.append(Share(wait_cause(wait.event), part_s, words))
+        left_s -= part_s
+    if left_s > 0:
+        words = (
+            f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
+            f"(which one only the host can tell: {why_not})"
+        )
+        found.append(Share("unexplained", left_s, words))
+    return found

@@ -1,0 +1,18 @@
+"""What a DBA should know before trusting the figures, and what the figures say: the list of findings.
+
+Each finding comes from one small function of ``validity`` (was the work done, is the run whole, was the
+sampling good enough), ``counters`` (did the database compute and nothing else), ``disturbance`` (what else was on the
+host) or ``outcome`` (what was found).
+"""
+
+from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
+from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.findings import Finding
+
+
+def checks(facts: Facts) -> tuple[Finding, ...]:
+    """All findings, the gravest first."""
+    found = [
+        check(facts) for check in (*validity.CHECKS, *database_counters.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)
+    ]
+    return tuple(sorted((each for each in found if each), key=lambda each: -each.level))

@@ -1,0 +1,49 @@
+"""What every check is given."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.run import LevelView, NoiseFloor, Reference, Scaling, SessionView, SharedCore, TopologyCheck
+from dbcpu.formatting import short_ranges
+from dbcpu.record import Round, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A record, and what has been made of it so far."""
+
+    record: RunRecord
+    sessions: tuple[Timed, ...]
+    views: tuple[SessionView, ...]
+    levels: tuple[LevelView, ...]
+    reference: Reference | None
+    vcpus: int | None
+    cores: int | None
+    scaling: Scaling
+    topology: TopologyCheck | None
+    noise_floor: NoiseFloor | None
+    shared_core: SharedCore | None = None
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        return self.record.rounds
+
+    def median_s(self, each: Round) -> float | None:
+        """Median elapsed time per execution of the round's level."""
+        for level in self.levels:
+            if (level.level, level.variant) == (each.level, each.variant):
+                return level.median_s
+        return None
+
+    def window_s(self, each: Round) -> float:
+        """How long the round ran; 0 when nothing ended."""
+        if each.cost:
+            return each.cost.window_s
+        spans = [member.span for member in self.sessions if member.round is each and member.span]
+        return max(span.end_s for span in spans) - min(span.start_s for span in spans) if spans else 0.0
+
+
+def places(rounds: Iterable[Round]) -> str:
+    """The levels at which something was seen: ``N=2,4-8``."""
+    return f"N={short_ranges(each.level for each in rounds)}"

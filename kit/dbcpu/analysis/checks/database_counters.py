@@ -1,0 +1,108 @@
+"""Did the database's own counters stay those of a pure CPU test? Each check is one finding or none."""
+
+from collections.abc import Callable, Iterable
+
+from dbcpu.analysis.causes.evidence_rules import RESOURCE_MANAGER
+from dbcpu.analysis.checks.check_input import Facts, places
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import plain, plural, ranges, seconds
+
+FEW_READS = 20
+"""Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
+WORTH_WAITING = 0.01
+"""Share of a session's time in one event that is worth a word."""
+
+
+def differing_plans(facts: Facts) -> Finding | None:
+    hashes = {each.session.db["plan_hash_value"] for each in facts.sessions if "plan_hash_value" in each.session.db}
+    several = any(each.session.db.get("plans", 1) > 1 for each in facts.sessions)
+    if len(hashes) <= 1 and not several:
+        return None
+    seen = f": plan hash values {', '.join(f'{value:.0f}' for value in sorted(hashes))}" if len(hashes) > 1 else ""
+    return noted("plans-differ", f"the statement was executed with more than one plan{seen}")
+
+
+def physical_io(facts: Facts) -> Finding | None:
+    def count(each: Timed) -> float:
+        return each.session.db.get("physical_reads", 0) + each.session.db.get("physical_writes", 0)
+
+    busy = [each for each in facts.sessions if count(each) >= FEW_READS]
+    if not busy:
+        return None
+    temporary = max(
+        each.session.db.get("temp_reads", 0) + each.session.db.get("temp_writes", 0) for each in facts.sessions
+    )
+    of_them = f", up to {temporary:.0f} of them in the temporary tablespace" if temporary else ""
+    return noted(
+        "physical-io",
+        f"{plural(len(busy), 'session')} at {_where(busy)} read or wrote up to {max(map(count, busy)):.0f} blocks of "
+        f"files{of_them}",
+    )
+
+
+def resource_manager_waits(facts: Facts) -> Finding | None:
+    held: dict[int, float] = {}
+    for each in facts.sessions:
+        waited_s = sum(wait.waited_s for wait in each.session.waits if wait.event.startswith(RESOURCE_MANAGER))
+        if each.span and waited_s > WORTH_WAITING * each.span.elapsed_s:
+            held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
+    if not held:
+        return None
+    return noted(
+        "resource-manager-waits",
+        f"the resource manager held sessions back for up to {seconds(max(held.values()))} at N={ranges(held)}",
+    )
+
+
+def parallel_servers(facts: Facts) -> Finding | None:
+    parallel = [each for each in facts.sessions if each.session.db.get("parallel_queries", 0) > 0]
+    if not parallel:
+        return None
+    return noted("parallel-query", f"{plural(len(parallel), 'session')} at {_where(parallel)} ran in parallel")
+
+
+def hard_parses(facts: Facts) -> Finding | None:
+    parsing = [each for each in facts.sessions if each.session.db.get("hard_parse_s", 0) > _worth(each)]
+    if not parsing:
+        return None
+    most_s = max(each.session.db["hard_parse_s"] for each in parsing)
+    return noted(
+        "hard-parses",
+        f"{plural(len(parsing), 'session')} at {_where(parsing)} spent up to {seconds(most_s)} on hard parses",
+    )
+
+
+def several_instances(facts: Facts) -> Finding | None:
+    found = {number for each in facts.sessions if (number := each.session.db.get("instance_number")) is not None}
+    if len(found) < 2:
+        return None
+    return noted(
+        "several-instances", f"sessions ran on instances {ranges(int(number) for number in found)} of a cluster"
+    )
+
+
+def maintenance_window(facts: Facts) -> Finding | None:
+    name = facts.record.header.database.parameters.get("maintenance_window")
+    if not name:
+        return None
+    return noted("in-maintenance-window", f"the run was made while maintenance window {plain(name)} was open")
+
+
+def _worth(each: Timed) -> float:
+    return WORTH_WAITING * each.span.elapsed_s if each.span else float("inf")
+
+
+def _where(sessions: Iterable[Timed]) -> str:
+    return places(each.round for each in sessions)
+
+
+CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
+    differing_plans,
+    physical_io,
+    resource_manager_waits,
+    parallel_servers,
+    hard_parses,
+    several_instances,
+    maintenance_window,
+)

@@ -1,0 +1,101 @@
+"""What else was on the host while it was measured?"""
+
+from collections.abc import Callable
+
+from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.analysis.levels.drift import drift
+from dbcpu.analysis.placement.host_time import stolen_share
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import percent, plain, plural, seconds
+from dbcpu.record import Round
+
+DRIVER_SHARE = 0.05
+"""Of one CPU, for driver and sampler together."""
+FOREIGN_SHARE = 0.05
+"""Of all vCPUs."""
+STEAL_SHARE = 0.01
+THROTTLED_SHARE = 0.01
+
+
+def driver_on_host(facts: Facts) -> Finding | None:
+    if not facts.record.header.database.driver_on_host:
+        return None
+    used = [
+        (share, each)
+        for each in facts.rounds
+        if each.cost and each.cost.window_s > 0
+        for share in [(each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / each.cost.window_s]
+        if share > DRIVER_SHARE
+    ]
+    if not used:
+        return None
+    share, worst = max(used, key=lambda pair: pair[0])
+    return noted(
+        "driver-on-host",
+        f"driver and sampler used up to {percent(share)} of one CPU on the measured host (N={worst.level})",
+    )
+
+
+def solo_drift(facts: Facts) -> Finding | None:
+    moved = drift(facts.record, facts.sessions, facts.reference)
+    if moved is None:
+        return None
+    return noted(
+        "solo-drift",
+        f"alone, an execution took {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
+        f"{moved.later} ({percent(moved.change)})",
+    )
+
+
+def foreign_load(facts: Facts) -> Finding | None:
+    loaded = [(share, each) for each in facts.rounds if (share := _foreign_share(facts, each)) > FOREIGN_SHARE]
+    if not loaded:
+        return None
+    share, worst = max(loaded, key=lambda pair: pair[0])
+    top = max(worst.foreign, key=lambda process: process.cpu_s)
+    return noted(
+        "foreign-load",
+        f"other processes used up to {percent(share)} of all vCPUs (in {len(loaded)} of "
+        f"{plural(len(facts.rounds), 'round')}), most of it {plain(top.command)} "
+        f"(pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})",
+    )
+
+
+def _foreign_share(facts: Facts, each: Round) -> float:
+    window_s = facts.window_s(each)
+    if not facts.vcpus or window_s <= 0:
+        return 0.0
+    return sum(process.cpu_s for process in each.foreign) / (window_s * facts.vcpus)
+
+
+def steal(facts: Facts) -> Finding | None:
+    stolen = [(share, each) for each in facts.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
+    if not stolen:
+        return None
+    share, worst = max(stolen, key=lambda pair: pair[0])
+    return noted(
+        "steal",
+        f"the hypervisor took up to {percent(share)} of the vCPUs' time (N={worst.level}), "
+        f"in {len(stolen)} of {plural(len(facts.rounds), 'round')}",
+    )
+
+
+def throttled(facts: Facts) -> Finding | None:
+    held = [
+        (group.throttled_s, group, each)
+        for each in facts.rounds
+        for group in each.cgroups
+        if group.throttled_s > THROTTLED_SHARE * facts.window_s(each)
+    ]
+    if not held:
+        return None
+    seconds_held, group, worst = max(held, key=lambda entry: entry[0])
+    quota = f"{group.quota_cpus:g} CPUs" if group.quota_cpus is not None else "a quota"
+    return noted(
+        "throttled",
+        f"the control group {plain(group.path)} is limited to {quota} and was held back for {seconds(seconds_held)} "
+        f"of CPU time (N={worst.level})",
+    )
+
+
+CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (driver_on_host, solo_drift, foreign_load, steal, throttled)

@@ -1,0 +1,159 @@
+"""What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
+
+from collections.abc import Callable
+
+from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
+from dbcpu.analysis.results.run import REGIME_SHARE
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import count, number, percent, plural, ranges, seconds, times
+
+UNEVEN = 1.25
+"""Median of the per-round max/min above which unevenness is worth a warning, if it is beyond chance."""
+TAIL_S = 0.1
+STICKY = 0.5
+"""Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
+
+
+def uneven_sessions(facts: Facts) -> Finding | None:
+    uneven = [each for each in facts.levels if each.uneven and (each.max_over_min or 1.0) > UNEVEN]
+    if not uneven:
+        return None
+    worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
+    slow = f": {count(worst.slow)} of {worst.level} in a slow group" if worst.slow else ""
+    return noted(
+        "uneven-sessions",
+        f"at N={ranges(each.level for each in uneven)} the slowest session took up to "
+        f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow})",
+    )
+
+
+def slow_together(facts: Facts) -> Finding | None:
+    if facts.reference is None:
+        return None
+    within = [each for each in facts.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
+    slow = [each for each in within if each.slowed and not each.uneven]
+    if not slow:
+        return None
+    worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
+    return noted(
+        "slow-together",
+        f"at N={worst.level} all sessions took about {times(worst.slowdown_median)} as long as one alone, "
+        "though there are as many CPUs as sessions",
+    )
+
+
+def misplaced(facts: Facts) -> Finding | None:
+    seen = [each for each in facts.levels if each.share(each.misplaced_s) > REGIME_SHARE]
+    if not seen:
+        return None
+    worst = max(seen, key=lambda each: each.share(each.misplaced_s))
+    return noted(
+        "misplaced",
+        f"at N={ranges(each.level for each in seen)} sessions shared a core or a CPU while another that they may use "
+        f"was idle, for up to {percent(worst.share(worst.misplaced_s))} of their time (N={worst.level})",
+    )
+
+
+def shared_cores(facts: Facts) -> Finding | None:
+    vcpus, cores = facts.vcpus, facts.cores
+    # Threads that are as good as cores share one too, and nobody loses.
+    within = [e for e in facts.levels if vcpus and e.level <= vcpus and (e.uneven or e.slowed)]
+    seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
+    if not seen:
+        return None
+    worst = max(seen, key=lambda each: each.share(each.sharing_s))
+    tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
+    tail = f", and {seconds(tail_s)} more after others had ended and left cores idle" if tail_s > TAIL_S else ""
+    return noted(
+        "shared-cores",
+        f"at N={ranges(each.level for each in seen)} sessions shared a core with no idle core to go to, for up to "
+        f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
+        cores=cores or "as many as cores",
+    )
+
+
+def oversubscribed(facts: Facts) -> Finding | None:
+    vcpus = facts.vcpus
+    seen = [e for e in facts.levels if vcpus and e.level > vcpus and e.uneven]
+    seen = [each for each in seen if each.share(each.oversubscribed_s) > REGIME_SHARE]
+    if not seen:
+        return None
+    worst = max(seen, key=lambda each: each.max_over_min or 1.0)
+    return noted(
+        "oversubscribed",
+        f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}, "
+        f"and turns were not even: {times(worst.max_over_min)} between fastest and slowest (N={worst.level})",
+        vcpus=vcpus,
+    )
+
+
+def sticky_placement(facts: Facts) -> Finding | None:
+    index, share = facts.scaling.stickiness, facts.scaling.makespan_share
+    if index is None or index < STICKY or not any(each.uneven for each in facts.levels):
+        return None
+    jigsaw = f"; work until the last has ended falls to {percent(share)} of the rate sum" if share is not None else ""
+    counts = [
+        f" ({count(each.slow)} of {each.level} slow, {count(each.slow_expected)} predicted)"
+        for each in facts.levels
+        if each.slow and each.slow_expected and each.stickiness is not None
+    ]
+    first = counts[0] if counts else ""
+    return noted(
+        "sticky-placement", f"the spread is {percent(index)} of that of a placement that never changes{first}{jigsaw}"
+    )
+
+
+def topology_differs(facts: Facts) -> Finding | None:
+    check = facts.topology
+    if check is None or check.cores_told is None or check.verdict not in ("fewer_cores", "like_full_cores"):
+        return None
+    told, cores = number(check.cores_told, 0), check.cores or check.vcpus
+    if check.verdict == "fewer_cores":
+        seen = f"the host reports {plural(cores, 'core')}, the data say {told}: {check.why}"
+        return noted("cores-fewer-than-shown", seen, told=told, shown=cores)
+    threads = number(check.vcpus / cores, 0)
+    seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
+    return noted("smt-like-cores", seen, shown=check.vcpus)
+
+
+def noise_floor(facts: Facts) -> Finding | None:
+    floor = facts.noise_floor
+    if floor is None:
+        return None
+    differed, least = percent(floor.level_seen - 1), percent(floor.level_ratio - 1)
+    if floor.spread_ratio is not None and floor.spread_seen is not None:
+        differed += f", in max/min by {percent(floor.spread_seen - 1)}"
+        least += f", in max/min {percent(floor.spread_ratio - 1)}"
+    return noted(
+        "noise-floor",
+        f"two halves of the same thing differed by up to {differed} ({plural(floor.levels, 'level')}, "
+        f"{plural(floor.rounds, 'round')} a half); the least that can be told from chance is {least}",
+    )
+
+
+def shared_core_cost(facts: Facts) -> Finding | None:
+    found = facts.shared_core
+    if found is None or not found.speeds or not found.speeds[0].costs:
+        return None
+    pair, table = found.speeds[0], found.table
+    shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine
+    return noted(
+        "shared-core-cost",
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its speed "
+        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared "
+        f"{table.shared_slow} lost time, of {alone} others {table.alone_slow}",
+    )
+
+
+CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
+    uneven_sessions,
+    slow_together,
+    misplaced,
+    topology_differs,
+    shared_cores,
+    oversubscribed,
+    sticky_placement,
+    noise_floor,
+    shared_core_cost,
+)

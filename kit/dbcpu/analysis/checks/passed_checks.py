@@ -1,0 +1,123 @@
+"""What was checked before the figures may be trusted, and how each check came out: good news is told as well as bad.
+
+The bad news are findings; this lists the checks that they belong to, with what was seen where nothing was wrong.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dbcpu.analysis.placement.residency import poll_hz
+from dbcpu.analysis.placement.valid_sessions import clock_basis
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.findings import Finding
+from dbcpu.formatting import percent, plural, seconds
+from dbcpu.record import RunRecord, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Assurance:
+    """One check. ``findings`` is empty when it passed; ``seen`` says what was looked at, '' if that cannot be told."""
+
+    name: str
+    seen: str
+    findings: tuple[Finding, ...]
+
+
+def assurances(record: RunRecord, analysis: Analysis) -> tuple[Assurance, ...]:
+    """Every check in the order in which a run goes."""
+    return tuple(
+        Assurance(name, seen(record, analysis), tuple(each for each in analysis.findings if each.code in codes))
+        for name, codes, seen in _CHECKS
+    )
+
+
+def _sessions(record: RunRecord) -> list[Session]:
+    return [session for each in record.rounds for session in each.sessions]
+
+
+def _answers(record: RunRecord, _: Analysis) -> str:
+    answers = [each.answer_ok for each in _sessions(record)]
+    return f"{sum(each is True for each in answers)} of {plural(len(answers), 'session')} gave the known answer"
+
+
+def _whole(record: RunRecord, _: Analysis) -> str:
+    planned = record.header.plan.rounds
+    whole = f" of {planned}" if planned is not None else ""
+    return f"{len(record.rounds)}{whole} rounds, {record.header.status}"
+
+
+def _reference(_: RunRecord, analysis: Analysis) -> str:
+    ref = analysis.reference
+    return f"{plural(ref.sessions, 'solo session')}, spread {percent(ref.spread)}" if ref else ""
+
+
+def _skew(record: RunRecord, _: Analysis) -> str:
+    skews = [each.gate.skew_s for each in record.rounds]
+    return f"released within {seconds(max(skews))} at most" if skews else ""
+
+
+def _verified(record: RunRecord, _: Analysis) -> str:
+    sessions = _sessions(record)
+    verified = sum(each.server.verified for each in sessions)
+    return f"{verified} of {plural(len(sessions), 'server process')} verified before they were watched"
+
+
+def _polls(record: RunRecord, _: Analysis) -> str:
+    rates = [poll_hz(each) for each in record.rounds if each.cost and each.cost.polls]
+    moves = [each.migrations for each in _sessions(record) if each.migrations is not None]
+    counted = f"; the kernel counted {plural(sum(moves), 'move')}" if moves else ""
+    return f"at least {min(rates):.1f} polls a second{counted}" if rates else ""
+
+
+def _quiet(record: RunRecord, _: Analysis) -> str:
+    return f"quiet before {sum(each.gate.settled for each in record.rounds)} of {plural(len(record.rounds), 'round')}"
+
+
+def _driver(record: RunRecord, _: Analysis) -> str:
+    shares = [
+        (each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / each.cost.window_s
+        for each in record.rounds
+        if each.cost and each.cost.window_s > 0
+    ]
+    where = {True: "on the measured host", False: "on another machine", None: "where is not known"}
+    used = f"used at most {percent(max(shares))} of one CPU, " if shares else ""
+    return used + where[record.header.database.driver_on_host]
+
+
+def _clock(record: RunRecord, _: Analysis) -> str:
+    words = {
+        "client": "times begin and end with the driver's stamps",
+        "server": "times begin and end with the database's stamps",
+        "mixed": "times begin with the driver's stamp and end with the database's",
+    }
+    return words[clock_basis(record)]
+
+
+def _repeats(record: RunRecord, _: Analysis) -> str:
+    return plural(record.header.plan.repeats, "repeat") + " of each level"
+
+
+def _nothing(_: RunRecord, __: Analysis) -> str:
+    return ""
+
+
+_CPU_ONLY = frozenset({"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses"})
+_CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (
+    ("the work was done", frozenset({"wrong-answer", "failed-session", "failed-round"}), _answers),
+    ("CPU only, in one process a session", _CPU_ONLY, _nothing),
+    ("the same plan on one instance", frozenset({"plans-differ", "several-instances"}), _nothing),
+    ("the run is whole", frozenset({"incomplete-run"}), _whole),
+    ("enough repeats to compare", frozenset({"quick-run"}), _repeats),
+    (
+        "a steady solo reference",
+        frozenset({"no-solo-round", "noisy-reference", "unsteady-cpu", "solo-drift"}),
+        _reference,
+    ),
+    ("all were released together", frozenset({"gate-skew"}), _skew),
+    ("one clock", frozenset({"client-clock"}), _clock),
+    ("the right processes were watched", frozenset({"not-sampled"}), _verified),
+    ("the sampler kept up", frozenset({"moves-unseen", "few-polls"}), _polls),
+    ("the host was quiet", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
+    ("nobody took the CPUs away", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
+    ("the measuring cost little", frozenset({"driver-on-host"}), _driver),
+)

@@ -1,0 +1,208 @@
+"""Was the work done, is the run whole, and was the sampling good enough?"""
+
+from collections.abc import Callable
+
+from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.checks.check_input import Facts, places
+from dbcpu.analysis.levels.noise import cpu_noise
+from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, SPREADS, solo
+from dbcpu.analysis.placement.residency import poll_hz
+from dbcpu.analysis.placement.valid_sessions import clock_basis
+from dbcpu.findings import Finding, Level, noted
+from dbcpu.formatting import listed, percent, plain, plural, seconds
+from dbcpu.plan import NORMAL
+
+SKEW_SHARE = 0.01
+FEW_POLLS = 10
+FEWEST_SOLOS = 3
+MOST_OF_IT = 0.5
+"""Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
+
+
+def wrong_answers(facts: Facts) -> Finding | None:
+    wrong = [each for each in facts.sessions if each.session.answer_ok is False]
+    if not wrong:
+        return None
+    return noted(
+        "wrong-answer", f"{plural(len(wrong), 'session')} gave a wrong answer at {places(each.round for each in wrong)}"
+    )
+
+
+def failed_sessions(facts: Facts) -> Finding | None:
+    failed = [each for each in facts.sessions if each.why and each.session.answer_ok is not False]
+    failed = [each for each in failed if not each.round.error]
+    if not failed:
+        return None
+    reasons = dict.fromkeys(plain(each.why) for each in failed)
+    return noted(
+        "failed-session",
+        f"{plural(len(failed), 'session')} failed at {places(e.round for e in failed)}: {'; '.join(list(reasons)[:3])}",
+    )
+
+
+def failed_rounds(facts: Facts) -> Finding | None:
+    failed = [each for each in facts.rounds if each.error]
+    if not failed:
+        return None
+    return noted(
+        "failed-round", f"{plural(len(failed), 'round')} failed at {places(failed)}: {plain(failed[0].error or '')}"
+    )
+
+
+def incomplete_run(facts: Facts) -> Finding | None:
+    header, planned = facts.record.header, facts.record.header.plan.rounds
+    done = len(facts.rounds)
+    if header.status == "complete" and (planned is None or done >= planned):
+        return None
+    if header.status == "running" and planned is None:
+        return None
+    whole = f" of {planned}" if planned is not None else ""
+    level = Level.PROBLEM if header.status == "failed" else Level.WARNING
+    return noted("incomplete-run", f"the run is {header.status} with {done}{whole} rounds", level=level)
+
+
+def no_reference(facts: Facts) -> Finding | None:
+    if facts.reference is not None or not facts.rounds:
+        return None
+    return noted("no-solo-round", "there is no valid session that ran alone")
+
+
+def noisy_reference(facts: Facts) -> Finding | None:
+    ref = facts.reference
+    if ref is None or ref.tolerance <= LEAST_TOLERANCE:
+        return None
+    return noted(
+        "noisy-reference",
+        f"{plural(ref.sessions, 'solo session')} spread by {percent(ref.spread)} (robust standard deviation)",
+        tolerance=percent(ref.tolerance),
+    )
+
+
+def unsteady_cpu(facts: Facts) -> Finding | None:
+    """Sessions with nothing to share needed more or less CPU time for the same work; they did not wait for it."""
+    ref, alone = facts.reference, solo(facts.record, facts.sessions)
+    if ref is None or ref.tolerance <= LEAST_TOLERANCE or len(alone) < FEWEST_SOLOS:
+        return None
+    # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
+    hidden = facts.topology is not None and facts.topology.verdict == "fewer_cores"
+    known = cpu_noise(alone, () if hidden else facts.sessions, facts.cores or facts.vcpus)
+    if known is None or SPREADS * known.spread <= LEAST_TOLERANCE or known.spread < MOST_OF_IT * ref.spread:
+        return None
+    return noted(
+        "unsteady-cpu",
+        f"the CPU time that sessions with nothing to share needed for the same work spread by {percent(known.spread)}",
+    )
+
+
+def no_host_evidence(facts: Facts) -> Finding | None:
+    blind = [each for each in facts.rounds if not_sampled(each)]
+    if not blind:
+        return None
+    reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
+    return noted(
+        "not-sampled", f"{len(blind)} of {plural(len(facts.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
+    )
+
+
+def unseen_moves(facts: Facts) -> Finding | None:
+    told = [
+        (each.session.migrations, each.session.migrations_seen)
+        for each in facts.sessions
+        if each.session.migrations is not None and each.session.migrations_seen is not None
+    ]
+    unseen = sum(max(0, moved - seen) for moved, seen in told)
+    if not unseen:
+        return None
+    return noted(
+        "moves-unseen",
+        f"{unseen} of {plural(sum(moved for moved, _ in told), 'move')} between CPUs happened between two polls",
+    )
+
+
+def few_polls(facts: Facts) -> Finding | None:
+    short = [
+        each
+        for each in facts.rounds
+        if each.cost and each.cost.polls and 0 < facts.window_s(each) * poll_hz(each) < FEW_POLLS
+    ]
+    if not short:
+        return None
+    shortest = min(short, key=facts.window_s)
+    return noted(
+        "few-polls",
+        f"rounds as short as {seconds(facts.window_s(shortest))} were polled fewer than {FEW_POLLS} times "
+        f"({places(short)})",
+    )
+
+
+def gate_skew(facts: Facts) -> Finding | None:
+    late = [each for each in facts.rounds if each.gate.skew_s > SKEW_SHARE * (facts.window_s(each) or float("inf"))]
+    if not late:
+        return None
+    worst = max(late, key=lambda each: each.gate.skew_s)
+    return noted(
+        "gate-skew",
+        f"sessions were released {seconds(worst.gate.skew_s)} apart at N={worst.level}, "
+        f"more than {percent(SKEW_SHARE)} of the time they ran",
+    )
+
+
+def not_settled(facts: Facts) -> Finding | None:
+    noisy = [each for each in facts.rounds if not each.gate.settled]
+    if not noisy:
+        return None
+    return noted(
+        "not-settled",
+        f"the host did not become quiet before {len(noisy)} of {plural(len(facts.rounds), 'round')} ({places(noisy)})",
+    )
+
+
+def quick_run(facts: Facts) -> Finding | None:
+    plan = facts.record.header.plan
+    if plan.repeats >= NORMAL:
+        return None
+    most = "at most " if plan.rounds is None else ""
+    return noted("quick-run", f"{most}{plural(plan.repeats, 'repeat')} of each level")
+
+
+def client_clock(facts: Facts) -> Finding | None:
+    if facts.record.header.database.driver_on_host is False or clock_basis(facts.record) != "client":
+        return None
+    if not facts.vcpus or all(each.level < facts.vcpus for each in facts.rounds):
+        return None
+    return noted("client-clock", "elapsed times end when the driver saw the answer; the database does not tell its own")
+
+
+def parallel_plan(facts: Facts) -> Finding | None:
+    shape = facts.record.header.plan.workload.plan_shape
+    if not shape or not ("Gather" in shape or "PX COORDINATOR" in shape.upper()):
+        return None
+    return noted("parallel-plan", f"the plan runs in parallel: {plain(shape)}")
+
+
+def temp_spill(facts: Facts) -> Finding | None:
+    spilled = [each for each in facts.sessions if each.session.db.get("temp_bytes", 0) > 0]
+    if not spilled:
+        return None
+    most = max(each.session.db["temp_bytes"] for each in spilled)
+    return noted("temp-spill", f"{plural(len(spilled), 'session')} wrote up to {most / 1e6:.1f} MB of temporary files")
+
+
+CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
+    wrong_answers,
+    failed_sessions,
+    failed_rounds,
+    incomplete_run,
+    no_reference,
+    noisy_reference,
+    unsteady_cpu,
+    no_host_evidence,
+    unseen_moves,
+    few_polls,
+    gate_skew,
+    not_settled,
+    quick_run,
+    client_clock,
+    parallel_plan,
+    temp_spill,
+)

@@ -1,0 +1,144 @@
+"""One sentence: does every session get its share, and if not, from where on, how much is lost, and to what?"""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.placement.host_time import typical_share
+from dbcpu.analysis.results.run import LevelView, Reference, TopologyCheck
+from dbcpu.formatting import CAUSE_WORDS, count, number, plain, plural, seconds, times
+from dbcpu.record import RunRecord
+
+BLIND = 0.5
+"""Where only larger losses stand out of the noise, sessions that share a core (1.3 to 2.0 times) would not be seen."""
+STOLEN = 0.05
+"""Steal that may be why solo sessions differ that much."""
+
+
+def verdict(
+    record: RunRecord,
+    levels: Sequence[LevelView],
+    reference: Reference | None,
+    vcpus: int | None,
+    topology: TopologyCheck | None = None,
+) -> str:
+    """The sentence for the levels of one variant, smallest level first."""
+    measured = [each for each in levels if each.sessions]
+    return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus, topology)
+
+
+def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], Sequence[LevelView]]:
+    """The levels below the first at which somebody gets less than alone, or less than another; and the rest."""
+    first = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
+    return together[:first], together[first:]
+
+
+def is_blind(reference: Reference) -> bool:
+    """Whether the solo sessions differ so much that not even a shared core would show."""
+    return reference.tolerance > BLIND
+
+
+def _restriction(record: RunRecord) -> str:
+    status, planned = record.header.status, record.header.plan.rounds
+    whole = f" of {planned}" if planned is not None else ""
+    if status == "interrupted":
+        return f"Interrupted after {len(record.rounds)}{whole} rounds: "
+    if status == "failed":
+        return f"Failed after {len(record.rounds)}{whole} rounds: "
+    return ""
+
+
+def _body(
+    record: RunRecord,
+    levels: Sequence[LevelView],
+    reference: Reference | None,
+    vcpus: int | None,
+    topology: TopologyCheck | None,
+) -> str:
+    together = [each for each in levels if each.level > 1]
+    if not levels:
+        return _nothing(record)
+    if reference is None:
+        worst = max(together or levels, key=lambda each: each.max_over_min or 1.0)
+        return (
+            f"Without a valid solo session only the spread can be told: slowest over fastest is at most "
+            f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
+        )
+    if not together:
+        return (
+            f"One session alone counts {number(reference.mrows_per_s)} Mrows/s ({seconds(reference.elapsed_s)}); "
+            "measure more sessions to see whether each gets its share."
+        )
+    even, short = even_and_short(together)
+    if not short and is_blind(reference):
+        return (
+            f"No difference shown up to {_sessions(even)}, but only losses above {reference.tolerance:.0%} would have "
+            f"been: one session alone differed that much from time to time{_meanwhile(record)} ({_ratio(even)})."
+        )
+    if not short:
+        return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
+    from_here = _at(record, short[0], vcpus, topology)
+    if not even:
+        return f"Sessions share from the start: {from_here}."
+    return (
+        f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
+        f"from {short[0].level} on they {'share' if short[0].slower or not short[0].uneven else 'differ'}: {from_here}."
+    )
+
+
+def _meanwhile(record: RunRecord) -> str:
+    share = typical_share(record.rounds)
+    taken = share is not None and share > STOLEN
+    return f", while the hypervisor took {share:.0%} of the vCPUs' time" if taken else ""
+
+
+def _sessions(even: Sequence[LevelView]) -> str:
+    return plural(even[-1].level, "session")
+
+
+def _ratio(even: Sequence[LevelView]) -> str:
+    return f"max/min at most {number(max(each.max_over_min or 1.0 for each in even))}"
+
+
+def _at(record: RunRecord, each: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
+    if not each.slower:
+        ratio = f"the slowest took {times(each.max_over_min)} as long as the fastest"
+        if not each.uneven:
+            ratio = f"half of them took {times(each.slowdown_median)} as long as alone, or longer"
+        why = f" ({_why(record, each, vcpus, topology)})" if each.main_cause != "none" else ""
+        return f"at {each.level} sessions {ratio}{why}"
+    who = f"all {each.level}" if each.slower >= each.level else f"{count(each.slower)} of {each.level}"
+    loss = f"took {times(each.slower_factor)} as long as alone"
+    return f"at {each.level} sessions {who} {loss} ({_why(record, each, vcpus, topology)})"
+
+
+def _why(record: RunRecord, each: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
+    blind = next((r for r in record.rounds if r.level == each.level and not_sampled(r)), None)
+    if blind is not None:
+        reason = plain(blind.not_sampled or "no reason recorded")
+        if each.likely_cause is None:
+            return f"cause unknown, not sampled: {reason}"
+        return (
+            f"probably {CAUSE_WORDS[each.likely_cause]}, with lower confidence: {each.likely_why}, "
+            f"and nothing was seen of the host: {reason}"
+        )
+    cause = each.main_cause
+    words = CAUSE_WORDS[cause]
+    if cause == "run_queue" and vcpus is not None:
+        if each.level > vcpus:
+            return f"{words}: more sessions than the {plural(vcpus, 'vCPU')}"
+        return f"{words}: sessions queued for the same CPU though there were enough"
+    if cause == "shared_core":
+        return f"{words}: two sessions on the hardware threads of one core"
+    if cause == "slower_cpu" and topology is not None and topology.verdict == "fewer_cores":
+        return f"{words}: the host shows {topology.cores} cores and behaves like {number(topology.cores_told, 0)}"
+    if cause == "slower_cpu":
+        return f"{words}: the same work needed more CPU time, and nothing seen says why"
+    if cause in ("none", "unexplained"):
+        return "the evidence does not account for it"
+    return words
+
+
+def _nothing(record: RunRecord) -> str:
+    reason = next((plain(each.error) for each in record.rounds if each.error), "")
+    reason = reason or next((plain(s.error) for each in record.rounds for s in each.sessions if s.error), "")
+    return f"Nothing was measured: {reason or 'no round was finished'}."

@@ -1,0 +1,1 @@
+"""Runs, variants and published figures against each other."""

@@ -1,0 +1,86 @@
+"""May two runs be compared, and what differs between them? Named facts, nothing guessed.
+
+The work has to be the same: SQL text (by hash), size, answer and plan shape. Everything else may differ, for it
+is often what is being compared, and is listed.
+"""
+
+from collections.abc import Callable, Mapping
+
+from dbcpu.analysis.results.comparison import Difference
+from dbcpu.errors import UsageError
+from dbcpu.record import Header
+
+MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
+    "workload": lambda header: header.plan.workload.name,
+    "size": lambda header: f"{header.plan.workload.size} (n = {header.plan.workload.n})",
+    "answer": lambda header: header.plan.workload.answer,
+    "SQL": lambda header: f"hash {header.plan.workload.sql_hash[:12]}",
+    "plan shape": lambda header: header.plan.workload.plan_shape,
+}
+
+
+def refuse_other_work(base: Header, other: Header) -> None:
+    """Raises UsageError that names the fact in which the work differs; what is unknown is not held against it."""
+    for fact, told in MUST_AGREE.items():
+        left, right = told(base), told(other)
+        if left is not None and right is not None and left != right:
+            raise UsageError(
+                f"runs {base.run_id} and {other.run_id} cannot be compared: their {fact} differs ({left} against "
+                f"{right}); measure both with the same workload and size"
+            )
+
+
+def same_work(base: Header, other: Header) -> bool:
+    """Whether ``refuse_other_work`` would let them pass."""
+    try:
+        refuse_other_work(base, other)
+    except UsageError:
+        return False
+    return True
+
+
+def differences(base: Header, other: Header) -> tuple[Difference, ...]:
+    """Facts that differ, in a fixed order; unknown is ``-``."""
+    left, right = _facts(base), _facts(other)
+    names = list(dict.fromkeys((*left, *right)))
+    pairs = ((name, left.get(name) or "-", right.get(name) or "-") for name in names)
+    return tuple(Difference(name, one, two) for name, one, two in pairs if one != two)
+
+
+def _facts(header: Header) -> dict[str, str]:
+    plan, host, database = header.plan, header.host, header.database
+    facts = {
+        "database": f"{database.kind} {database.version}",
+        "driver": database.driver,
+        "driver on the host": _yes(database.driver_on_host),
+        "tool version": header.tool_version,
+        "variant": ", ".join(plan.variants),
+        "amount": f"{plan.executions} executions" if plan.executions else f"for {plan.for_s or 0:g} s",
+        "vCPUs": "" if plan.vcpus is None else str(plan.vcpus),
+        "sampler": plan.sampler,
+    }
+    if host is not None:
+        topology, limits = host.topology, host.limits
+        online = [each for each in topology.cpus if each.online]
+        facts |= {
+            "host": host.hostname,
+            "CPU": host.cpu_model,
+            "kernel": host.kernel,
+            "hypervisor": host.hypervisor or "none",
+            "container": host.container or "none",
+            "online CPUs": str(len(online)),
+            "cores": str(len({each.core for each in online})),
+            "sockets": str(len({each.socket for each in online})),
+            "memory nodes": str(len({each.node for each in online})),
+            "SMT": _yes(topology.smt_active, "on", "off"),
+            "SMT control": topology.smt_control or "",
+            "governor": host.governor or "",
+            "allowed CPUs": str(len(limits.allowed_cpus)),
+            "CPU quota": "none" if limits.quota_cpus is None else f"{limits.quota_cpus:g}",
+        }
+        facts |= {f"host: {name}": value for name, value in host.facts.items()}
+    return facts | {f"parameter {name}": value for name, value in database.parameters.items()}
+
+
+def _yes(value: bool | None, yes: str = "yes", no: str = "no") -> str:
+    return "" if value is None else yes if value else no

@@ -1,0 +1,121 @@
+"""How throughput grows with the CPUs that the sessions may use, at the same number of sessions per CPU.
+
+Normalised to one CPU; linear up to the last CPU count before the first with less than 90 % of its share; flat from the
+first step on which a CPU adds less than half of what one alone does. Source: the affinity question this began with
+(1, 2, 4, 8 CPUs; several instances of as many CPUs as scale well).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dbcpu.analysis.comparison.measured_run import Measured
+from dbcpu.analysis.comparison.variants import measured_variants
+from dbcpu.record import RunRecord
+
+LINEAR = 0.9
+FLAT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Mrows/s by makespan, the median over rounds, with the least and most of them. Seconds per execution.
+
+    ``times``: over the throughput of one CPU, as the smallest count gives it.
+    """
+
+    variant: str
+    cpus: int
+    sessions: int
+    rounds: int
+    throughput: float
+    least: float
+    most: float
+    times: float
+    mean_s: float
+    least_s: float
+    most_s: float
+
+    @property
+    def share(self) -> float:
+        """Of what as many single CPUs would do."""
+        return self.times / self.cpus
+
+
+@dataclass(frozen=True, slots=True)
+class ByCpus:
+    """``linear_to``: CPUs. ``flat_from``: CPUs from which on one more adds little; None where that was not seen."""
+
+    workload: str
+    per_cpu: float
+    points: tuple[Point, ...]
+    linear_to: int
+    flat_from: int | None
+
+
+def by_cpus(record: RunRecord) -> ByCpus | None:
+    """None where the variants do not differ in their CPUs at the same sessions per CPU. Raises UsageError."""
+    runs = measured_variants(record)
+    rows = [(each, *_load(each)) for each in runs]
+    ratios = {sessions / cpus for _, cpus, sessions in rows if cpus}
+    if len(ratios) != 1 or len({cpus for _, cpus, _ in rows}) < 2 or not all(cpus for _, cpus, _ in rows):
+        return None
+    rows.sort(key=lambda row: row[1])
+    first = rows[0]
+    one = _median(first[0], first[2]) / first[1]
+    points = tuple(_point(each, cpus, sessions, one) for each, cpus, sessions in rows)
+    work = record.header.plan.workload
+    return ByCpus(
+        workload=f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows)",
+        per_cpu=ratios.pop(),
+        points=points,
+        linear_to=_linear_to(points),
+        flat_from=_flat_from(points, one),
+    )
+
+
+def _load(each: Measured) -> tuple[int, int]:
+    """CPUs, and sessions of its fullest level."""
+    host = each.record.header.host
+    return (len(host.limits.allowed_cpus) if host else 0), max(each.levels)
+
+
+def _values(each: Measured, sessions: int) -> list[float]:
+    return [one.throughput for one in each.rounds if one.level == sessions]
+
+
+def _median(each: Measured, sessions: int) -> float:
+    return float(np.median(_values(each, sessions)))
+
+
+def _point(each: Measured, cpus: int, sessions: int, one: float) -> Point:
+    values = _values(each, sessions)
+    elapsed = [
+        view.elapsed_s / view.executions
+        for view in each.analysis.sessions
+        if view.level == sessions and view.valid and view.elapsed_s is not None and view.executions
+    ]
+    middle = float(np.median(values))
+    return Point(
+        each.name, cpus, sessions, len(values), middle, min(values), max(values), middle / one,
+        float(np.mean(elapsed)), min(elapsed), max(elapsed),
+    )  # fmt: skip
+
+
+def _linear_to(points: Sequence[Point]) -> int:
+    reached = points[0].cpus
+    for each in points[1:]:
+        if each.share < LINEAR:
+            break
+        reached = each.cpus
+    return reached
+
+
+def _flat_from(points: Sequence[Point], one: float) -> int | None:
+    for before, after in pairwise(points):
+        added = (after.throughput - before.throughput) / max(1, after.cpus - before.cpus)
+        if after.cpus > before.cpus and added < FLAT * one:
+            return before.cpus
+    return None

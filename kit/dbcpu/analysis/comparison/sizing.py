@@ -1,0 +1,216 @@
+"""How much of a new host does the work of an old one take? From measured curves, with licences and price. Pure.
+
+The work of ``busy`` cores of the old host is what ``busy`` sessions got done there together (beyond what was
+measured: in proportion to its cores). On the new host only levels count at which nobody loses: the largest N such
+that max/min stays at or below ``ratio`` at every measured level up to it. Its throughput over the vCPUs of the host
+is what one vCPU of this kind is worth, and a larger host of the same kind is taken to be worth as much per vCPU.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.scaling.capacity import EVEN, even_level
+from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, told
+from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
+from dbcpu.errors import UsageError
+from dbcpu.formatting import listed, plural
+from dbcpu.record import RunRecord
+
+RANKS = ("vcpu", "core", "licence", "money")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done."""
+
+    name: str
+    target: str
+    vcpus: int
+    cores: int
+    sockets: int
+    fair: int
+    fair_throughput: float
+    licence: Licence | None = None
+    price: Price | None = None
+
+    @property
+    def threads(self) -> float:
+        return self.vcpus / self.cores
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What of one kind of host the old work takes. ``licences`` and ``price`` are None without a rule."""
+
+    kind: Kind
+    vcpus: int
+    cores: int
+    licences: int | None = None
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A host in the ranking: fair sessions per counted thing; None without a rule."""
+
+    kind: Kind
+    per_vcpu: float
+    per_core: float
+    per_licence: float | None
+    per_money: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The answer in one sentence, in numbers, and the rules it rests on. ``busy`` None: a ranking only.
+
+    ``idle`` are rules that somebody chose and that fit none of the hosts.
+    """
+
+    busy: int | None
+    old: Kind
+    needs: tuple[Need, ...]
+    ranking: tuple[Ranked, ...]
+    sentence: str
+    rules: tuple[str, ...]
+    disclaimer: str
+    ratio: float
+    idle: tuple[str, ...] = ()
+
+
+def size(
+    runs: Sequence[tuple[str, RunRecord, Analysis]],
+    rules: SizingRules,
+    busy: int | None = None,
+    ratio: float = EVEN,
+    rank_by: str | None = None,
+) -> Sizing:
+    """Size the work of ``busy`` cores of the first run on the others; rank all of them.
+
+    ``runs``: (name, record, analysis); their first variant counts. ``rank_by``: one of ``RANKS``; None is licence
+    where every host has a rule for it, else vcpu.
+
+    Raises:
+        UsageError: topology or throughput of a run is unknown, so that nothing can be said per core.
+    """
+    facts = [facts_of(record, analysis.vcpus, analysis.cores, name) for name, record, analysis in runs]
+    kinds = [_kind(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
+    needs: tuple[Need, ...] = ()
+    if busy is not None:
+        demand = _throughput_of(busy, kinds[0], runs[0][2])
+        needs = tuple(_need(kind, each, demand) for kind, each in zip(kinds[1:], facts[1:], strict=True))
+    used = [rule for kind in kinds for rule in (kind.licence, kind.price) if rule]
+    idle = [rule for rule in (*rules.licences, *rules.prices) if rule.chosen and rule not in used]
+    return Sizing(
+        busy=busy,
+        old=kinds[0],
+        needs=needs,
+        ranking=_ranking([_ranked(kind, each) for kind, each in zip(kinds, facts, strict=True)], rank_by),
+        sentence=_sentence(busy, kinds[0], needs, ratio),
+        rules=tuple(dict.fromkeys(told(rule) for rule in used)),
+        disclaimer=DISCLAIMER if used else "",
+        ratio=ratio,
+        idle=tuple(told(rule) for rule in idle),
+    )
+
+
+def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
+    name, record, analysis = run
+    levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
+    fair = even_level(levels, ratio, most=analysis.vcpus or 0)
+    if not analysis.vcpus or not analysis.cores:
+        raise UsageError(f"{name}: its vCPUs and cores are not known, so nothing can be sized; measure on the host")
+    if fair is None or not fair.throughput:
+        raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
+    licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
+    return Kind(
+        name=name,
+        target=record.header.plan.target,
+        vcpus=analysis.vcpus,
+        cores=analysis.cores,
+        sockets=facts.sockets or 1,
+        fair=fair.level,
+        fair_throughput=fair.throughput,
+        licence=licence if isinstance(licence, Licence) else None,
+        price=price if isinstance(price, Price) else None,
+    )
+
+
+def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
+    """Mrows/s of ``busy`` sessions, one per core; between measured levels and beyond the cores in proportion."""
+    levels = {each.level: each.throughput for each in analysis.levels if each.throughput}
+    known = [level for level in levels if level <= old.cores]
+    if not known:
+        raise UsageError(
+            f"{old.name}: no level up to its {plural(old.cores, 'core')} was measured; give --sessions auto"
+        )
+    nearest = busy if busy in known else max((n for n in known if n <= busy), default=min(known))
+    return (levels[nearest] or 0.0) * busy / nearest
+
+
+def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
+    per_vcpu = kind.fair_throughput / kind.vcpus
+    # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
+    cores = max(1, math.ceil(demand / per_vcpu / kind.threads * 0.99))
+    vcpus = math.ceil(cores * kind.threads)
+    needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
+    return Need(kind, vcpus, cores, _licences(kind, needed), _price(kind, needed))
+
+
+def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
+    return None if kind.licence is None else licence_count(kind.licence, facts)
+
+
+def _price(kind: Kind, facts: LicenceFacts) -> float | None:
+    return None if kind.price is None else price_of(kind.price, facts)
+
+
+def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
+    licences, price = _licences(kind, facts), _price(kind, facts)
+    return Ranked(
+        kind,
+        per_vcpu=kind.fair / kind.vcpus,
+        per_core=kind.fair / kind.cores,
+        per_licence=kind.fair / licences if licences else None,
+        per_money=kind.fair / price if price else None,
+    )
+
+
+def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
+    """The best first, hosts without a figure last. Raises UsageError where there is nothing to rank by."""
+    if by is None:
+        by = "licence" if all(each.per_licence is not None for each in found) else "vcpu"
+    if all(getattr(each, f"per_{by}") is None for each in found):
+        raise UsageError(f"no host has a rule to count {by} by; docs/configuration.md shows how to write one")
+    currencies = {(each.kind.price.currency, each.kind.price.period) for each in found if each.kind.price}
+    if by == "money" and len(currencies) > 1:
+        units = listed(sorted(" per ".join(filter(None, each)) for each in currencies))
+        raise UsageError(f"prices are in {units}, so hosts cannot be ranked by money; bring them to one unit")
+
+    def place(each: Ranked) -> tuple[float, float, float, str]:
+        first: float | None = getattr(each, f"per_{by}")
+        return (-(first or 0.0), -each.per_vcpu, -each.per_core, each.kind.name)
+
+    return tuple(sorted(found, key=place))
+
+
+def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) -> str:
+    if busy is None or not needs:
+        return ""
+    parts = [f"{plural(each.vcpus, 'vCPU')} of {each.kind.name} ({_with(each)})" for each in needs]
+    cores = f"{plural(busy, 'busy core')} of {old.name}"
+    return f"{cores} {'is' if busy == 1 else 'are'} {listed(parts).replace(' and ', ' or ')}, at max/min <= {ratio:g}."
+
+
+def _with(need: Need) -> str:
+    kind = need.kind
+    words = [f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"]
+    if need.licences is not None:
+        words.append(plural(need.licences, kind.licence.unit if kind.licence else "licence"))
+    if need.price is not None and kind.price is not None:
+        per = f" per {kind.price.period}" if kind.price.period else ""
+        words.append(f"{need.price:,.2f} {kind.price.currency}{per}")
+    return ", ".join(words)

@@ -1,0 +1,100 @@
+"""What each variant of a run does against the first: level, spread and throughput at the same number of sessions.
+
+Throughput here is all work over the time until the last session ended: sessions that wait for their turn (``active``)
+or are slowed one by one count in full. Two summaries decide as in every comparison (see ``comparison``), both at the
+same N in all variants; figures at one level are detail.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
+from dbcpu.analysis.comparison.measured_run import Measured
+from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
+from dbcpu.analysis.levels.representative_round import telling_level
+from dbcpu.analysis.results.comparison import Row, Under, Variants
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.single_run import explain_variants
+from dbcpu.errors import UsageError
+from dbcpu.record import RunRecord
+
+
+def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Variants:
+    """``runs``: its variants, if explained already. Raises UsageError unless two of them have a valid round."""
+    runs = runs or measured_variants(record)
+    shared = set.intersection(*(each.levels for each in runs))
+    base = runs[0]
+    full = base.analysis.vcpus if base.analysis.vcpus in shared else max(shared, default=0)
+    found = [_under(each, base) for each in runs]
+    decided = [
+        replace(under, decisions=(decide_throughput(base, each, full, None), decide_spread(base, each, None)))
+        for under, each in zip(found[1:], runs[1:], strict=True)
+    ]
+    views = [each for each in base.analysis.levels if each.level in shared and each.level > 1]
+    tolerance = base.analysis.reference.tolerance if base.analysis.reference else 0.1
+    telling = telling_level(views, 1 + tolerance)
+    work = record.header.plan.workload
+    return Variants(
+        workload=f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows)",
+        variants=(found[0], *decided),
+        telling=telling.level if telling else None,
+        penalties=_penalties({each.name: each for each in found}, base.analysis),
+    )
+
+
+def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | None = None) -> list[Measured]:
+    """Every variant with a valid round, throughput by makespan. Raises UsageError for fewer than two."""
+    runs = []
+    for name, analysis in (explained or explain_variants(record)).items():
+        part = one_variant(record, name)
+        rounds = tuple(replace(each, throughput=each.makespan) for each in figures_by_round(part))
+        if rounds:
+            runs.append(Measured(name, part, analysis, rounds))
+    if len(runs) < 2:
+        raise UsageError(
+            f"run {record.header.run_id} has {len(runs)} variants with a valid round, and two are needed; "
+            "dbcpu vary measures several"
+        )
+    return runs
+
+
+def _under(each: Measured, base: Measured) -> Under:
+    others = {view.level: view for view in base.analysis.levels}
+    rows = tuple(_row(each, view, others.get(view.level)) for view in each.analysis.levels if view.sessions)
+    return Under(each.name, each.analysis.vcpus, each.analysis.cores, rows)
+
+
+def _row(each: Measured, view: LevelView, base: LevelView | None) -> Row:
+    elapsed = [
+        one.elapsed_s / one.executions
+        for one in each.analysis.sessions
+        if one.level == view.level and one.valid and one.elapsed_s is not None and one.executions
+    ]
+    throughput, first = view.makespan_throughput or 0.0, base.makespan_throughput if base else None
+    return Row(
+        variant=each.name,
+        level=view.level,
+        rounds=view.rounds,
+        median_s=view.median_s or 0.0,
+        mean_s=float(np.mean(elapsed)),
+        least_s=min(elapsed),
+        most_s=max(elapsed),
+        max_over_min=view.max_over_min,
+        cv=view.cv,
+        slow=view.slow,
+        throughput=throughput,
+        ratio=throughput / first if first else None,
+        cause=view.main_cause,
+    )
+
+
+def _penalties(found: Mapping[str, Under], base: Analysis) -> tuple[tuple[int, float], ...]:
+    """Where a core for each would do, and packing shares cores: placement is the one thing that differs."""
+    if "spread" not in found or "pack" not in found or not base.cores or base.cores == base.vcpus:
+        return ()
+    pairs: Sequence[tuple[Row, Row | None]] = [(row, found["pack"].row(row.level)) for row in found["spread"].rows]
+    return tuple(
+        (one.level, other.mean_s / one.mean_s) for one, other in pairs if other and 1 < one.level <= base.cores
+    )

@@ -1,0 +1,160 @@
+"""What an experiment adds to the explanation of a run, and its verdict in a sentence."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from dbcpu.analysis.experiments.pool import pool
+from dbcpu.analysis.experiments.soak import Course
+from dbcpu.analysis.experiments.together import together
+from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.experiments import PartyView, Pool, PoolSize, SecondValue, Soak, Together
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import CAUSE_WORDS, listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.record import Header, Round, RunRecord
+
+MOST_KEPT = 60
+"""Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
+
+
+def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
+    """Rounds of a soak, read once: those to be explained one by one (of the first size), and the whole course."""
+    course, kept, step = Course(header), [], 1
+    variant = header.plan.variants[0] if header.plan.sizes else None
+    for at, each in enumerate(rounds):
+        course.add(each)
+        if variant not in (None, each.variant):
+            continue
+        if each.anchor or at % step == 0:
+            kept.append(each)
+        if len(kept) > MOST_KEPT:
+            step *= 2
+            kept = [one for place, one in enumerate(kept) if one.anchor or place % 2 == 0]
+    return RunRecord(header, tuple(kept)), course.told()
+
+
+def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
+    """The soak's course, and what it comes to."""
+    return replace(analysis, soak=soak, verdict=_begin(header, len(soak.segments)) + _soaked(soak, analysis))
+
+
+def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
+    """The same for a pool and for several targets; other runs are as they were."""
+    kind = record.header.plan.experiment
+    begin = _begin(record.header, len(record.rounds))
+    if kind == "pool":
+        found = pool(record, timed(record))
+        said = "No pool did all of its work." if found is None else _pooled(found, analysis)
+        return replace(analysis, pool=found, verdict=begin + said)
+    if kind == "together":
+        both = together(record, timed(record))
+        return replace(analysis, together=both, verdict=begin + _beside(both, analysis))
+    return analysis
+
+
+def _begin(header: Header, rounds: int) -> str:
+    words = {"interrupted": "Interrupted", "failed": "Failed"}.get(header.status)
+    return f"{words} after {plural(rounds, 'round')}: " if words else ""
+
+
+def _soaked(soak: Soak, analysis: Analysis) -> str:
+    if soak.median_s is None:
+        return "No execution ended."
+    many = plural(soak.sessions, "session")
+    if soak.sizes:
+        return _sized(soak)
+    told = [f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak)}, " + _two(soak.second, analysis)]
+    if soak.trend is None:
+        told.append("no drift")
+    else:
+        told.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
+    if soak.gaps:
+        lost = sum(gap.to_s - gap.from_s for gap in soak.gaps)
+        told.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")
+    return "; ".join(told) + "."
+
+
+def _level(soak: Soak) -> str:
+    loss = f" ({times((soak.median_s or 0) / soak.alone_s)} of alone)" if soak.alone_s else ""
+    return f"an execution takes {seconds(soak.median_s)}{loss}"
+
+
+def _two(second: SecondValue | None, analysis: Analysis) -> str:
+    if second is None:
+        return "one preferred value"
+    who = "all sessions take turns there"
+    if second.sessions:
+        who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed there"
+    elif second.segments:
+        who = f"all together, in {plural(len(second.segments), 'segment')}"
+    causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != "none"]
+    why = f", mostly {CAUSE_WORDS[causes[0]]}" if causes else ""
+    return (
+        f"with a second preferred value: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
+        f"{times(second.ratio)} of the first ({seconds(second.first_s)}); {who}{why}"
+    )
+
+
+def _sized(soak: Soak) -> str:
+    ordered = sorted(soak.sizes, key=lambda each: each.rows)
+    told = [f"{each.size} SQL ({seconds(each.median_s)}) by {times(each.slow_over_fast)}" for each in ordered]
+    short, long = ordered[0], ordered[-1]
+    says = "about alike"
+    if short.slow_over_fast - 1 > 1.5 * (long.slow_over_fast - 1):
+        says = "the shorter the SQL the more uneven: it ends before the scheduler has evened anything out"
+    elif long.slow_over_fast - 1 > 1.5 * (short.slow_over_fast - 1):
+        says = "the longer the SQL the more uneven: nothing is evened out while it lasts"
+    return f"The slow executions (95 %) exceed the fast (5 %) of {listed(told)}: {says}."
+
+
+def _pooled(found: Pool, analysis: Analysis) -> str:
+    enough, most = found.size(found.enough), found.sizes[-1]
+    cpus = f" on {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    first = (
+        f"{plural(enough.active, 'active session')} {'is' if enough.active == 1 else 'are'} enough{cpus}: "
+        f"{plural(found.pieces, 'piece')} of work take {seconds(enough.total_s)}"
+    )
+    if most.active == enough.active:
+        return f"{first}, the least that was seen; larger pools were not measured or are no better."
+    return f"{first}; with {most.active} they take {_beyond(enough, most)}."
+
+
+def _beyond(less: PoolSize, more: PoolSize) -> str:
+    cost = [f"each piece {times(more.piece_s / less.piece_s)}"]
+    memory = [(each.pss_bytes, each.rss_bytes) for each in (less, more)]
+    for one, two in zip(*memory, strict=True):
+        if one and two:
+            cost.append(f"memory {times(two / one)}")
+            break
+    if less.switches and more.switches:
+        cost.append(f"context switches {times(more.switches / less.switches)}")
+    return f"{times(more.total_s / less.total_s)} of that, and {listed(cost)}"
+
+
+def _beside(both: Together, analysis: Analysis) -> str:
+    known = [each for each in both.parties if each.loss is not None]
+    if not known:
+        return "No round of all targets together was finished."
+    place = "each on CPUs of its own" if both.apart else "sharing CPUs"
+    told = [f"{plain(each.name)} takes {times(each.loss)} as long as alone" for each in known]
+    losers = [each for each in known if each.told]
+    if not losers:
+        return f"Beside each other, {place}, {listed(told)}: nobody loses more than chance."
+    return f"Beside each other, {place}, {listed(told)}: {_losers(losers, known)}{_main(analysis)}."
+
+
+def _losers(losers: Sequence[PartyView], known: Sequence[PartyView]) -> str:
+    if len(losers) == len(known):
+        return "all lose"
+    return f"{listed([plain(each.name) for each in losers])} {'loses' if len(losers) == 1 else 'lose'}, the rest not"
+
+
+def _main(analysis: Analysis) -> str:
+    causes = [each.main_cause for each in analysis.levels if each.variant == "together" and each.main_cause != "none"]
+    return f" ({CAUSE_WORDS[causes[0]]})" if causes else ""
+
+
+def duration(value: float) -> str:
+    """A long time as people say it: 42 s, 9.5 min, 8.0 h."""
+    if value < 90:
+        return f"{number(value, 0)} s"
+    return f"{number(value / 60, 1)} min" if value < 5400 else f"{number(value / 3600, 1)} h"

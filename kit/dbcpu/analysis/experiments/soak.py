@@ -1,0 +1,219 @@
+"""The course of a soak: its segments, gaps, a second preferred value, drift, steal, the worst segment.
+
+Rounds are looked at one at a time, and of each only the times of its executions are kept (12 bytes each), so that a
+day of them can be told in little memory. An execution counts by the server's own stamps where there are any: a driver
+that is late takes in several answers at one moment.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.placement.host_time import stolen_share
+from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, Trend
+from dbcpu.analysis.statistics.bimodality import two_modes
+from dbcpu.record import Execution, Header, Round, WorkloadInfo
+
+Floats = npt.NDArray[np.floating]
+
+BINS = 240
+NEARLY_ALL = 0.9
+"""Share from which a session, or a segment, is said to be at one of the two values."""
+LEAST_FOR_TREND = 8
+LEAST_CHANGE = 0.05
+LEAST_P = 0.01
+EDGE = 0.02
+"""Of the histogram, in units of the logarithm."""
+
+
+class Course:
+    """Takes in the rounds of a soak in their order, and tells what they come to."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._first_s: float | None = None
+        self._segments: list[Segment] = []
+        self._variants: list[str] = []
+        self._ends: list[float] = []
+        self._times: list[tuple[Floats, Floats, Floats]] = []
+        self._alone: dict[str, list[float]] = {}
+        self._level = 0
+
+    def add(self, done: Round) -> None:
+        """One more round."""
+        executions = [
+            (session.ordinal, *taken)
+            for session in done.sessions
+            if session.answer_ok is not False
+            for each in session.executions
+            if (taken := _stamps(each))[1] > 0
+        ]
+        if done.anchor:
+            self._alone.setdefault(done.variant, []).extend(elapsed_s for _, _, elapsed_s in executions)
+            return
+        if self._first_s is None:
+            self._first_s = done.released_monotonic_s
+        at_s = done.released_monotonic_s - self._first_s
+        ordinals, starts, elapsed = (np.array(column, np.float64) for column in zip(*executions, strict=True)) if (
+            executions
+        ) else (np.zeros(0), np.zeros(0), np.zeros(0))  # fmt: skip
+        self._level = max(self._level, done.level)
+        self._times.append(
+            (ordinals.astype(np.float32), (at_s + starts).astype(np.float32), elapsed.astype(np.float32))
+        )
+        self._variants.append(done.variant)
+        window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
+        self._ends.append(at_s + window_s)
+        fast, median, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
+        self._segments.append(
+            Segment(
+                at_s, window_s, int(elapsed.size), _number(median), _number(fast), _number(slow),
+                steal=stolen_share(done), queue=_queue(done, window_s), cut=done.error or "",
+            )
+        )  # fmt: skip
+
+    def told(self) -> Soak:
+        """What the rounds so far come to."""
+        plan = self._header.plan
+        first = plan.workload.size if plan.sizes else None
+        mine = [at for at, variant in enumerate(self._variants) if first in (None, variant)]
+        times = [self._times[at] for at in mine]
+        ordinals, starts, elapsed = (np.concatenate([each[k] for each in times] or [np.zeros(0)]) for k in range(3))
+        second = None if plan.sizes else self._second(ordinals, elapsed, [each[2] for each in times])
+        segments = [self._segments[at] for at in mine]
+        if second:
+            segments = [
+                replace(each, second=float((rows[2] > second.border_s).mean()) if rows[2].size else None)
+                for each, rows in zip(segments, times, strict=True)
+            ]
+        medians = [(at, each.median_s) for at, each in enumerate(segments) if each.median_s is not None]
+        alone = self._alone.get(self._header.plan.variants[0], [])
+        return Soak(
+            sessions=self._level,
+            lasted_s=max(self._ends, default=0.0),
+            executions=int(elapsed.size),
+            alone_s=float(np.median(alone)) if alone else None,
+            median_s=float(np.median(elapsed)) if elapsed.size else None,
+            segments=tuple(segments),
+            gaps=self._gaps(),
+            second=second,
+            trend=_trend(segments),
+            worst=max(medians, key=lambda each: each[1] or 0.0)[0] if len(medians) > 1 else None,
+            sizes=tuple(self._sizes()) if plan.sizes else (),
+            heat=_heat(ordinals, starts, elapsed) if elapsed.size and not plan.sizes else None,
+            histogram=_histogram(elapsed) if elapsed.size else None,
+        )
+
+    def _second(self, ordinals: Floats, elapsed: Floats, by_segment: Sequence[Floats]) -> SecondValue | None:
+        found = two_modes(elapsed.astype(np.float64))
+        if found is None:
+            return None
+        above = elapsed > found.border
+        # The first value is the one that most executions have.
+        upper = found.share_above <= 0.5
+        at_second = above if upper else ~above
+        places = (found.low, found.high) if upper else (found.high, found.low)
+        sessions = [int(each) for each in np.unique(ordinals) if at_second[ordinals == each].mean() >= NEARLY_ALL]
+        shares = [float((rows > found.border).mean() if upper else (rows <= found.border).mean()) for rows in by_segment
+                  if rows.size]  # fmt: skip
+        return SecondValue(
+            *places, found.border, float(at_second.mean()), found.statistic, tuple(sessions),
+            tuple(at for at, share in enumerate(shares) if share >= NEARLY_ALL),
+        )  # fmt: skip
+
+    def _gaps(self) -> tuple[Gap, ...]:
+        """From the last execution that ended before a failure to the next release, or to nothing when none came."""
+        found = []
+        for at, each in enumerate(self._segments):
+            if not each.cut:
+                continue
+            _, starts, elapsed = self._times[at]
+            from_s = float((starts + elapsed).max()) if elapsed.size else each.at_s
+            later = self._segments[at + 1].at_s if at + 1 < len(self._segments) else self._ends[at]
+            found.append(Gap(from_s, max(from_s, later), each.cut))
+        return tuple(found)
+
+    def _sizes(self) -> Iterable[SizeView]:
+        plan = self._header.plan
+        works: tuple[WorkloadInfo, ...] = (plan.workload, *plan.sizes)
+        for work in works:
+            rows = [self._times[at][2] for at, variant in enumerate(self._variants) if variant == work.size]
+            elapsed = np.concatenate(rows or [np.zeros(0)]).astype(np.float64)
+            if not elapsed.size:
+                continue
+            alone = self._alone.get(work.size, [])
+            alone_s = float(np.median(alone)) if alone else None
+            fast, median, slow = (float(each) for each in np.quantile(elapsed, (0.05, 0.5, 0.95)))
+            found = two_modes(elapsed)
+            yield SizeView(
+                work.size, work.rows, int(elapsed.size), alone_s, median,
+                median / alone_s if alone_s else None, slow / fast, float(elapsed.std() / elapsed.mean()),
+                SecondValue(found.low, found.high, found.border, found.share_above, found.statistic) if found else None,
+            )  # fmt: skip
+
+
+def _stamps(each: Execution) -> tuple[float, float]:
+    """Start and elapsed seconds."""
+    if each.server_start_s is None or each.server_elapsed_s is None:
+        return each.start_s, each.elapsed_s
+    return each.server_start_s, each.server_elapsed_s
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(value)  # type: ignore[arg-type]
+
+
+def _queue(done: Round, window_s: float) -> float | None:
+    delays = [session.run_delay_s for session in done.sessions]
+    known = [delay for delay in delays if delay is not None]
+    return sum(known) / (len(known) * window_s) if known and window_s > 0 else None
+
+
+def _trend(segments: Sequence[Segment]) -> Trend | None:
+    """A steady change beyond chance and worth telling: Theil and Sen's slope with Kendall's tau."""
+    known = [(each.at_s, each.median_s) for each in segments if each.median_s is not None and not each.cut]
+    if len(known) < LEAST_FOR_TREND:
+        return None
+    at, median = (np.array(column) for column in zip(*known, strict=True))
+    if np.ptp(median) == 0:
+        return None
+    from scipy.stats import kendalltau, theilslopes  # large, and most runs are no soak
+
+    slope, intercept, *_ = theilslopes(median, at)
+    p = float(kendalltau(at, median).pvalue)
+    start, end = (float(intercept + slope * moment) for moment in (at[0], at[-1]))
+    change = end / start - 1 if start > 0 else 0.0
+    return Trend(change, p) if p < LEAST_P and abs(change) >= LEAST_CHANGE else None
+
+
+def _heat(ordinals: Floats, starts: Floats, elapsed: Floats) -> Heat:
+    """Each execution counts in the bins that it lies in, by the time that it spends there."""
+    known = np.unique(ordinals)
+    edges = np.linspace(0.0, float((starts + elapsed).max()), BINS + 1)
+    width = edges[1]
+    weight, spent = np.zeros((known.size, BINS)), np.zeros((known.size, BINS))
+    row = np.searchsorted(known, ordinals)
+    first = np.clip((starts / width).astype(np.int64), 0, BINS - 1)
+    last = np.clip(((starts + elapsed) / width).astype(np.int64), 0, BINS - 1)
+    for step in range(int((last - first).max()) + 1):
+        at = first + step
+        here = at <= last
+        share = np.minimum(starts + elapsed, (at + 1) * width) - np.maximum(starts, at * width)
+        share = np.maximum(share, 0.0)
+        np.add.at(spent, (row[here], at[here]), (share * elapsed)[here])
+        np.add.at(weight, (row[here], at[here]), share[here])
+    values = np.divide(spent, weight, out=np.full_like(spent, np.nan), where=weight > 0)
+    return Heat(
+        tuple(int(each) for each in known),
+        tuple(float(each) for each in edges),
+        tuple(tuple(None if np.isnan(each) else float(each) for each in line) for line in values),
+    )
+
+
+def _histogram(elapsed: Floats) -> Histogram:
+    logs = np.log(elapsed.astype(np.float64))
+    edges = np.arange(logs.min() - EDGE / 2, logs.max() + EDGE * 1.5, EDGE)
+    counts = np.histogram(logs, edges)[0]
+    return Histogram(tuple(float(each) for each in np.exp(edges)), tuple(int(each) for each in counts))

@@ -1,0 +1,88 @@
+"""What each of several targets loses beside the others: its own rounds alone against its sessions in the rounds of all.
+
+Figures are medians per round and then over rounds. A loss is told when it is beyond 10 %, beyond three times what
+the rounds alone differ by (robust standard deviation), and when each of three rounds or more beside was slower than
+each of three or more alone: by chance that happens once in twenty times.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, SPREADS
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.experiments import PartyView, Together
+from dbcpu.analysis.statistics.robust import deviation
+from dbcpu.record import Party, RunRecord
+
+TOGETHER = "together"
+LEAST_ROUNDS = 3
+
+
+def together(record: RunRecord, sessions: Sequence[Timed]) -> Together:
+    """A view for each party, in their order."""
+    parties = record.header.plan.parties
+    views, first = [], 0
+    for party in parties:
+        views.append(_party(party, range(first, first + party.sessions), sessions))
+        first += party.sessions
+    sets = [set(party.cpus) for party in parties]
+    apart = all(sets) and sum(map(len, sets)) == len(set().union(*sets))
+    return Together(tuple(views), apart)
+
+
+def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyView:
+    loaded = [each for each in sessions if not each.round.anchor]
+    alone = _rounds([each for each in loaded if each.round.variant == party.target])
+    beside = _rounds([each for each in loaded if each.round.variant == TOGETHER and each.session.ordinal in ordinals])
+    alone_s, beside_s = [_elapsed_s(members) for members in alone], [_elapsed_s(members) for members in beside]
+    before = _median(alone_s)
+    ratios = [value / before for value in beside_s] if before else []
+    spread = deviation(np.array(alone_s) / before, 1.0) if before else 0.0
+    gate = 1.0 + max(LEAST_TOLERANCE, SPREADS * spread)
+    loss = _median(ratios)
+    # A sleeping process still shows the CPU that it was on before it was held on others.
+    seen = {
+        stretch.cpu for members in beside for each in members for stretch in each.session.residency
+        if stretch.state == "R"
+    }  # fmt: skip
+    return PartyView(
+        name=party.target,
+        sessions=party.sessions,
+        cpus=party.cpus,
+        alone_s=before,
+        beside_s=_median(beside_s),
+        alone_rate=_median(_rate(members, party.workload.rows) for members in alone),
+        beside_rate=_median(_rate(members, party.workload.rows) for members in beside),
+        loss=loss,
+        low=min(ratios, default=None),
+        high=max(ratios, default=None),
+        gate=gate,
+        told=loss is not None and loss > gate and _apart(alone_s, beside_s),
+        cpus_seen=tuple(sorted(seen)),
+    )
+
+
+def _apart(alone_s: Sequence[float], beside_s: Sequence[float]) -> bool:
+    return min(len(alone_s), len(beside_s)) >= LEAST_ROUNDS and min(beside_s) > max(alone_s)
+
+
+def _rounds(sessions: Sequence[Timed]) -> list[list[Timed]]:
+    """Of rounds in which nothing failed."""
+    found = [members for _, members in by_round(sessions)]
+    return [members for members in found if all(each.span and not each.why for each in members)]
+
+
+def _elapsed_s(members: Sequence[Timed]) -> float:
+    return float(np.median([each.span.per_execution_s for each in members if each.span]))
+
+
+def _rate(members: Sequence[Timed], rows: int) -> float:
+    """Mrows/s: the sum of the sessions' own rates."""
+    return sum(rows / each.span.per_execution_s for each in members if each.span) / 1e6
+
+
+def _median(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return float(np.median(known)) if known else None

@@ -1,0 +1,1 @@
+"""A run against the earlier ones of its target."""

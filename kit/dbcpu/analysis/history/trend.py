@@ -1,0 +1,185 @@
+"""How a target's figures went over its runs: the series, what changed when, and where nothing was measured. Pure.
+
+Only comparable runs are put in a row (``history.comparable``). All figures of a run are those that ``show`` gives.
+The levels are those of the newest run; where an older run lacks one, the series has a gap. A lasting change is that of
+``history.change_point``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
+weekend between nightly runs is none, a night left out is one. Kernel, database version and settings of the host that
+differ from the run before are marks of their own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import numpy as np
+
+from dbcpu.analysis.comparison.comparability import differences
+from dbcpu.analysis.history.limits import Band, Change, band, change_point
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.config.rules import Limits
+from dbcpu.record import Header, RunRecord
+
+GAP = 3.5
+DAY_S = 86_400.0
+MOST_FACTS = 3
+UNMARKED = frozenset({"host", "driver on the host", "variant", "amount", "sampler"})
+"""Facts that do not change what the host can give, or are told elsewhere."""
+SOLO, TOGETHER, SPREAD = "solo", "throughput", "max_over_min"
+GAP_MARK, CHANGED, LASTING = "gap", "changed", "lasting"
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """What a run gives to the trend: Mrows/s alone, and by level (Mrows/s together, max/min)."""
+
+    header: Header
+    vcpus: int | None
+    solo: float | None
+    levels: tuple[tuple[int, float | None, float | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something at the run with this index: ``kind`` is gap, changed or lasting; ``metric`` only of the last."""
+
+    index: int
+    kind: str
+    text: str
+    metric: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One figure over the runs, None where it was not measured. ``levels`` are the N it is of (() for alone).
+
+    ``usual`` is the band of ``history`` over all runs, since the lasting change if there was one.
+    """
+
+    metric: str
+    levels: tuple[int, ...]
+    values: tuple[float | None, ...]
+    usual: Band | None
+    change: Change | None
+    changed_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The comparable runs of a target, the oldest first, with their figures and marks."""
+
+    target: str
+    host: str
+    workload: str
+    run_ids: tuple[str, ...]
+    started_at: tuple[str, ...]
+    labels: tuple[str, ...]
+    series: tuple[Series, ...]
+    marks: tuple[Mark, ...]
+
+    def marks_at(self, index: int) -> tuple[Mark, ...]:
+        return tuple(each for each in self.marks if each.index == index)
+
+
+def past_run(record: RunRecord, analysis: Analysis) -> PastRun:
+    """The figures of the first variant."""
+    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    return PastRun(
+        header=record.header,
+        vcpus=analysis.vcpus,
+        solo=analysis.reference.mrows_per_s if analysis.reference else None,
+        levels=tuple((each.level, each.throughput, each.max_over_min) for each in first if each.level > 1),
+    )
+
+
+def trend(runs: Sequence[PastRun]) -> Trend:
+    """Put comparable runs in a row, the oldest first; the last one says which levels count. Needs at least one."""
+    newest = runs[-1]
+    full, shared = _levels(newest)
+    limits = Limits()
+    wanted = [(SOLO, ())] + ([(TOGETHER, (full,))] if full else []) + ([(SPREAD, shared)] if shared else [])
+    series = tuple(_series(metric, levels, runs, limits.widths) for metric, levels in wanted)
+    work, host = newest.header.plan.workload, newest.header.host
+    return Trend(
+        target=newest.header.plan.target,
+        host=host.hostname if host else "",
+        workload=f"{work.name}, size {work.size}",
+        run_ids=tuple(each.header.run_id for each in runs),
+        started_at=tuple(each.header.started_at for each in runs),
+        labels=tuple(each.header.label for each in runs),
+        series=series,
+        marks=tuple(sorted((*_gaps(runs), *_changes(runs), *_lasting(series)), key=lambda each: each.index)),
+    )
+
+
+def _levels(newest: PastRun) -> tuple[int | None, tuple[int, ...]]:
+    """The fully loaded level and those whose max/min counts: N up to the vCPUs, else what there is."""
+    measured = [level for level, _, _ in newest.levels]
+    within = tuple(level for level in measured if newest.vcpus is None or level <= newest.vcpus) or tuple(measured)
+    return (max(within) if within else None), within
+
+
+def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], widths: float) -> Series:
+    values = tuple(_value(metric, levels, each) for each in runs)
+    known = [(at, value) for at, value in enumerate(values) if value is not None]
+    change = change_point([(runs[at].header.started_at, value) for at, value in known])
+    since = known[change.at :] if change else known
+    return Series(
+        metric=metric,
+        levels=levels,
+        values=values,
+        usual=band([value for _, value in since], widths),
+        change=change,
+        changed_at=known[change.at][0] if change else None,
+    )
+
+
+def _value(metric: str, levels: tuple[int, ...], run: PastRun) -> float | None:
+    if metric == SOLO:
+        return run.solo
+    found = {level: (throughput, spread) for level, throughput, spread in run.levels}
+    if metric == TOGETHER:
+        return found.get(levels[0], (None, None))[0]
+    spreads = [found.get(level, (None, None))[1] for level in levels]
+    known = [spread for spread in spreads if spread is not None]
+    return max(known) if len(known) == len(spreads) else None
+
+
+def _gaps(runs: Sequence[PastRun]) -> list[Mark]:
+    times = [moment(each.header.started_at) for each in runs]
+    pauses_s = [(later - earlier).total_seconds() if earlier and later else 0.0 for earlier, later in pairwise(times)]
+    usual_s = float(np.median(pauses_s)) if pauses_s else 0.0
+    limit_s = max(GAP * usual_s, DAY_S)
+    return [
+        Mark(at, GAP_MARK, f"no run for {pause_s / DAY_S:.0f} days before")
+        for at, pause_s in enumerate(pauses_s, 1)
+        if pause_s > limit_s
+    ]
+
+
+def _changes(runs: Sequence[PastRun]) -> list[Mark]:
+    found = []
+    for at, (earlier, later) in enumerate(pairwise(runs), 1):
+        facts = [each for each in differences(earlier.header, later.header) if each.fact not in UNMARKED]
+        told = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
+        if told:
+            more = [f"{len(told) - MOST_FACTS} more"] if len(told) > MOST_FACTS else []
+            found.append(Mark(at, CHANGED, "; ".join([*told[:MOST_FACTS], *more])))
+    return found
+
+
+def _lasting(series: Sequence[Series]) -> list[Mark]:
+    return [
+        Mark(each.changed_at, LASTING, f"lastingly {each.change.ratio:.2f}x", each.metric)
+        for each in series
+        if each.change and each.changed_at is not None
+    ]
+
+
+def moment(started_at: str) -> datetime | None:
+    """The time, in UTC where no zone is given; None for what is no time."""
+    try:
+        found = datetime.fromisoformat(started_at)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

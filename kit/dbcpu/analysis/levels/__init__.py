@@ -1,0 +1,1 @@
+"""Each level against one session alone: how far apart sessions are, and what is chance."""

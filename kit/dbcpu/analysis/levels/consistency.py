@@ -1,0 +1,208 @@
+"""Did all sessions of a level get the same CPU? One row of figures per level and variant.
+
+Each figure is made per round and then the median over rounds is taken: sessions of one round are not
+independent of each other. Two groups are told by the largest gap between the sorted logarithms of the
+elapsed times, and only if that gap exceeds the tolerance (10 % at least): quartile and deviation rules
+fail on two groups of similar size. Two sessions can form two groups of one; one session cannot.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from dbcpu.analysis.levels.noise import Noise, gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE
+from dbcpu.analysis.levels.throughput import rate_sum
+from dbcpu.analysis.placement.regimes import regime, regime_seconds
+from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.record import Round
+
+
+def split(elapsed_s: Sequence[float], gate: float) -> tuple[float | None, float | None]:
+    """Largest gap between neighbours as a ratio, and the largest value of the fast group.
+
+    The second is None without two groups, both are None for fewer than two sessions.
+    """
+    if len(elapsed_s) < 2:
+        return None, None
+    ordered = np.sort(np.asarray(elapsed_s))
+    gaps = np.diff(np.log(ordered))
+    widest = int(np.argmax(gaps))
+    ratio = float(np.exp(gaps[widest]))
+    return ratio, float(ordered[widest]) if ratio > gate else None
+
+
+def gate(reference: Reference | None) -> float:
+    """The ratio above which two times are told apart."""
+    return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + LEAST_TOLERANCE
+
+
+def groups(sessions: Sequence[Timed], reference: Reference | None) -> dict[tuple[int, int], str]:
+    """'fast' or 'slow' by session key, for sessions of rounds that show two groups."""
+    named: dict[tuple[int, int], str] = {}
+    for _, members in by_round(sessions):
+        counted = {each.key: each.span.per_execution_s for each in members if each.span and not each.why}
+        _, fastest_of_slow = split(list(counted.values()), gate(reference))
+        if fastest_of_slow is not None:
+            named |= {key: "slow" if value > fastest_of_slow else "fast" for key, value in counted.items()}
+    return named
+
+
+def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
+    """The sessions of each round together."""
+    return [(members[0].round, members) for members in (list(g) for _, g in groupby(sessions, lambda e: e.round.order))]
+
+
+def levels(
+    sessions: Sequence[Timed],
+    views: Mapping[tuple[int, int], SessionView],
+    reference: Reference | None,
+    rows: int,
+    vcpus: int | None,
+    cores: int | None,
+    places: Mapping[int, int],
+) -> tuple[LevelView, ...]:
+    """Level views by variant and then level. ``rows`` is the work in one execution, ``places`` the core by CPU."""
+    rounds: dict[tuple[str, int], list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        rounds.setdefault((each.variant, each.level), []).append(members)
+    variants = list(dict.fromkeys(variant for variant, _ in rounds))
+    return tuple(
+        _level(level, variant, rounds[variant, level], views, reference, rows, vcpus, cores, places)
+        for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
+    )
+
+
+def _level(
+    level: int,
+    variant: str,
+    rounds: list[list[Timed]],
+    views: Mapping[tuple[int, int], SessionView],
+    reference: Reference | None,
+    rows: int,
+    vcpus: int | None,
+    cores: int | None,
+    places: Mapping[int, int],
+) -> LevelView:
+    used = usable(rounds)
+    spent = [found for members in used if (found := regime_seconds(members, places)) is not None]
+    figures = [round_figures(members, gate(reference), rows) for members in used]
+    elapsed = _median(figure["median_s"] for figure in figures)
+    slowest = _median(figure["slowest_s"] for figure in figures)
+    throughput = _median(figure["rate_sum"] for figure in figures)
+    ideal = reference.mrows_per_s * min(level, vcpus) if reference and vcpus else None
+    slower = [_slower(members, views) for members in used]
+    connects = [[each.session.connect_s for each in members] for members in rounds]
+    seen = [views[each.key] for members in used for each in members]
+    ratio = _median(figure["max_over_min"] for figure in figures)
+    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
+    least = 1.0 + (reference.tolerance if reference else LEAST_TOLERANCE)
+    slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None
+    return LevelView(
+        level=level,
+        variant=variant,
+        rounds=len(used),
+        sessions=sum(len(members) for members in used),
+        median_s=elapsed,
+        slowdown_median=slowdown,
+        slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
+        max_over_min=ratio,
+        cv=_median(figure["cv"] for figure in figures),
+        slow=_median(figure["slow"] for figure in figures),
+        gap_ratio=_median(figure["gap_ratio"] for figure in figures),
+        throughput=throughput,
+        makespan_throughput=_median(figure["makespan"] for figure in figures),
+        ideal_throughput=ideal,
+        mrows_per_s=_median(figure["per_session"] for figure in figures),
+        connect_median_s=_median(float(np.median(each)) for each in connects if each),
+        connect_max_s=max((value for each in connects for value in each), default=None),
+        skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
+        server_start_spread_s=_median(_start_spread_s(members) for members in used),
+        regime=regime(level, cores, vcpus),
+        efficiency=throughput / ideal if throughput is not None and ideal else None,
+        ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
+        slower=_median(float(len(each)) for each in slower) if reference and used else None,
+        slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
+        causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
+        main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
+        uneven=ratio is not None and ratio > max(least, uneven_gate(noise, level, len(used))),
+        slowed=slowed is not None and _shift(elapsed, reference) > max(1.0 + LEAST_TOLERANCE, slowed),
+        alone_s=_median(each.alone_s for each in spent),
+        misplaced_s=_median(each.misplaced_s for each in spent),
+        sharing_s=_median(each.sharing_s for each in spent),
+        oversubscribed_s=_median(each.oversubscribed_s for each in spent),
+        tail_misplaced_s=_median(each.tail_misplaced_s for each in spent),
+    )
+
+
+def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[list[Span]]]:
+    """The spans of the sessions of each usable round of a variant, by level."""
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        if each.variant == variant:
+            rounds.setdefault(each.level, []).append(members)
+    return {level: [_spans(members) for members in usable(rounds[level])] for level in sorted(rounds)}
+
+
+def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
+    """The valid sessions of the rounds in which none failed; where every round has a failure, of all rounds."""
+    clean = [list(members) for members in rounds if not any(each.why for each in members)]
+    rest = [[each for each in members if not each.why] for members in rounds]
+    return clean or [members for members in rest if members]
+
+
+def round_figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
+    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
+    spans = _spans(members)
+    elapsed = np.array([span.per_execution_s for span in spans])
+    ratio, fastest_of_slow = split(list(elapsed), least_gap)
+    several = len(spans) > 1
+    rows_done = rows * sum(len(span.executions) for span in spans)
+    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
+    return {
+        "median_s": float(np.median(elapsed)),
+        "slowest_s": float(elapsed.max()),
+        "max_over_min": float(elapsed.max() / elapsed.min()) if several else None,
+        "cv": float(elapsed.std(ddof=1) / elapsed.mean()) if several else None,
+        "slow": float((elapsed > fastest_of_slow).sum()) if fastest_of_slow is not None else 0.0,
+        "gap_ratio": ratio,
+        "rate_sum": rate_sum(spans, rows),
+        "makespan": rows_done / makespan_s / 1e6,
+        "per_session": float(np.median(rows / elapsed)) / 1e6,
+    }
+
+
+def _spans(members: Sequence[Timed]) -> list[Span]:
+    return [each.span for each in members if each.span]
+
+
+def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:
+    seen = [views[each.key] for each in members]
+    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != "none"]
+
+
+def _shift(median_s: float | None, reference: Reference | None) -> float:
+    """Median of the rounds' medians over the centre of the solo sessions."""
+    return median_s / reference.centre_s if reference and reference.centre_s and median_s is not None else 1.0
+
+
+def _main_cause(causes: Sequence[Sequence[str]]) -> str:
+    """Rounds vote, not sessions: one bad round with all its sessions shall not speak for the others."""
+    lost = [[cause for cause in members if cause != "none"] for members in causes]
+    votes = Counter(Counter(members).most_common(1)[0][0] for members in lost if members)
+    return votes.most_common(1)[0][0] if votes else "none"
+
+
+def _start_spread_s(members: Sequence[Timed]) -> float | None:
+    starts = [each.session.executions[0].server_start_s for each in members]
+    known = [value for value in starts if value is not None]
+    return max(known) - min(known) if len(known) == len(starts) > 1 else None
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None

@@ -1,0 +1,180 @@
+"""How much do equal sessions differ here by chance, and from where on is a difference more than that?
+
+The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with at
+most one session per core, by the distances of sessions from the median of their round. These are distances of CPU time
+where that is counted: what a session waited, slept or was held back for is a loss with a cause, and no noise.
+Distances beyond twice the spread count as twice the spread. Few solo sessions tell little of it, many rounds
+much; but where those rounds hold two groups they tell too much, so they count no further than the solo sessions
+allow (upper end of the 99.8 % interval of their standard deviation).
+Source: Huber, "Robust Statistics", 1981, section 6.4 (proposal 2); Rousseeuw and Croux, JASA 88, 1993 (MAD).
+
+The more sessions, the further apart are the fastest and the slowest by chance alone. The gates are quantiles
+of what the figures of a level do when all sessions are equal and their times log-normal; the less is known of the
+noise itself, the further out they are (Student's t).
+Source: David and Nagaraja, "Order Statistics", 2003, sections 2.1 and 2.3.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import CENTRE, MEDIAN, NORMAL_CONSISTENT, relative_deviation
+
+BEND, BENT = 2.0, 0.9205
+"""Distances count up to so many standard deviations, and what their mean square then is for normal data."""
+EFFICIENT = {"pooled": 0.9, "median": 0.37}
+"""What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
+LEAST_FREEDOM = 4.0
+"""Below that the quantiles are beyond all measure: something is always known."""
+ENOUGH_FREEDOM = 6
+LEAST_TO_SPLIT = 5
+SPLIT = 5.0
+"""Largest gap over the deviation within the two groups: equal sessions pass it less than once in a hundred rounds."""
+INTERVAL = 0.998
+FALSE_ALARM = 0.0001
+"""Chance that one level without any loss passes a gate on its spread."""
+SLOWED_ALARM = 0.001
+"""The same for the slowdown: levels are not independent there, they share the reference."""
+PAIR = 3.64
+"""99 % quantile of the range of two standard normal values: the largest gap of more values is smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Relative robust standard deviation of one session, and how many degrees of freedom it is known with."""
+
+    spread: float
+    freedom: float
+
+
+def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise:
+    """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
+    return _noise(np.array([each.span.per_execution_s for each in alone if each.span]), sessions, cores)
+
+
+def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise | None:
+    """The same of CPU time alone: what the same work needs from time to time. None where it was not counted."""
+    needed = [each.session.cpu_s / len(each.span.executions) for each in alone if each.session.cpu_s and each.span]
+    return _noise(np.array(needed), sessions, cores) if len(needed) == len(alone) > 0 else None
+
+
+def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Noise:
+    groups = [np.log(group) for group in [own, *_sharing_nothing(sessions, cores)]]
+    freedom = sum(logs.size - 1 for logs in groups)
+    solo = relative_deviation(own)
+    if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
+        return Noise(solo, max(LEAST_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
+    pooled = min(_pooled(groups, freedom), _most(own))
+    return Noise(max(solo, pooled), max(LEAST_FREEDOM, EFFICIENT["pooled"] * freedom))
+
+
+def _pooled(groups: Sequence[Floats], freedom: int) -> float:
+    """Standard deviation about the medians of the groups, distances bent at BEND of it."""
+    apart = np.concatenate([logs - np.median(logs) for logs in groups]) ** 2
+    square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
+    for _ in range(20):
+        square = float(np.minimum(apart, BEND**2 * square).sum()) / (BENT * freedom)
+    return float(np.sqrt(square))
+
+
+def within_rounds(sessions: Iterable[Timed], cores: int | None) -> tuple[float, int]:
+    """Squares of the logarithms of sessions that share nothing about the mean of their round, and degrees of freedom.
+
+    Whatever changes from round to round is not in it.
+    """
+    groups = [np.log(group) for group in _sharing_nothing(sessions, cores)]
+    return sum(float(((logs - logs.mean()) ** 2).sum()) for logs in groups), sum(logs.size - 1 for logs in groups)
+
+
+def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
+    """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them."""
+    rounds: dict[int, list[Timed]] = {}
+    for each in sessions:
+        if each.span and not each.why and 1 < each.round.level <= (cores or 0):
+            rounds.setdefault(each.round.order, []).append(each)
+    return [group for members in rounds.values() for group in _groups(np.sort(_times(members)))]
+
+
+def _times(members: Sequence[Timed]) -> list[float]:
+    ran = [each.session.cpu_s for each in members]
+    spans = [each.span for each in members if each.span]
+    counted = [cpu_s / len(span.executions) for cpu_s, span in zip(ran, spans, strict=True) if cpu_s]
+    return counted if len(counted) == len(spans) else [span.per_execution_s for span in spans]
+
+
+def _groups(times: Floats) -> list[Floats]:
+    """Sorted times as one group, or as two where the gap between them is beyond any chance."""
+    if times.size >= LEAST_TO_SPLIT:
+        logs = np.log(times)
+        widest = int(np.argmax(np.diff(logs)))
+        parts = [logs[: widest + 1], logs[widest + 1 :]]
+        within = np.sqrt(sum(float(((part - part.mean()) ** 2).sum()) for part in parts) / (times.size - 2))
+        if logs[widest + 1] - logs[widest] > SPLIT * within:
+            return [part for part in (times[: widest + 1], times[widest + 1 :]) if part.size > 1]
+    return [times] if times.size > 1 else []
+
+
+def _most(times: Floats) -> float:
+    """The largest standard deviation that these values are compatible with."""
+    from scipy.special import chdtri
+
+    if times.size < 2:
+        return float("inf")
+    free = times.size - 1
+    return float(np.std(times, ddof=1) / np.mean(times) * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
+
+
+def uneven_gate(noise: Noise, sessions: int, rounds: int) -> float:
+    """What the median over ``rounds`` of slowest over fastest of ``sessions`` passes only by a real difference."""
+    return float(np.exp(noise.spread * _range_quantile(sessions, _of_median(rounds)) * wider(noise, FALSE_ALARM)))
+
+
+def slowed_gate(noise: Noise, sessions: int, rounds: int, alone: int) -> float:
+    """The same for the median of the rounds' medians over the centre of ``alone`` solo sessions."""
+    from scipy.special import ndtri
+
+    medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
+    of_rounds = medians / np.sqrt(max(1, sessions * rounds))
+    error = np.hypot(of_rounds, CENTRE / np.sqrt(max(1, alone)))
+    return float(np.exp(noise.spread * error * ndtri(1 - SLOWED_ALARM) * wider(noise, SLOWED_ALARM)))
+
+
+def wider(noise: Noise, probability: float) -> float:
+    """Quantile of Student's t over that of the normal distribution: what not knowing the noise itself asks for."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(noise.freedom, 1 - probability) / ndtri(1 - probability))
+
+
+def gap_gate(noise: float) -> float:
+    """The same for the largest gap between neighbours."""
+    return float(np.exp(PAIR * noise))
+
+
+def _of_median(rounds: int) -> float:
+    """The quantile of one round which the median of ``rounds`` passes with probability FALSE_ALARM."""
+    from scipy.special import betaincinv
+
+    middle = rounds // 2 + 1
+    return float(betaincinv(middle, rounds - middle + 1, 1 - FALSE_ALARM))
+
+
+@lru_cache(maxsize=1024)
+def _range_quantile(count: int, probability: float) -> float:
+    """Of the range of ``count`` standard normal values, by bisection of its distribution."""
+    from scipy.special import ndtr
+
+    if count < 2:
+        return 0.0
+    at = np.linspace(-8.0, 8.0, 641)
+    density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi) * (at[1] - at[0])
+    low, high = 0.0, 16.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = count * float((density * (ndtr(at + middle) - ndtr(at)) ** (count - 1)).sum())
+        low, high = (middle, high) if below < probability else (low, middle)
+    return high

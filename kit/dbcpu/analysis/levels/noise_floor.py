@@ -1,0 +1,78 @@
+"""What can this host tell apart? Two interleaved halves of the same thing (A/A) say how large chance is here.
+
+Per level and half the logarithms of each round's figure are taken: its rate sum for the level, its max/min for
+the spread. The standard error of the difference of two halves is the larger of what the scatter of rounds
+gives and of what the halves really differed by, since drift between them counts too. The least ratio that a two-sided
+t-test at 5 % finds with a power of 80 % is
+
+    exp((t(0.975, f) + t(0.80, f)) x standard error)
+
+Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed., ch. 2.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dbcpu.analysis.levels.consistency import by_round, usable, work
+from dbcpu.analysis.levels.throughput import while_all_ran
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.run import NoiseFloor
+from dbcpu.plan import AA
+from dbcpu.record import RunRecord
+
+ERROR, POWER = 0.05, 0.80
+
+Figures = Mapping[int, Sequence[float]]
+"""A figure of each usable round, by level."""
+
+
+def noise_floor(record: RunRecord, sessions: Sequence[Timed], rows: int) -> NoiseFloor | None:
+    """The floor of an A/A run; None for any other, or with fewer than two rounds a half."""
+    if tuple(record.header.plan.variants) != AA:
+        return None
+    speed = [while_all_ran(work(sessions, variant), rows) for variant in AA]
+    uneven = [_spreads(sessions, variant) for variant in AA]
+    level, spread = _floor(*speed), _floor(*uneven)
+    if level is None:
+        return None
+    return NoiseFloor(
+        levels=level[2],
+        rounds=level[3],
+        level_ratio=level[0],
+        spread_ratio=spread[0] if spread else None,
+        level_seen=level[1],
+        spread_seen=spread[1] if spread else None,
+    )
+
+
+def _spreads(sessions: Sequence[Timed], variant: str) -> dict[int, list[float]]:
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        if each.variant == variant and each.level > 1:
+            rounds.setdefault(each.level, []).append(members)
+    found = {}
+    for level, all_rounds in rounds.items():
+        elapsed = [[each.span.per_execution_s for each in members if each.span] for members in usable(all_rounds)]
+        found[level] = [max(each) / min(each) for each in elapsed if each]
+    return found
+
+
+def _floor(first: Figures, second: Figures) -> tuple[float, float, int, int] | None:
+    """(least ratio that can be told, largest seen, levels, fewest rounds of a half); None with too few rounds."""
+    from scipy.special import stdtrit  # loads slowly, and only A/A runs need it
+
+    pairs = [
+        (np.log(first[level]), np.log(second[level]))
+        for level in sorted(set(first) & set(second))
+        if len(first[level]) > 1 and len(second[level]) > 1
+    ]
+    if not pairs:
+        return None
+    freedom = sum(a.size + b.size - 2 for a, b in pairs)
+    scatter = sum(float(each.var() * each.size) for pair in pairs for each in pair) / freedom
+    fewest = min(each.size for pair in pairs for each in pair)
+    differences = np.array([float(a.mean() - b.mean()) for a, b in pairs])
+    error = max(np.sqrt(scatter * 2 / fewest), float(np.sqrt(np.mean(differences**2))))
+    needed = float(stdtrit(freedom, 1 - ERROR / 2) + stdtrit(freedom, POWER))
+    return float(np.exp(needed * error)), float(np.exp(np.abs(differences).max())), len(pairs), fewest

@@ -1,0 +1,80 @@
+"""One value per round: what comparisons and histories resample. Nothing is averaged over rounds here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dbcpu.analysis.levels.consistency import by_round, gate, round_figures, usable
+from dbcpu.analysis.levels.solo_reference import reference
+from dbcpu.analysis.levels.variant_host import as_under
+from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.errors import UnknownName
+from dbcpu.plan import AA, BASELINE
+from dbcpu.record import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFigures:
+    """One valid round. Rates in Mrows/s; ``max_over_min`` is None for a single session."""
+
+    level: int
+    repeat: int
+    median_s: float
+    mrows_per_s: float
+    throughput: float
+    max_over_min: float | None
+    connect_s: float
+    makespan: float = 0.0
+    """Throughput as all work over the time until the last session ended."""
+
+
+def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
+    """The rounds of one variant as a run of their own; by default of the first. Raises UnknownName."""
+    known = tuple(dict.fromkeys((*record.header.plan.variants, *(each.variant for each in record.rounds))))
+    chosen = variant or known[0]
+    if chosen not in known:
+        raise UnknownName(f"variant of run {record.header.run_id}", chosen, known)
+    header = replace(record.header, plan=replace(record.header.plan, variants=(chosen,)))
+    rounds = tuple(each for each in record.rounds if each.variant == chosen)
+    if not real_variants(record):
+        return RunRecord(header, rounds)
+    usual = [each for each in record.rounds if each.variant == BASELINE]
+    return RunRecord(as_under(replace(header, plan=replace(header.plan, rounds=None)), rounds, usual), rounds)
+
+
+def real_variants(record: RunRecord) -> tuple[str, ...]:
+    """The variants of a run that differ in what they are, in the plan's order; () for one, or twice the same (A/A)."""
+    names = record.header.plan.variants
+    return names if len(names) > 1 and names != AA else ()
+
+
+def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
+    """The usable rounds of a run of one variant, by level and then in the order they ran."""
+    sessions = timed(record)
+    least_gap = gate(reference(record, sessions))
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        rounds.setdefault(each.level, []).append(members)
+    rows = record.header.plan.workload.rows
+    return tuple(_figures(members, least_gap, rows) for level in sorted(rounds) for members in usable(rounds[level]))
+
+
+def _figures(members: Sequence[Timed], least_gap: float, rows: int) -> RoundFigures:
+    found = round_figures(members, least_gap, rows)
+    each = members[0].round
+    return RoundFigures(
+        level=each.level,
+        repeat=each.repeat,
+        median_s=found["median_s"] or 0.0,
+        mrows_per_s=found["per_session"] or 0.0,
+        throughput=found["rate_sum"] or 0.0,
+        max_over_min=found["max_over_min"],
+        connect_s=float(np.median([member.session.connect_s for member in members])),
+        makespan=found["makespan"] or 0.0,
+    )
+
+
+def at_level(figures: Sequence[RoundFigures], level: int | None) -> tuple[RoundFigures, ...]:
+    """Those of one level."""
+    return tuple(each for each in figures if each.level == level)

@@ -1,0 +1,57 @@
+"""Which rounds are most worth a picture: of each variant the one that shows best what happened at the same level."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
+
+SAME = 0.02
+"""Levels whose figures differ by less than this are equally telling: the smaller is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A round to be drawn, by its ``order`` within the run."""
+
+    variant: str
+    level: int
+    repeat: int
+    order: int
+
+
+def telling_level(levels: Sequence[LevelView], least_gap: float) -> LevelView | None:
+    """The level most worth a picture: the most uneven one, else the slowest, else the largest."""
+    counted = [each for each in levels if each.sessions]
+    uneven = [each for each in counted if (each.max_over_min or 1.0) > least_gap]
+    slow = [each for each in counted if (each.slowdown_median or 1.0) > least_gap]
+    if uneven:
+        most = max(each.max_over_min or 1.0 for each in uneven)
+        return next(each for each in uneven if (each.max_over_min or 1.0) >= most * (1 - SAME))
+    if slow:
+        most = max(each.slowdown_median or 1.0 for each in slow)
+        return next(each for each in slow if (each.slowdown_median or 1.0) >= most * (1 - SAME))
+    return counted[-1] if counted else None
+
+
+def usual_order(level: LevelView, views: Iterable[SessionView]) -> int | None:
+    """The round of ``level`` whose spread is nearest to that of the level; None when no session of it counts."""
+    elapsed: dict[int, list[float]] = {}
+    for each in views:
+        counts = each.valid and (each.level, each.variant) == (level.level, level.variant)
+        if counts and each.elapsed_s is not None and each.executions:
+            elapsed.setdefault(each.order, []).append(each.elapsed_s / each.executions)
+    ratios = {order: max(values) / min(values) for order, values in elapsed.items()}
+    wanted = level.max_over_min or 1.0
+    return min(ratios, key=lambda order: (abs(ratios[order] - wanted), order), default=None)
+
+
+def telling_rounds(analysis: Analysis) -> tuple[Telling, ...]:
+    """The most telling round first, and of every other variant the usual one at the same level, if it was measured."""
+    by_order = {each.order: each for each in analysis.sessions}
+    if analysis.telling_order is None or analysis.telling_order not in by_order:
+        return ()
+    first = by_order[analysis.telling_order]
+    others = [each for each in analysis.levels if each.level == first.level and each.variant != first.variant]
+    orders = [first.order, *(usual_order(each, analysis.sessions) for each in others)]
+    chosen = [by_order[order] for order in orders if order is not None]
+    return tuple(Telling(each.variant, each.level, each.repeat, each.order) for each in chosen)

@@ -1,0 +1,77 @@
+"""What does one session take alone? Everything else is measured against this.
+
+All valid solo sessions count, anchors included, and no execution of a session is treated as special.
+With several variants the plan's first one is the reference, so that variants can be compared.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbcpu.analysis.levels.noise import noise
+from dbcpu.analysis.placement.host_time import throttled_shares
+from dbcpu.analysis.placement.regimes import core_count, vcpu_count
+from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
+from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics.robust import centre, deviation
+from dbcpu.record import RunRecord
+
+LEAST_TOLERANCE = 0.10
+SPREADS = 3.0
+
+
+def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
+    """The valid solo sessions that make the reference, in the order they ran."""
+    alone = [each for each in sessions if each.round.level == 1 and not each.why]
+    first = [each for each in alone if each.round.variant == record.header.plan.variants[0]]
+    return tuple(sorted(first or alone, key=lambda each: each.round.order))
+
+
+def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
+    """Medians per execution over the valid solo sessions, or None when there is none."""
+    alone = solo(record, sessions)
+    elapsed = np.array([each.span.per_execution_s for each in alone if each.span])
+    if not elapsed.size:
+        return None
+    median_s = float(np.median(elapsed))
+    known = noise(alone, sessions, core_count(record) or vcpu_count(record))
+    throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
+    delays = [each.session.run_delay_s for each in alone]
+    queues = [
+        None if delay is None else delay - (limited or 0.0) for delay, limited in zip(delays, throttled, strict=True)
+    ]
+    return Reference(
+        sessions=len(alone),
+        elapsed_s=median_s,
+        cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
+        mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
+        spread=known.spread,
+        tolerance=max(LEAST_TOLERANCE, SPREADS * known.spread),
+        queue_s=_median_per_execution(queues, alone),
+        throttled_s=_median_per_execution(throttled, alone),
+        db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
+        spread_freedom=known.freedom,
+        centre_s=centre(elapsed.tolist()),
+        counted_tolerance=_counted_tolerance(alone),
+    )
+
+
+def _counted_tolerance(alone: Sequence[Timed]) -> float | None:
+    """As the tolerance, of the part of the solo sessions' time that was not CPU time."""
+    apart = [
+        1 - each.session.cpu_s / each.span.elapsed_s
+        for each in alone
+        if each.span and each.session.cpu_s is not None and each.session.run_delay_s is not None
+    ]
+    if not apart:
+        return None
+    return max(LEAST_TOLERANCE, SPREADS * deviation(apart))
+
+
+def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]) -> float | None:
+    known = [
+        value / len(each.span.executions)
+        for value, each in zip(values, alone, strict=True)
+        if value is not None and each.span
+    ]
+    return float(np.median(known)) if known else None

@@ -1,0 +1,74 @@
+"""What do N sessions get done together, where some end before the others? Pure; rates in Mrows/s.
+
+The last execution of a session goes on beside fewer others than it began with. Whether it goes faster then is the
+scheduler's affair, and with few executions each it matters: so throughput is told for schedulers of two kinds, and
+the straighter curve tells which was at work (``scaling``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from dbcpu.analysis.placement.valid_sessions import Span
+from dbcpu.analysis.statistics.cumulative import Floats
+
+Work = Mapping[int, Sequence[Sequence[Span]]]
+"""The spans of all sessions of each usable round, by level. ``rows`` below is the work in one execution."""
+Rates = Mapping[int, Sequence[float]]
+"""Mrows/s of each round, by level."""
+
+
+def while_all_ran(work: Work, rows: int) -> Rates:
+    """Rate sums as they are, the basis of all others."""
+    return {level: [rate_sum(spans, rows) for spans in rounds] for level, rounds in work.items()}
+
+
+def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
+    """Run queues even out and cores do not: up to ``vcpus`` a session gains nothing by the end of others."""
+
+    def pace(sessions: int) -> float:
+        return min(1.0, vcpus / sessions) if vcpus else 1.0
+
+    return {level: [rate_sum(spans, rows, pace) for spans in rounds] for level, rounds in work.items()}
+
+
+def where_sessions_move(work: Work, rows: int, together: Sequence[float]) -> Rates:
+    """Whoever is left moves apart: n sessions always get done what n get, ``together[n]`` in any unit."""
+    return {level: [_conserved(spans, rows, together) for spans in rounds] for level, rounds in work.items()}
+
+
+def rate_sum(spans: Sequence[Span], rows: int, pace: Callable[[int], float] | None = None) -> float:
+    """Sum of the sessions' rates while all of them ran.
+
+    An execution counts by the part of it that lies in that window, for early finishers leave their CPU to the slow.
+    ``pace`` is the speed of one of n sessions: what is done beside fewer then counts by it, else by time alone.
+    Sessions that never ran all together are counted over their own spans.
+    """
+    start_s, end_s = max(span.start_s for span in spans), min(span.end_s for span in spans)
+    if end_s <= start_s:
+        return sum(rows / span.per_execution_s for span in spans) / 1e6
+    from_s, to_s = np.array([each for span in spans for each in span.executions]).T
+    inside_s = np.clip(np.minimum(to_s, end_s) - np.maximum(from_s, start_s), 0.0, None)
+    whole_s = np.clip(start_s - from_s, 0.0, None) + inside_s + _after(spans, to_s, pace)
+    here = inside_s > 0
+    return rows * float((inside_s[here] / whole_s[here]).sum()) / (end_s - start_s) / 1e6
+
+
+def _after(spans: Sequence[Span], until_s: Floats, pace: Callable[[int], float] | None) -> Floats:
+    """Time from the first end of a session to ``until_s`` (n,), as long as its work would take beside all; 0 before."""
+    ends = np.sort([span.end_s for span in spans])
+    if pace is None:
+        return np.asarray(np.clip(until_s - ends[0], 0.0, None))
+    left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
+    told = np.concatenate([[0.0], np.cumsum(np.diff(ends) * left[1:] / left[0])])
+    return np.asarray(np.interp(until_s, ends, told))
+
+
+def _conserved(spans: Sequence[Span], rows: int, together: Sequence[float]) -> float:
+    """All that was done, over the time that it would have taken had nobody ended early."""
+    moments = sorted([(span.start_s, 1) for span in spans] + [(span.end_s, -1) for span in spans])
+    running, took_s, last_s = 0, 0.0, moments[0][0]
+    for at_s, change in moments:
+        took_s += (at_s - last_s) * together[running] if running else 0.0
+        running, last_s = running + change, at_s
+    return rows * sum(len(span.executions) for span in spans) * together[len(spans)] / took_s / 1e6

@@ -1,0 +1,1 @@
+"""Where sessions ran, and who ran beside them."""

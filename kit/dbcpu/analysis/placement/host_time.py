@@ -1,0 +1,61 @@
+"""Time that the host kept from sessions: taken by the hypervisor (steal), or by a control group's quota (throttled).
+
+Steal is that of /proc/stat (proc(5)). The throttled counter belongs to the group and adds up over its CPUs: a CPU
+that is held back counts once, though it holds back every session that queues there. So the counter times the
+sessions per occupied CPU is what the sessions bore together. It is shared out in proportion to their run delay, for
+throttled time is part of run delay, and no session gets more than its own.
+Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
+"""
+
+from collections.abc import Iterable
+from statistics import median
+
+import numpy as np
+
+from dbcpu.analysis.placement.residency import stretches
+from dbcpu.record import Round
+
+
+def stolen_share(each: Round) -> float | None:
+    """Of all that the round's CPUs could have given; None where they were not sampled."""
+    lasted_s = each.timeline_s[-1] - each.timeline_s[0] if each.timeline_s else 0.0
+    if lasted_s <= 0 or not each.cpu_timeline:
+        return None
+    return sum(sum(row.steal_s) for row in each.cpu_timeline) / (lasted_s * len(each.cpu_timeline))
+
+
+def typical_share(rounds: Iterable[Round]) -> float | None:
+    """Median over the rounds that were sampled; None if none was."""
+    known = [share for each in rounds if (share := stolen_share(each)) is not None]
+    return median(known) if known else None
+
+
+def throttled_shares(each: Round) -> dict[int, float]:
+    """Throttled seconds by session ordinal; sessions whose run delay is unknown are absent."""
+    delays = {session.ordinal: session.run_delay_s for session in each.sessions if session.run_delay_s is not None}
+    shares = dict.fromkeys(delays, 0.0)
+    for group in each.cgroups:
+        members = [ordinal for ordinal in group.sessions if ordinal in delays]
+        delayed_s = sum(delays[ordinal] for ordinal in members)
+        borne_s = group.throttled_s * _sessions_per_cpu(each, set(members)) if group.throttled_s > 0 else 0.0
+        part = min(1.0, borne_s / delayed_s) if delayed_s > 0 else 0.0
+        for ordinal in members:
+            # Nested groups throttle at different moments: their shares add up.
+            shares[ordinal] = min(delays[ordinal], shares[ordinal] + delays[ordinal] * part)
+    return shares
+
+
+def _sessions_per_cpu(each: Round, members: set[int]) -> float:
+    """Mean number of these sessions on a CPU that has any, over the time they were runnable; 1 if not watched."""
+    every = stretches(each)
+    within = np.array([session.ordinal in members for session in each.sessions], dtype=np.bool_)
+    here = every.where(every.runnable & within[every.session])
+    occupied_s = 0.0
+    for cpu in np.unique(here.cpu):
+        own = here.where(np.asarray(here.cpu == cpu))
+        order = np.argsort(own.from_s, kind="stable")
+        from_s, reached = own.from_s[order], np.maximum.accumulate(own.to_s[order])
+        # A union of intervals: what each adds beyond the furthest end before it.
+        before = np.concatenate([from_s[:1], reached[:-1]])
+        occupied_s += float(np.maximum(0.0, reached - np.maximum(from_s, before)).sum())
+    return max(1.0, float(here.length_s.sum()) / occupied_s) if occupied_s > 0 else 1.0

@@ -1,0 +1,139 @@
+"""Is there a core for every session, only a hardware thread, or not even that? As a word, and in seconds.
+
+The word follows from the number of sessions alone. The seconds follow from where they ran: every second of a
+runnable session is spent alone on a core, misplaced (on a shared core while an allowed core was idle, or in
+a queue while an allowed CPU was), sharing a core because there was no better place, or oversubscribed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.placement.regime_sweep import Change, Sweep
+from dbcpu.analysis.placement.residency import Stretches, stretches
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats, spread
+from dbcpu.record import Round, RunRecord
+
+SOLO = "solo"
+WITHIN_CORES = "within cores"
+WITHIN_VCPUS = "within vcpus"
+SHARING_CORES = "sharing cores"
+OVERSUBSCRIBED = "oversubscribed"
+TAKEN_SHARE = 0.5
+"""A CPU on which foreign processes ran for more than this share of a slice of the timeline was not idle in it."""
+
+
+def vcpu_count(record: RunRecord) -> int | None:
+    """vCPUs that the sessions may use: as the plan found, else those of the host; None when unknown."""
+    if record.header.plan.vcpus is not None:
+        return record.header.plan.vcpus
+    return len(usable_cores(record)) or None
+
+
+def core_count(record: RunRecord) -> int | None:
+    """Cores behind these vCPUs as the topology shows them, or None without a topology."""
+    cores = set(usable_cores(record).values())
+    vcpus = vcpu_count(record)
+    if not cores or vcpus is None:
+        return None
+    return min(len(cores), vcpus)
+
+
+def usable_cores(record: RunRecord) -> dict[int, int]:
+    """Core of every online CPU that the database may use."""
+    host = record.header.host
+    if host is None:
+        return {}
+    online = {each.cpu: each.core for each in host.topology.cpus if each.online and each.core >= 0}
+    return {cpu: core for cpu, core in online.items() if cpu in host.limits.allowed_cpus} or online
+
+
+def regime(level: int, cores: int | None, vcpus: int | None) -> str:
+    """``solo``, ``within cores``, ``sharing cores``, ``oversubscribed``; ``within vcpus`` if cores are not known.
+
+    '' when not even the number of vCPUs is known.
+    """
+    if level == 1:
+        return SOLO
+    if vcpus is None:
+        return ""
+    if level > vcpus:
+        return OVERSUBSCRIBED
+    if cores is None:
+        return WITHIN_VCPUS
+    return WITHIN_CORES if level <= cores else SHARING_CORES
+
+
+@dataclass(frozen=True, slots=True)
+class RegimeSeconds:
+    """Session-seconds of one round, while all of its sessions ran; their sum is all runnable time.
+
+    ``tail_misplaced_s`` is what was misplaced after the first session had ended: fixed work ends ragged,
+    and cores that fall idle then are no part of the verdict.
+    """
+
+    alone_s: float
+    misplaced_s: float
+    sharing_s: float
+    oversubscribed_s: float
+    tail_misplaced_s: float
+
+    @property
+    def runnable_s(self) -> float:
+        return self.alone_s + self.misplaced_s + self.sharing_s + self.oversubscribed_s
+
+
+def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> RegimeSeconds | None:
+    """Where the time of one round's sessions went; None if they were not sampled or no core is known.
+
+    ``cores``: core by CPU, of all CPUs that are to count as places.
+    """
+    counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
+    ran = list(counted.values())
+    if not cores or not ran or not all(each.session.residency for each in members if each.span):
+        return None
+    each = members[0].round
+    every = stretches(each)
+    # A session that does not count held its CPU all the same.
+    runnable = every.clipped([counted.get(one.ordinal, (-np.inf, np.inf)) for one in each.sessions])
+    runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
+    from_s, to_s = max(start for start, _ in ran), min(end for _, end in ran)
+    if to_s <= from_s:
+        from_s, to_s = min(start for start, _ in ran), max(end for _, end in ran)
+    allowed = [frozenset(cores).intersection(one.allowed_cpus) or frozenset(cores) for one in each.sessions]
+    groups = {cpus: index for index, cpus in enumerate(dict.fromkeys(allowed))}
+    changes = [*_changes(runnable, [groups[cpus] for cpus in allowed]), *_foreign(each, every, cores)]
+    last_s = max(end for _, end in ran)
+    during, after = Sweep(cores, list(groups)).run(changes, (from_s, to_s, max(to_s, last_s)))
+    alone_s, misplaced_s, sharing_s, oversubscribed_s = during
+    return RegimeSeconds(alone_s, misplaced_s, sharing_s, oversubscribed_s, after[1])
+
+
+def _changes(runnable: Stretches, groups: Sequence[int]) -> Iterator[Change]:
+    rows = zip(runnable.session, runnable.cpu, runnable.from_s, runnable.to_s, strict=True)
+    for session, cpu, from_s, to_s in rows:
+        yield float(from_s), 1, int(cpu), groups[int(session)]
+        yield float(to_s), -1, int(cpu), groups[int(session)]
+
+
+def _foreign(each: Round, every: Stretches, cores: Mapping[int, int]) -> Iterator[Change]:
+    """Slices of the timeline in which something else had the CPU: it was no idle place then."""
+    edges = np.array(each.timeline_s)
+    counted = every.where(~np.isnan(every.cpu_s))
+    if counted.cpu.size < every.cpu.size:
+        return
+    for row in each.cpu_timeline:
+        if row.cpu not in cores or len(row.busy_s) != len(edges) - 1:
+            continue
+        own = np.asarray(counted.cpu == row.cpu)
+        ran = spread(counted.from_s[own], counted.to_s[own], counted.cpu_s[own]) if own.any() else FLAT
+        taken_s = np.add(row.busy_s, row.steal_s) - _gained(ran, edges)
+        for at in np.flatnonzero(taken_s > TAKEN_SHARE * np.diff(edges)):
+            yield float(edges[at]), 1, row.cpu, None
+            yield float(edges[at + 1]), -1, row.cpu, None
+
+
+def _gained(curve: Curve, edges: Floats) -> Floats:
+    return curve.between(edges[:-1], edges[1:])

@@ -1,0 +1,189 @@
+"""Where each session of one round was, and with whom, at evenly spaced moments: what the map and the lanes show.
+
+Moments rather than edges: 500 columns are what a picture can show, and polls are no finer. Where a share of
+time is told from these moments, it is right to about one moment. Pure; the record is all it needs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.placement.regimes import usable_cores
+from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
+from dbcpu.analysis.placement.valid_sessions import timed_round
+from dbcpu.record import Cpu, Round, RunRecord
+
+MOMENTS = 480
+
+ABSENT, UNSEEN, OFF, ALONE, SIBLING, QUEUED = range(6)
+"""What a session does: not yet or no longer there, not watched, asleep or stopped, alone on its core, beside a
+session on the core's other thread, beside one on its CPU."""
+SPARE, WASTED, SINGLE, DOUBLED, CROWDED = range(5)
+"""What a CPU does: no session; none although its whole core is free and another core has two; one session; one
+session and one on the core's other thread; two sessions or more."""
+
+STATE_WORDS = {
+    ABSENT: "not running",
+    UNSEEN: "not watched",
+    OFF: "asleep or stopped",
+    ALONE: "alone on its core",
+    SIBLING: "shares its core",
+    QUEUED: "shares its CPU",
+}
+USE_WORDS = {
+    SPARE: "free",
+    WASTED: "core free while another is shared",
+    SINGLE: "one session",
+    DOUBLED: "core shared by its threads",
+    CROWDED: "two or more sessions on a CPU",
+}
+
+States = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive moments of the same ``state`` (and CPU); ``cpu`` is -1 where there is none."""
+
+    state: int
+    cpu: int
+    from_s: float
+    to_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One round. M moments, S sessions in the order of ``ordinals``, C CPUs sorted by socket, node and core.
+
+    ``edges_s`` (M + 1) bounds the moments, in seconds from the release. ``doing`` and ``where`` (S, M) are a
+    session's state and CPU; ``use`` (C, M) is a CPU's. ``moves_s`` are a session's moves between CPUs as
+    polled. ``wasted_core_s`` sums over cores the time in which they stood free while another core had two sessions.
+    """
+
+    level: int
+    repeat: int
+    edges_s: npt.NDArray[np.float64]
+    ordinals: tuple[int, ...]
+    cpus: tuple[Cpu, ...]
+    doing: States
+    where: npt.NDArray[np.int32]
+    use: States
+    moves_s: tuple[tuple[float, ...], ...]
+    wasted_core_s: float
+
+    @property
+    def moment_s(self) -> float:
+        return float(self.edges_s[1] - self.edges_s[0])
+
+    def lane(self, index: int) -> tuple[Run, ...]:
+        """The runs of one session, moments in which it is absent left out."""
+        return tuple(run for run in self._runs(self.doing[index], self.where[index]) if run.state != ABSENT)
+
+    def row(self, index: int) -> tuple[Run, ...]:
+        """The runs of one CPU."""
+        return self._runs(self.use[index], np.full(self.use.shape[1], self.cpus[index].cpu, np.int32))
+
+    def cores(self) -> tuple[tuple[int, ...], States]:
+        """Cores in the order of ``cpus``, and (cores, M): of a core's CPUs the one that is used most."""
+        core_of = [each.core for each in self.cpus]
+        cores = tuple(dict.fromkeys(core_of))
+        rows = [np.flatnonzero(np.array(core_of) == core) for core in cores]
+        return cores, np.array([self.use[row].max(axis=0) for row in rows], np.int8)
+
+    def _runs(self, states: States, cpus: npt.NDArray[np.int32]) -> tuple[Run, ...]:
+        changes = np.flatnonzero((np.diff(states) != 0) | (np.diff(cpus) != 0)) + 1
+        bounds = [0, *changes.tolist(), states.size]
+        edges = self.edges_s
+        return tuple(
+            Run(int(states[first]), int(cpus[first]), float(edges[first]), float(edges[last]))
+            for first, last in pairwise(bounds)
+        )
+
+
+def timeline(record: RunRecord, order: int | None) -> Timeline | None:
+    """The round with this ``order``, or None where no session of it was watched."""
+    members = timed_round(record, order)
+    if not members or not any(each.session.residency for each in members):
+        return None
+    round_ = members[0].round
+    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
+    known = [span for span in spans if span]
+    rows = stretches(round_).clipped(spans)
+    if not known or not rows.cpu.size:
+        return None
+    edges = np.linspace(min(0.0, *(start for start, _ in known)), max(end for _, end in known), MOMENTS + 1)
+    middles = (edges[:-1] + edges[1:]) / 2
+    cpus = _cpus(record, round_)
+    index = {each.cpu: at for at, each in enumerate(cpus)}
+    doing = np.zeros((len(members), MOMENTS), np.int8)
+    where = np.full((len(members), MOMENTS), -1, np.int32)
+    for at, span in enumerate(spans):
+        if span:
+            doing[at, (middles >= span[0]) & (middles < span[1])] = UNSEEN
+    firsts, lasts = np.searchsorted(middles, rows.from_s), np.searchsorted(middles, rows.to_s)
+    for row in range(rows.cpu.size):
+        here = (int(rows.session[row]), slice(int(firsts[row]), int(lasts[row])))
+        doing[here] = ALONE if rows.runnable[row] else OFF if rows.kind[row] < OTHER else UNSEEN
+        where[here] = rows.cpu[row]
+    use, wasted = _together(doing, where, cpus, index)
+    return Timeline(
+        level=round_.level,
+        repeat=round_.repeat,
+        edges_s=edges,
+        ordinals=tuple(each.session.ordinal for each in members),
+        cpus=cpus,
+        doing=doing,
+        where=where,
+        use=use,
+        moves_s=tuple(_moves(rows, at) for at in range(len(members))),
+        wasted_core_s=float(wasted.sum() * (edges[1] - edges[0])),
+    )
+
+
+def _cpus(record: RunRecord, round_: Round) -> tuple[Cpu, ...]:
+    """CPUs that the sessions may use or were seen on; one that the topology does not know is a core of its own."""
+    known = {each.cpu: each for each in record.header.host.topology.cpus} if record.header.host else {}
+    seen = {stretch.cpu for session in round_.sessions for stretch in session.residency}
+    allowed = {cpu for session in round_.sessions for cpu in session.allowed_cpus}
+    usable = set(usable_cores(record))
+    # A variant may leave fewer than the host has; what contradicts the places seen is not believed.
+    wanted = {*(usable & allowed if seen <= allowed else usable), *seen}
+    beyond = max((each.core for each in known.values()), default=-1) + 1
+    found = [
+        known[cpu] if cpu in known and known[cpu].core >= 0 else Cpu(cpu, beyond + cpu, 0, 0, (cpu,)) for cpu in wanted
+    ]
+    return tuple(sorted(found, key=lambda each: (each.socket, each.node, each.core, each.cpu)))
+
+
+def _together(
+    doing: States, where: npt.NDArray[np.int32], cpus: Sequence[Cpu], index: dict[int, int]
+) -> tuple[States, npt.NDArray[np.int64]]:
+    """Refine ``doing`` in place by who is near; the use of each CPU, and the number of wasted cores per moment."""
+    sessions, moments = np.nonzero(doing == ALONE)
+    at = np.array([index[int(cpu)] for cpu in where[sessions, moments]], np.int64)
+    queue = np.zeros((len(cpus), doing.shape[1]), np.int32)
+    np.add.at(queue, (at, moments), 1)
+    numbers = {core: number for number, core in enumerate(dict.fromkeys(each.core for each in cpus))}
+    core = np.array([numbers[each.core] for each in cpus], np.int64)
+    threads = np.zeros((len(numbers), doing.shape[1]), np.int32)
+    np.add.at(threads, core, (queue > 0).astype(np.int32))
+    beside = (threads[core[at], moments] > 1).astype(np.int8)
+    doing[sessions, moments] = np.where(queue[at, moments] > 1, QUEUED, np.where(beside, SIBLING, ALONE))
+    use = np.select(
+        [queue > 1, (queue == 1) & (threads[core] > 1), queue == 1], [CROWDED, DOUBLED, SINGLE], SPARE
+    ).astype(np.int8)
+    free = threads == 0
+    double = (use >= DOUBLED).any(axis=0)
+    use[free[core] & double] = WASTED
+    return use, (free & double).sum(axis=0)
+
+
+def _moves(rows: Stretches, session: int) -> tuple[float, ...]:
+    """When a session was first seen on another CPU than before."""
+    own = np.flatnonzero(np.asarray((rows.session == session) & rows.runnable))
+    own = own[np.argsort(rows.from_s[own], kind="stable")]
+    moved = np.flatnonzero(np.diff(rows.cpu[own]) != 0) + 1
+    return tuple(float(at_s) for at_s in rows.from_s[own][moved])

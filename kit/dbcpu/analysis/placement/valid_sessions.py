@@ -1,0 +1,111 @@
+"""When each session really ran, by one clock for the whole run, and which sessions count.
+
+A session's span begins with the client's stamp before its first send: waiting for a CPU to begin the
+statement is part of what the session lost. It ends with the server's stamp where there is one, for client
+stamps of the end can be late by the driver's own delay. Where the server's clock is known only to more than
+1 % of the shortest span, both ends are the server's.
+"""
+
+from dataclasses import dataclass
+
+from dbcpu.record import Execution, Round, RunRecord, Session
+
+TRUSTED_CLOCK_SHARE = 0.01
+SERVER_CLOCK = "server"
+"""``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds."""
+
+    executions: tuple[tuple[float, float], ...]
+    start_s: float
+    end_s: float
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.end_s - self.start_s
+
+    @property
+    def per_execution_s(self) -> float:
+        return self.elapsed_s / len(self.executions)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A session in its round, with its span. ``why`` says why it is left out of verdicts; '' if it counts."""
+
+    round: Round
+    session: Session
+    span: Span | None
+    why: str
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.round.order, self.session.ordinal
+
+
+def clock_basis(record: RunRecord) -> str:
+    """``client``, ``server``, or ``mixed`` (client start, server end), the same for all sessions of the run."""
+    sessions = [session for each in record.rounds for session in each.sessions if session.executions]
+    executions = [execution for session in sessions for execution in session.executions]
+    if not executions or any(e.server_start_s is None or e.server_elapsed_s is None for e in executions):
+        return "client"
+    shortest_s = min(_span(session, "client").elapsed_s for session in sessions)
+    clocks = [clock for each in record.rounds for clock in each.clocks if clock.source == SERVER_CLOCK]
+    uncertainty_s = max((clock.uncertainty_s for clock in clocks), default=0.0)
+    return "mixed" if uncertainty_s <= TRUSTED_CLOCK_SHARE * shortest_s else "server"
+
+
+def timed(record: RunRecord) -> tuple[Timed, ...]:
+    """Every session of every round, in the order of the record."""
+    basis = clock_basis(record)
+    return tuple(_timed(each, session, basis) for each in record.rounds for session in each.sessions)
+
+
+def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
+    """The sessions of the round with this ``order``, by the clock of the whole run; none if there is no such round."""
+    found = [each for each in record.rounds if each.order == order]
+    if not found:
+        return ()
+    basis = clock_basis(record)
+    return tuple(_timed(each, session, basis) for each in found for session in each.sessions)
+
+
+def _timed(each: Round, session: Session, basis: str) -> Timed:
+    span = _span(session, basis) if session.executions else None
+    if span is not None and span.elapsed_s <= 0:
+        return Timed(each, session, None, "its times run backwards")
+    return Timed(each, session, span, _why_left_out(each, session))
+
+
+def _why_left_out(each: Round, session: Session) -> str:
+    if each.error:
+        return f"the round failed: {each.error}"
+    if session.error:
+        return session.error
+    if not session.executions:
+        return "no execution ended"
+    return "wrong answer" if session.answer_ok is False else ""
+
+
+def _span(session: Session, basis: str) -> Span:
+    executions = tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions))
+    return Span(executions, executions[0][0], max(end_s for _, end_s in executions))
+
+
+def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, float]:
+    client_end_s = execution.start_s + execution.elapsed_s
+    if basis == "client" or execution.server_start_s is None or execution.server_elapsed_s is None:
+        return execution.start_s, client_end_s
+    server_end_s = execution.server_start_s + execution.server_elapsed_s
+    if basis == "server":
+        return execution.server_start_s, server_end_s
+    start_s = execution.start_s if first else execution.server_start_s
+    return start_s, min(server_end_s, client_end_s)
+
+
+def database_cpu_s(session: Session) -> float | None:
+    """CPU seconds that the database counted for the session, or None if it does not tell."""
+    return session.db.get("db_cpu_s")

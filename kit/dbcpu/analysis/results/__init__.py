@@ -1,0 +1,1 @@
+"""The answers that the analysis gives, as data."""

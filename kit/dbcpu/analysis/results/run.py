@@ -1,0 +1,316 @@
+"""The answers that analysis gives of a record; ``None`` always means "cannot be told from this record"."""
+
+from dataclasses import dataclass
+
+from dbcpu.analysis.results.comparison import Variants
+from dbcpu.analysis.results.experiments import Pool, Soak, Together
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.findings import Finding
+
+CAUSES = (
+    "none",
+    "shared_core",
+    "run_queue",
+    "steal",
+    "throttled",
+    "frequency",
+    "remote_memory",
+    "competitor",
+    "irq",
+    "resource_manager",
+    "wait",
+    "stopped",
+    "slower_cpu",
+    "unexplained",
+)
+
+
+REGIME_SHARE = 0.05
+"""Share of the sessions' time from which a regime is told: polls place a move up to half their distance wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
+
+    ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
+    is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
+    session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
+    ``db_cpu_s`` is the CPU time that the database counts, where it does. ``spread_freedom``: degrees of freedom with
+    which the spread is known. ``centre_s``: Hodges-Lehmann centre of their times, against which levels are held.
+    ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
+    gap): that this is lost is known however much CPU times differ.
+    """
+
+    sessions: int
+    elapsed_s: float
+    cpu_s: float | None
+    mrows_per_s: float
+    spread: float
+    tolerance: float
+    queue_s: float | None = None
+    throttled_s: float | None = None
+    db_cpu_s: float | None = None
+    spread_freedom: float = 4.0
+    centre_s: float | None = None
+    counted_tolerance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """One session explained. Seconds are per session over all its executions.
+
+    ``elapsed_s`` runs from the first start to the last end. ``slowdown`` is elapsed over the reference for
+    the same number of executions. The loss over the reference splits exactly:
+    ``inflation_s + queue_s + throttled_s + gap_s`` = ``elapsed_s - reference_s``, each part beyond the
+    reference's own; a part is None where the host did not count it, and then ``unsplit_s`` is what it leaves of
+    the loss. ``group`` is 'fast', 'slow' or ''
+    (no two groups). ``valid`` False: left out of verdicts, ``why`` says so. ``shared_s`` of its CPU time another
+    session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
+    another core or CPU that it may use was idle.
+    """
+
+    level: int
+    repeat: int
+    variant: str
+    order: int
+    ordinal: int
+    elapsed_s: float | None
+    connect_s: float
+    executions: int
+    mrows_per_s: float | None
+    slowdown: float | None
+    inflation_s: float | None
+    queue_s: float | None
+    throttled_s: float | None
+    gap_s: float | None
+    reference_s: float | None
+    cause: str
+    evidence: str
+    group: str
+    valid: bool
+    why: str = ""
+    unsplit_s: float | None = None
+    shared_s: float | None = None
+    avoidable_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelView:
+    """All rounds of one level and variant: medians over rounds (a round is the independent unit).
+
+    ``rounds`` and ``sessions`` are those that the figures rest on: rounds without a failed session, or, if
+    there is none, what is left of the others. ``median_s`` is per execution. ``connect_max_s`` and
+    ``skew_s`` are the largest of all rounds.
+    ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
+    the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
+    ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
+    ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions whose cause is not
+    'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
+    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``uneven`` and ``slowed``:
+    ``max_over_min`` and ``slowdown_median`` are beyond what chance and the tolerance allow at this level.
+    ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
+    all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
+    slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
+    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
+    """
+
+    level: int
+    variant: str
+    rounds: int
+    sessions: int
+    median_s: float | None
+    slowdown_median: float | None
+    slowdown_max: float | None
+    max_over_min: float | None
+    cv: float | None
+    slow: float | None
+    gap_ratio: float | None
+    throughput: float | None
+    makespan_throughput: float | None
+    ideal_throughput: float | None
+    mrows_per_s: float | None
+    connect_median_s: float | None
+    connect_max_s: float | None
+    skew_s: float | None
+    server_start_spread_s: float | None
+    regime: str
+    efficiency: float | None = None
+    ideal_slowdown: float | None = None
+    slower: float | None = None
+    slower_factor: float | None = None
+    causes: tuple[tuple[str, int], ...] = ()
+    main_cause: str = "none"
+    uneven: bool = False
+    slowed: bool = False
+    alone_s: float | None = None
+    misplaced_s: float | None = None
+    sharing_s: float | None = None
+    oversubscribed_s: float | None = None
+    tail_misplaced_s: float | None = None
+    slow_expected: float | None = None
+    frozen_cv: float | None = None
+    stickiness: float | None = None
+    likely_cause: str | None = None
+    likely_why: str = ""
+
+    def share(self, part_s: float | None) -> float:
+        """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
+        whole_s = sum(s or 0.0 for s in (self.alone_s, self.misplaced_s, self.sharing_s, self.oversubscribed_s))
+        return (part_s or 0.0) / whole_s if whole_s > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyCheck:
+    """The curve against the cores that the kernel shows (see ``topology_check``).
+
+    ``verdict``: agrees, like_full_cores, fewer_cores, told (none were shown) or unclear. ``cores`` and ``vcpus`` as
+    shown, ``cores_told`` by the data. ``why`` in words. ``two_speeds``: told by two groups of sessions, not by
+    a bend of the curve.
+    """
+
+    verdict: str
+    cores: int | None
+    vcpus: int
+    cores_told: float | None
+    why: str
+    two_speeds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
+
+    rule: str
+    count: float
+    unit: str
+    how: str
+    applies: str
+    date: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
+
+    ``at_least``: no uneven level was measured, so that there may be more. ``even_again``: a larger level at which all
+    are equal again, and equally slow. ``full_speed_up_to``: nobody takes longer than alone by more than the tolerance.
+    ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
+    """
+
+    even_up_to: int | None
+    at_least: bool
+    even_again: int | None
+    full_speed_up_to: int | None
+    even_throughput: float | None
+    most_throughput: float | None
+    per_vcpu: float | None
+    per_core: float | None
+    even_share: float | None
+    licences: tuple[Licence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """What two runs of the same thing differ by here, from two interleaved halves (see ``noise_floor``).
+
+    ``level_ratio`` and ``spread_ratio``: the least ratio of throughput, and of max/min, that this run could have told
+    from chance (5 % error, 80 % power). ``level_seen`` and ``spread_seen``: the largest that the halves differ by.
+    """
+
+    levels: int
+    rounds: int
+    level_ratio: float
+    spread_ratio: float | None
+    level_seen: float
+    spread_seen: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The throughput curve in a few numbers; None and () until enough levels were measured.
+
+    ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone.
+    ``turbo``: share of speed that a session loses from one busy core to all. ``further``: what a session beyond the
+    first knee adds, against one with a core to itself. ``saturated``: the curve became flat. ``fit_error`` is the
+    relative root mean square over levels. ``makespan_share``: least makespan over rate sum while cores are shared; well
+    below 1 where placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over
+    levels of the observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
+    """
+
+    knees: tuple[float, ...]
+    smt_yield: float | None
+    effective_cores: float | None
+    knee_intervals: tuple[Interval, ...] = ()
+    smt_yield_interval: Interval | None = None
+    turbo: float | None = None
+    further: float | None = None
+    saturated: bool | None = None
+    fit_error: float | None = None
+    makespan_share: float | None = None
+    curve: tuple[tuple[float, float], ...] = ()
+    stickiness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSpeed:
+    """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval.
+
+    ``costs``: it is below 1 by more than chance explains (once in a thousand runs).
+    """
+
+    threads: int
+    speed: float
+    low: float
+    high: float
+    costs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTable:
+    """Sessions by whether they shared their core (for half of their CPU time) and whether they lost anything."""
+
+    shared_slow: int
+    shared_fine: int
+    alone_slow: int
+    alone_fine: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCore:
+    """What sharing a core costs, over ``sessions`` sessions of ``rounds`` rounds; ``speeds`` () if too few shared."""
+
+    sessions: int
+    rounds: int
+    speeds: tuple[ThreadSpeed, ...]
+    table: CrossTable
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything the renderers show.
+
+    ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
+    that shows best what happened: the median round of the most uneven level. ``variants``: each against
+    the first, if there are several.
+    """
+
+    run_id: str
+    verdict: str
+    reference: Reference | None
+    levels: tuple[LevelView, ...]
+    sessions: tuple[SessionView, ...]
+    scaling: Scaling
+    findings: tuple[Finding, ...]
+    capacity: Capacity | None = None
+    topology: TopologyCheck | None = None
+    noise_floor: NoiseFloor | None = None
+    vcpus: int | None = None
+    cores: int | None = None
+    telling_order: int | None = None
+    shared_core: SharedCore | None = None
+    soak: Soak | None = None
+    pool: Pool | None = None
+    together: Together | None = None
+    variants: Variants | None = None

@@ -1,0 +1,1 @@
+"""The throughput curve, and what the host is worth."""

@@ -1,0 +1,203 @@
+"""How much more work do more sessions get done? Knees, the yield of SMT, and what the host is worth in cores.
+
+The curve is the sum of the sessions' rates, in rates of one session alone. What those who end early do to it depends
+on the scheduler (``early_ends``): curves for either kind are fitted, and the one that leaves less unexplained is told.
+On the makespan a knee lies wrong where placement is sticky, so it is only held against the rate sum. Source: ``hinge``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
+from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SharedCore
+from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.piecewise_linear import Hinge
+from dbcpu.analysis.statistics.profile_intervals import Intervals, intervals
+from dbcpu.analysis.statistics.variance_model import median_errors
+
+MISFIT = 0.05
+"""A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
+TELLING = 0.5
+"""A yield that was seen is told if its interval is no wider than that."""
+ALIKE = 1.3
+"""Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
+PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Rate sums in solo rates: medians per level, and their relative standard errors with the degrees of freedom."""
+
+    levels: tuple[int, ...]
+    medians: tuple[float, ...]
+    noise: tuple[float, ...]
+    freedom: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A fitted curve, and to what it was fitted."""
+
+    hinge: Hinge
+    part: _Measured
+
+
+def scaling(
+    levels: Sequence[LevelView],
+    work: Work,
+    rows: int,
+    reference: Reference | None,
+    vcpus: int | None,
+    cores: int | None,
+) -> Scaling:
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution.
+
+    ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; where the topology shows no siblings, that
+    of the second part of the curve over the first, if there are two knees. ``effective_cores``: the flat end of the
+    curve in solo rates; without a fit the best level, if some level had at least as many sessions as vCPUs.
+    """
+    if reference is None or not any(work.values()):
+        return Scaling((), None, None)
+    measured = _measured(while_all_ran(work, rows), reference.mrows_per_s)
+    curves = _curves(work, rows, reference.mrows_per_s, vcpus, cores)
+    fitted = curves[0].hinge if curves else None
+    ends = _ends(fitted, vcpus, cores)
+    smt_yield = _yield(fitted, ends)
+    told = _intervals(curves, vcpus, cores)
+    gap = [
+        each.makespan_throughput / each.throughput
+        for each in levels
+        if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
+    ]
+    return Scaling(
+        knees=fitted.knees if fitted else (),
+        smt_yield=_ratio(measured, ends) if smt_yield is None else smt_yield,
+        effective_cores=_effective_cores(fitted, measured, vcpus),
+        knee_intervals=told.knees,
+        smt_yield_interval=None if smt_yield is None else told.gain,
+        turbo=fitted.turbo if fitted and fitted.form.turbo else None,
+        further=fitted.further if fitted else None,
+        saturated=fitted.form.flat if fitted else None,
+        fit_error=fitted.error if fitted else None,
+        makespan_share=min(gap, default=None),
+        curve=_points(fitted, measured, reference.mrows_per_s) if fitted else (),
+    )
+
+
+def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
+    """The yield from where sessions were seen to run, if that told the speed of a full core.
+
+    ``threads``: usable threads of each core. Where sharing stays, the curve counts a session whose partner ended early
+    at more than its speed beside it, for it does not know who was whose partner.
+    """
+    full = threads[0] if len(set(threads)) == 1 else 0
+    speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
+    low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
+    if speed is None or high - low > TELLING:
+        return scaling
+    return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
+
+
+def _curves(work: Work, rows: int, solo: float, vcpus: int | None, cores: int | None) -> tuple[_Curve, ...]:
+    """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form."""
+    staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
+    moving = staying or _curve(_measured(while_all_ran(work, rows), solo), vcpus, cores)
+    for _ in range(PASSES):
+        if moving is None:
+            break
+        together = [moving.hinge.at(sessions) for sessions in range(max(work) + 1)]
+        moving = _curve(_measured(where_sessions_move(work, rows, together), solo), vcpus, cores)
+    found = sorted((each for each in (staying, moving) if each), key=lambda each: each.hinge.error)
+    return tuple(
+        each
+        for each in found
+        if each.hinge.error <= ALIKE * found[0].hinge.error and each.hinge.form == found[0].hinge.form
+    )
+
+
+def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve | None:
+    """The fitted curve; None with too few levels, or for a curve of another form.
+
+    With more than two threads per core each further one adds less, and the curve has a bend per thread: then
+    only levels up to two sessions per core are fitted.
+    """
+    if vcpus is not None and cores is not None and vcpus > 2 * cores:
+        measured, vcpus = _up_to(measured, 2 * cores), cores
+    expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
+    fitted = piecewise_linear.best(measured.levels, measured.medians, measured.noise, expected)
+    if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
+        return None
+    fitted, errors = piecewise_linear.settled(fitted, measured.levels, measured.medians, measured.noise)
+    return _Curve(fitted, replace(measured, noise=errors))
+
+
+def _measured(rates: Rates, solo: float) -> _Measured:
+    levels = tuple(sorted(level for level, values in rates.items() if values))
+    rounds = tuple(tuple(value / solo for value in rates[level]) for level in levels)
+    noise, freedom = median_errors(levels, rounds)
+    return _Measured(levels, tuple(float(np.median(each)) for each in rounds), noise, freedom)
+
+
+def _up_to(measured: _Measured, most: int) -> _Measured:
+    kept = sum(level <= most for level in measured.levels)
+    return replace(
+        measured, levels=measured.levels[:kept], medians=measured.medians[:kept], noise=measured.noise[:kept]
+    )
+
+
+def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -> Intervals:
+    """Of the first curve, wide enough to hold those of all."""
+    ends = (float(cores), float(vcpus)) if cores is not None and vcpus is not None and cores < vcpus else None
+    told = [
+        intervals(e.hinge, e.part.levels, e.part.medians, e.part.noise, e.part.freedom, ends)
+        for e in curves
+        if e.part.freedom
+    ]
+    if not told:
+        return Intervals((), None)
+    gains = [each.gain for each in told if each.gain]
+    return Intervals(
+        tuple(_hull(knee) for knee in zip(*(each.knees for each in told), strict=True)),
+        _hull(gains) if gains else None,
+    )
+
+
+def _hull(several: Sequence[Interval]) -> Interval:
+    return Interval(min(each.low for each in several), max(each.high for each in several))
+
+
+def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
+    """Between which two levels the yield of further threads is told."""
+    if cores is not None and vcpus is not None and cores < vcpus:
+        return float(cores), float(vcpus)
+    if fitted is not None and len(fitted.knees) == 2:
+        return fitted.knees[0], fitted.knees[1]
+    return None
+
+
+def _yield(fitted: Hinge | None, ends: tuple[float, float] | None) -> float | None:
+    if fitted is None or ends is None or (not fitted.form.flat and ends[1] > 2 * ends[0]):
+        return None
+    return fitted.at(ends[1]) / fitted.at(ends[0]) - 1
+
+
+def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | None:
+    at = dict(zip(measured.levels, measured.medians, strict=True))
+    if ends is None or ends[0] not in at or ends[1] not in at:
+        return None
+    return at[int(ends[1])] / at[int(ends[0])] - 1
+
+
+def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | None) -> float | None:
+    if fitted is not None and fitted.form.flat:
+        return fitted.at(fitted.knees[-1])
+    full = vcpus is not None and measured.levels[-1] >= vcpus
+    return max(measured.medians) if full else None
+
+
+def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:
+    places = sorted({*(float(level) for level in measured.levels if level <= fitted.most), *fitted.knees})
+    return tuple((place, fitted.at(place) * solo) for place in places)

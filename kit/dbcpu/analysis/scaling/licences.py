@@ -1,0 +1,133 @@
+"""How many licences, and how much money, does a host ask for? Dated rules applied to plain facts. Pure.
+
+The rules are configuration (``rulebook``), so that another policy or another year is an edit and not a release.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dbcpu.analysis.results import run
+from dbcpu.config.rules import Licence, Price, Rule
+from dbcpu.formatting import number, plural
+from dbcpu.record import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceFacts:
+    """What is counted; None where it is not known, and then rules that count it say nothing.
+
+    ``sockets`` are those of one host; ``names`` are the target, host name and label that a rule may be meant for.
+    """
+
+    vcpus: int | None
+    cores: int | None
+    sockets: int | None
+    threads_per_core: int | None
+    cpu_model: str = ""
+    database: str = ""
+    names: frozenset[str] = frozenset()
+    hosts: int = 1
+
+
+def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str = "") -> LicenceFacts:
+    """The facts of a record's host; cores and sockets are those the sessions may use, as the kernel shows them.
+
+    ``name`` is what the run is called beside its target, host name and label.
+    """
+    header, host = record.header, record.header.host
+    names = frozenset(filter(None, (name, header.plan.target, header.label, host.hostname if host else "")))
+    if host is None:
+        return LicenceFacts(vcpus, cores, None, None, database=header.database.kind, names=names)
+    usable = [each for each in host.topology.cpus if each.online and each.cpu in host.limits.allowed_cpus]
+    return LicenceFacts(
+        vcpus=vcpus,
+        cores=cores,
+        sockets=len({each.socket for each in usable}) or None,
+        threads_per_core=max((len(each.siblings) for each in usable), default=None),
+        cpu_model=host.cpu_model,
+        database=header.database.kind,
+        names=names,
+    )
+
+
+def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[run.Licence, ...]:
+    """What each rule that fits asks for, in their order; where somebody chose rules, what these ask for."""
+    found = [(rule, count) for rule in rules if (count := licence_count(rule, facts)) is not None]
+    chosen = [each for each in found if each[0].chosen]
+    return tuple(_asked(rule, count, facts) for rule, count in chosen or found)
+
+
+def fits(rule: Rule, facts: LicenceFacts) -> bool:
+    """Whether a rule is meant for such a host and run, and what it counts is known."""
+    counted = _counted(rule, facts)
+    if counted is None or (rule.when != "always" and facts.threads_per_core is None):
+        return False
+    smt = (facts.threads_per_core or 1) > 1
+    each = counted // facts.hosts if rule.per in ("socket", "host") else counted
+    return (
+        {"always": True, "smt": smt, "no-smt": not smt}[rule.when]
+        and (not rule.targets or not facts.names.isdisjoint(rule.targets))
+        and (not rule.databases or facts.database in rule.databases)
+        and (rule.most is None or each <= rule.most)
+    )
+
+
+def licence_count(rule: Licence, facts: LicenceFacts) -> int | None:
+    """Whole licences; None where the rule does not fit or cannot tell."""
+    factor, counted = _factor(rule, facts), _counted(rule, facts)
+    if factor is None or counted is None or not fits(rule, facts):
+        return None
+    return max(rule.least, math.ceil(counted * factor - 1e-9))
+
+
+def price_of(rule: Price, facts: LicenceFacts) -> float | None:
+    """Money; None where the rule does not fit."""
+    counted = _counted(rule, facts)
+    return None if counted is None or not fits(rule, facts) else counted * rule.amount
+
+
+def told(rule: Rule) -> str:
+    """A rule in a line, with its source and date."""
+    what = ""
+    if isinstance(rule, Licence):
+        what = plural(rule.factor, rule.unit)
+        others = [f"{rule.factor_smt:g} with SMT"] if rule.factor_smt is not None else []
+        others += [f"{factor:g} for {part}" for part, factor in rule.models]
+        what += f" ({', '.join(others)})" if others else ""
+    if isinstance(rule, Price):
+        what = f"{rule.amount:g} {rule.currency}{f' per {rule.period}' if rule.period else ''}"
+    when = {"always": "", "smt": ", with SMT", "no-smt": ", without SMT"}[rule.when]
+    most = f", up to {rule.most}" if rule.most is not None else ""
+    return f"{rule.name}: {what} per {rule.per}{when}{most} ({rule.source}, {rule.dated.isoformat()})"
+
+
+def choice(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
+    """Of the rules that somebody chose the first one that fits."""
+    return next((rule for rule in rules if rule.chosen and fits(rule, facts)), None)
+
+
+def _asked(rule: Licence, count: int, facts: LicenceFacts) -> run.Licence:
+    how = f"{plural(_counted(rule, facts) or 0, rule.per)} x {number(_factor(rule, facts))}"
+    return run.Licence(
+        rule.name, float(count), rule.unit, how, rule.applies or "as configured", rule.dated.isoformat(), rule.source
+    )
+
+
+def _counted(rule: Rule, facts: LicenceFacts) -> int | None:
+    if rule.per == "host":
+        return facts.hosts
+    if rule.per == "socket":
+        return None if facts.sockets is None else facts.sockets * facts.hosts
+    return facts.vcpus if rule.per == "vcpu" else facts.cores
+
+
+def _factor(rule: Licence, facts: LicenceFacts) -> float | None:
+    for part, factor in rule.models:
+        if part.lower() in facts.cpu_model.lower():
+            return factor
+    if rule.factor_smt is None:
+        return rule.factor
+    if facts.threads_per_core is None:
+        return None
+    return rule.factor_smt if facts.threads_per_core > 1 else rule.factor

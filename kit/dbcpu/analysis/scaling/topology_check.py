@@ -1,0 +1,148 @@
+"""Does the host behave like the cores that its kernel shows? The curve of the DBA's own test against the topology.
+
+Passive only. Two marks tell that cores are fewer than shown: the curve bends early, or, where the guest cannot
+place by cores that it does not know, sessions come in two speeds though each has a CPU of its own. What else bends
+a curve (a quota, steal, foreign load) is looked at first, and then nothing is claimed.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE
+from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SessionView, TopologyCheck
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.formatting import listed, number, percent, plural
+from dbcpu.record import Round, RunRecord
+
+NEAR = 0.15
+"""Knee and core count agree within this."""
+FULL_CORE = 0.8
+"""A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""
+STEAL_SHARE = 0.03
+THROTTLED_SHARE = 0.01
+FOREIGN_SHARE = 0.05
+TWO_SPEEDS_NEAR = 0.12
+LEAST_ROUNDS = 3
+QUEUED_SHARE = 0.1
+
+
+def topology_check(
+    record: RunRecord,
+    levels: Sequence[LevelView],
+    views: Sequence[SessionView],
+    scaling: Scaling,
+    reference: Reference | None,
+    vcpus: int | None,
+    cores: int | None,
+) -> TopologyCheck | None:
+    """The verdict for the levels of one variant; None where no curve could be fitted or the vCPUs are not known.
+
+    ``agrees``, ``like_full_cores``, ``fewer_cores``, ``told`` (no topology was shown, the curve tells one) or
+    ``unclear``, with ``why`` in words.
+    """
+    if vcpus is None or scaling.saturated is None or not scaling.knees or reference is None:
+        return None
+    knee, interval = scaling.knees[0], _widened(scaling)
+    excluded = _excluded(record, vcpus, knee)
+    if excluded:
+        return TopologyCheck("unclear", cores, vcpus, None, f"not told: {listed(excluded)} can bend the curve as well")
+    speeds = _two_speeds(levels, views, scaling, reference, vcpus) if cores in (vcpus, None) else None
+    if speeds is not None:
+        slow, behind = speeds
+        text = (
+            f"sessions came in two speeds, alone and {number(slow)}x, though each had a CPU of its own: "
+            f"as {number(behind, 1)} cores with two hardware threads each would do"
+        )
+        return TopologyCheck("fewer_cores" if cores else "told", cores, vcpus, behind, text, two_speeds=True)
+    where = f"the throughput bends at {number(knee, 1)} sessions"
+    if cores is None:
+        return TopologyCheck("told", None, vcpus, knee, where)
+    if cores < vcpus and _like_full_cores(scaling, cores, vcpus):
+        text = f"{plural(vcpus, 'session')} get {number(scaling.effective_cores, 1)} times as much done as one"
+        return TopologyCheck("like_full_cores", cores, vcpus, float(vcpus), text)
+    if interval.high < (1 - NEAR) * cores:
+        return TopologyCheck("fewer_cores", cores, vcpus, knee, where)
+    if interval.low <= (1 + NEAR) * cores and interval.high >= (1 - NEAR) * cores:
+        return TopologyCheck("agrees", cores, vcpus, knee, where)
+    return TopologyCheck("unclear", cores, vcpus, None, f"{where}, beyond the {plural(cores, 'core')} shown")
+
+
+def _widened(scaling: Scaling) -> Interval:
+    """The interval of the first knee, at least 3 % each way; 10 % where there were too few rounds for one."""
+    knee = scaling.knees[0]
+    if not scaling.knee_intervals:
+        return Interval(0.9 * knee, 1.1 * knee)
+    told = scaling.knee_intervals[0]
+    return Interval(min(told.low, 0.97 * knee), max(told.high, 1.03 * knee))
+
+
+def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:
+    wanted = FULL_CORE * (vcpus - cores) / cores
+    low = scaling.smt_yield_interval.low if scaling.smt_yield_interval else scaling.smt_yield
+    return scaling.smt_yield is not None and low is not None and scaling.smt_yield >= wanted and low >= 0.9 * wanted
+
+
+def _two_speeds(
+    levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling, reference: Reference, vcpus: int
+) -> tuple[float, float] | None:
+    """(slowdown of the slow, cores behind) if fewer sessions than vCPUs split into those as fast as alone and
+    those as slow as all are when every vCPU is busy. Turbo, steal and quotas slow all of a round alike."""
+    if scaling.effective_cores is None or scaling.effective_cores > (1 - NEAR) * vcpus:
+        return None
+    full = vcpus / scaling.effective_cores
+    measured = {each.level for each in levels}
+    rounds: dict[int, list[SessionView]] = {}
+    for view in views:
+        if view.valid and view.slowdown is not None and 2 <= view.level < vcpus and view.level in measured:
+            rounds.setdefault(view.order, []).append(view)
+    split = [each for each in rounds.values() if {view.group for view in each} == {"fast", "slow"}]
+    if len(split) < LEAST_ROUNDS:
+        return None
+    slow = [_median(each, "slow") for each in split]
+    fast = [_median(each, "fast") for each in split]
+    queued = [view.queue_s / view.elapsed_s for each in split for view in each if view.queue_s and view.elapsed_s]
+    tolerance = max(LEAST_TOLERANCE, reference.tolerance)
+    slowdown = float(np.median(slow))
+    fits = np.median(fast) <= 1 + tolerance and abs(slowdown / full - 1) <= TWO_SPEEDS_NEAR
+    if not fits or (queued and np.median(queued) > QUEUED_SHARE):
+        return None
+    return slowdown, scaling.effective_cores * slowdown / 2
+
+
+def _median(each: Sequence[SessionView], group: str) -> float:
+    return float(np.median([view.slowdown for view in each if view.group == group and view.slowdown is not None]))
+
+
+def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
+    """What else may have bent the curve at ``knee`` or beyond, in words."""
+    beyond = [each for each in record.rounds if each.level > 1 and each.level >= 0.9 * knee and not each.error]
+    found = []
+    quota = record.header.host.limits.quota_cpus if record.header.host else None
+    groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
+    if quota is not None and quota < 1.2 * max(knee, vcpus):
+        found.append(f"the quota of {quota:g} CPUs")
+    elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
+        found.append("a CPU quota that was used up")
+    steal = float(np.median([_steal(each) for each in beyond])) if beyond else 0.0
+    if steal > STEAL_SHARE:
+        found.append(f"{percent(steal)} of the CPUs' time that the hypervisor took")
+    foreign = float(np.median([_foreign(each, vcpus) for each in beyond])) if beyond else 0.0
+    if foreign > FOREIGN_SHARE:
+        found.append(f"{percent(foreign)} of the CPUs' time that other processes used")
+    return found
+
+
+def _throttled(each: Round) -> float:
+    lasted_s = (each.cost.window_s if each.cost else 0.0) * each.level
+    return sum(group.throttled_s for group in each.cgroups) / lasted_s if lasted_s > 0 else 0.0
+
+
+def _steal(each: Round) -> float:
+    lasted_s = (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline) if each.timeline_s else 0.0
+    return sum(sum(row.steal_s) for row in each.cpu_timeline) / lasted_s if lasted_s > 0 else 0.0
+
+
+def _foreign(each: Round, vcpus: int) -> float:
+    lasted_s = (each.cost.window_s if each.cost else 0.0) * vcpus
+    return sum(process.cpu_s for process in each.foreign) / lasted_s if lasted_s > 0 else 0.0

@@ -1,0 +1,129 @@
+"""How far from their best values may the knees and the yield of a curve lie? Intervals by profile likelihood.
+
+A value is in the interval if some curve of the same form that has it fits nearly as well as the best one: its chi
+squared is higher by at most the square of Student's t.
+Sources: Venzon and Moolgavkar, Applied Statistics 37, 1988; of a ratio: Fieller, JRSS B 16, 1954.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.piecewise_linear import Floats, Hinge
+
+CONFIDENCE = 0.95
+REACH = 0.5
+"""Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
+STEPS, PASSES = 25, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Of each knee; and of the curve at one level over that at another, minus 1, None where there are no two."""
+
+    knees: tuple[Interval, ...]
+    gain: Interval | None
+
+
+def intervals(
+    best: Hinge,
+    levels: Sequence[int],
+    rates: Sequence[float],
+    errors: Sequence[float],
+    freedom: int,
+    ends: tuple[float, float] | None,
+) -> Intervals:
+    """95 % intervals around ``best``, which was fitted to these ``rates`` (in rates of one session alone).
+
+    Args:
+        errors: relative standard error of each rate (``hinge.settled``), from ``freedom`` (at least 1) degrees.
+        ends: the gain is told from the first to the second of these levels; None: from knee to knee, if there are two.
+    """
+    from scipy.special import stdtrit
+
+    n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, errors))
+    rise = float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2)) ** 2
+    axes = [_axis(knee * (1 - REACH), knee * (1 + REACH), n) for knee in best.knees]
+    for _ in range(PASSES if best.knees else 1):
+        grid, solved = _solved(n, y, sigma, best, axes)
+        most = float(solved.chi2.min()) + rise
+        good = solved.chi2 <= most
+        reached = axes
+        axes = [_around(axis, grid[good, i], n) for i, axis in enumerate(axes)]
+    knees = tuple(_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(reached))
+    told = grid[good] if ends is None else np.array([ends])
+    gain = _gain(best, grid[good], solved.kept(good), most, told) if told.shape[1] == 2 else None
+    return Intervals(knees, gain and Interval(max(0.0, gain.low), gain.high))
+
+
+def _solved(
+    n: Floats, y: Floats, sigma: Floats, best: Hinge, axes: Sequence[Floats]
+) -> tuple[Floats, piecewise_linear.Solved]:
+    """Least squares at all combinations of ``axes`` that the levels can show."""
+    if not axes:
+        grid = np.zeros((1, 0))
+    else:
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        # The best knees are always among them, or a coarse grid might hold nothing that the levels show.
+        grid = np.concatenate([np.array([best.knees]), grid])
+        if len(axes) == 2:
+            grid = grid[grid[:, 0] < grid[:, 1]]
+        shown = piecewise_linear.shown(n, best.form, grid)
+        shown[0] = True
+        grid = grid[shown]
+    return grid, piecewise_linear.solve(n, y, sigma, best.form, grid)
+
+
+def _axis(low: float, high: float, n: Floats) -> Floats:
+    return np.linspace(max(low, float(n.min())), min(high, float(n.max())), STEPS)
+
+
+def _around(axis: Floats, good: Floats, n: Floats) -> Floats:
+    """A finer axis over the knees that are good enough, and a step beyond."""
+    step = axis[1] - axis[0]
+    return _axis(float(good.min()) - step, float(good.max()) + step, n)
+
+
+def _crossing(axis: Floats, places: Floats, chi2: Floats, most: float) -> Interval:
+    """Where the profile of one knee, the least chi squared of all curves that have it, crosses ``most``."""
+    known = [(knee, float(chi2[here].min())) for knee in axis if (here := places == knee).any()]
+    profile = np.array(known)
+    good = np.flatnonzero(profile[:, 1] <= most)
+    if not good.size:
+        return Interval(float(places[chi2 <= most].min()), float(places[chi2 <= most].max()))
+    return Interval(_between(profile, good[0], good[0] - 1, most), _between(profile, good[-1], good[-1] + 1, most))
+
+
+def _between(profile: Floats, inside: int, outside: int, most: float) -> float:
+    knee, chi2 = profile[inside]
+    if not 0 <= outside < len(profile):
+        return float(knee)
+    beyond, worse = profile[outside]
+    return float(knee + (beyond - knee) * (most - chi2) / (worse - chi2))
+
+
+def _gain(best: Hinge, grid: Floats, solved: piecewise_linear.Solved, most: float, ends: Floats) -> Interval:
+    """The curve at the second end over that at the first, minus 1, of all curves that are good enough."""
+    columns = piecewise_linear.columns(ends, best.form, *piecewise_linear.edges(best.form, grid), best.most)
+    before, after = columns[:, 0], columns[:, 1]
+    low, high = fieller(after, before, solved.coefficients, solved.inverse, most - solved.chi2)
+    return Interval(float(low.min()) - 1, float(high.max()) - 1)
+
+
+def fieller(above: Floats, below: Floats, best: Floats, inverse: Floats, slack: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest ``above @ x / below @ x`` where ``x`` raises chi squared by at most ``slack``, each (G,).
+
+    All are (G, p), ``inverse`` (G, p, p) that of the normal equations at ``best``. ``below @ x`` is far from 0.
+    """
+
+    def product(first: Floats, second: Floats) -> Floats:
+        return np.asarray(slack * np.einsum("gi,gij,gj->g", first, inverse, second))
+
+    a, b = (above * best).sum(axis=1), (below * best).sum(axis=1)
+    square = np.maximum(b**2 - product(below, below), 1e-12 * b**2)
+    linear = a * b - product(above, below)
+    root = np.sqrt(np.maximum(0.0, linear**2 - square * (a**2 - product(above, above))))
+    return (linear - root) / square, (linear + root) / square

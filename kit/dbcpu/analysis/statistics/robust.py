@@ -1,0 +1,41 @@
+"""Middle and spread of values of which some may be far out. Pure.
+
+Sources: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation); Hodges and Lehmann, 1963 (centre); David and
+Nagaraja, "Order Statistics", 2003, section 2.3 (range).
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+NORMAL_CONSISTENT = 1.4826
+"""Makes the median absolute deviation estimate the standard deviation of normal data."""
+MEDIAN = 1.2533
+"""Standard error of a median over that of a mean."""
+CENTRE = 1.0233
+"""The same of the Hodges-Lehmann centre: sqrt(pi / 3)."""
+
+
+def deviation(values: Iterable[float], middle: float | None = None) -> float:
+    """1.4826 times the median distance from ``middle``, by default from the median; estimates a standard deviation."""
+    known = np.asarray(list(values), dtype=np.float64)
+    centred = known - (np.median(known) if middle is None else middle)
+    return float(NORMAL_CONSISTENT * np.median(np.abs(centred)))
+
+
+def relative_deviation(values: Iterable[float]) -> float:
+    """The same relative to the median; values are positive."""
+    known = np.asarray(list(values), dtype=np.float64)
+    return deviation(known / np.median(known), 1.0)
+
+
+def log_deviation(values: Iterable[float]) -> float:
+    """The same of logarithms; values are positive."""
+    return deviation(np.log(np.asarray(list(values), dtype=np.float64)))
+
+
+def centre(values: Sequence[float]) -> float:
+    """Hodges-Lehmann: the median of the means of all pairs, of logarithms. Nearly as exact as a mean, and robust."""
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    first, second = np.triu_indices(logs.size)
+    return float(np.exp(np.median((logs[first] + logs[second]) / 2)))

@@ -1,0 +1,200 @@
+"""Options that several commands share, as decorators, so that each has one spelling and one meaning."""
+
+import functools
+import math
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dbcpu import registry
+from dbcpu.plan import MOST_SESSIONS, QUICK
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
+LONGEST_S = 30 * 86400.0
+
+
+class Duration(click.ParamType[float]):
+    """Seconds from ``90``, ``90s``, ``500ms``, ``10m``, ``1h30m`` or ``2d``; above 0, at most 30 days or ``most_s``."""
+
+    name = "duration"
+
+    def __init__(self, most_s: float = LONGEST_S) -> None:
+        self.most_s = most_s
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value).strip().lower()
+        text = f"{text}s" if re.fullmatch(r"\d+(\.\d+)?", text) else text
+        parts = _PART.findall(text)
+        seconds = math.fsum(float(number) * _UNIT_S[unit] for number, unit in parts)
+        if not parts or "".join(number + unit for number, unit in parts) != text:
+            self.fail(f"{value!r} is not a duration; give 90, 90s, 10m or 1h30m", param, ctx)
+        if not 0 < seconds <= self.most_s:
+            self.fail(f"{value!r} is not above 0 and at most {self.most_s / 86400:g} days", param, ctx)
+        return seconds
+
+
+class Member(click.ParamType[str]):
+    """The name of a member of a room; the folder is looked at only when the option is used."""
+
+    def __init__(self, room: str) -> None:
+        self.room = room
+        self.name = room.rpartition(".")[2].removesuffix("s")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = registry.names(self.room)
+        if value not in known:
+            self.fail(f"no {self.name} is called {value!r}; there are: {', '.join(known)}", param, ctx)
+        return str(value)
+
+
+class Hertz(click.FloatRange):
+    """Polls per second: 0.1 to 1000, and NaN is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        hertz = super().convert(value, param, ctx)
+        if math.isnan(hertz):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return hertz
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask on standard error, unless ``yes``. Raises click.Abort on no, click.UsageError when nobody can answer."""
+    if yes:
+        return
+    try:
+        click.confirm(question, abort=True, err=True)
+    except click.Abort:
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise click.UsageError("this was not confirmed; give --yes where nobody can be asked") from None
+        raise
+
+
+def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Several decorators as one; the first is shown first in the help."""
+
+    def decorate(function: Function) -> Function:
+        return functools.reduce(lambda inner, decorator: decorator(inner), reversed(decorators), function)
+
+    return decorate
+
+
+FORMS = ("table", "markdown", "csv", "json")
+"""How a result can be shown on standard output."""
+
+run_argument = click.argument("run", metavar="RUN")
+"""``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""
+
+store_option = click.option(
+    "--store",
+    metavar="URL",
+    help="Where runs are kept: a file (SQLite) or postgresql://user@host/database.  "
+    "[default: $DBCPU_STORE, else ~/.local/share/dbcpu/runs.db]",
+)
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask, go on.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Neither progress nor remarks, only the result.")
+json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+
+
+def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
+    """A limit of ``dbcpu check``: a number, 0 for none; None when it is not given."""
+    return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
+
+
+def licence_option(help_text: str) -> Callable[[Function], Function]:
+    """``licences``: names of licence rules, see docs/configuration.md."""
+    return click.option("--licence", "licences", metavar="RULE", multiple=True, help=help_text)
+
+
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["never", "info", "warning", "problem"]),
+    default="never",
+    show_default=True,
+    help="Exit with 1 when a finding is at or above this level.",
+)
+
+host_option = click.option(
+    "--host", metavar="WAY",
+    help="Where server processes are watched: local, ssh:NAME, sql (by the database itself) or none.  "
+    "[default: the target's in dbcpu.toml, else auto]",
+)  # fmt: skip
+_sessions_option = click.option(
+    "--sessions", metavar="N", default="auto", show_default=True,
+    help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four.",
+)  # fmt: skip
+workload_option = click.option(
+    "--workload", metavar="NAME",
+    help="What to run, a file of sql/<database>/.  [default: cartesian; shell: increment]",
+)  # fmt: skip
+size_option = click.option(
+    "--size", metavar="NAME", default="short", show_default=True,
+    help="Its fixed size: tiny, short, medium, long or seed.",
+)  # fmt: skip
+_AMOUNTS = (
+    click.option("--executions", type=click.IntRange(1, 1_000_000), metavar="N",
+                 help="Fixed work: executions per session."),
+    click.option("--seconds", type=Duration(), metavar="TIME",
+                 help="Fixed work: as many executions as take about this long alone (90, 90s, 10m)."),
+    click.option("--for", "for_s", type=Duration(), metavar="TIME",
+                 help="Fixed time: new executions begin until this long after the release."),
+)  # fmt: skip
+repeats_option = click.option(
+    "--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
+    help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts.",
+)  # fmt: skip
+_aa_option = click.option("--aa", is_flag=True, help="Measure the same twice, interleaved: how large is chance here?")
+
+
+def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
+    """``host sampler hz vcpus label seed store out json_file yes quiet``: what every measuring command has."""
+    return together(
+        host_option,
+        click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
+                     help="What watches the server processes.  [default: the best that works here]"),
+        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True,
+                     help="Polls per second of each server process."),
+        click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
+                     help="vCPUs of the database, where they cannot be seen from here."),
+        click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
+        click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
+                     help="Fixes the order of the rounds.  [default: another one each time, it is recorded]"),
+        store_option,
+        click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+                     help="Where the report goes.  [default: reports/<run>]"),
+        click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
+                     help="Also write the run to FILE (.json or .json.gz); - is standard output."),
+        yes_option,
+        quiet_option,
+    )  # fmt: skip
+
+
+_MEASURING = (
+    _sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option, watching_options()
+)  # fmt: skip
+
+
+def measuring_options(function: Function) -> Function:
+    """The options of every measuring command, with the parameter names that follow.
+
+    ``sessions workload size executions seconds for_s repeats aa host sampler hz vcpus label seed store out
+    json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
+    """
+
+    @functools.wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        amounts = {"--executions": "executions", "--seconds": "seconds", "--for": "for_s"}
+        used = [option for option, name in amounts.items() if given.get(name) is not None]
+        if len(used) > 1:
+            raise click.UsageError(f"{' and '.join(used)} contradict each other; give one of them")
+        return function(*args, **given)
+
+    return together(*_MEASURING)(checked)  # type: ignore[return-value]

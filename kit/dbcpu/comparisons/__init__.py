@@ -1,1 +1,0 @@
-"""Forms in which comparisons, sizing answers and published measurements are shown."""

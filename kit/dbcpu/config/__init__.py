@@ -1,0 +1,1 @@
+"""What the user has configured: targets, limits, licence and sizing rules."""

@@ -1,0 +1,272 @@
+"""What a TARGET on the command line means: a name from dbcpu.toml, a SQLAlchemy URL, or a kind of database.
+
+    [targets.old-box]
+    url = "postgresql://bench@db1.example/postgres"
+    host = "ssh:db1.example"               # how its server processes are watched, see ``hosting``
+    password_env = "BENCH_PASSWORD"        # or password_file = "~/.bench", or password = "prompt"
+
+Read from $XDG_CONFIG_HOME/dbcpu/dbcpu.toml and ./dbcpu.toml, merged by target; the working folder wins.
+DBCPU_CONFIG names one file to read instead. A secret never stands in the file, only where to find it.
+"""
+
+import getpass
+import os
+import stat
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from dbcpu import registry
+from dbcpu.config.toml_checks import only
+from dbcpu.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+FILE_NAME = "dbcpu.toml"
+TABLES = ("targets", "licences", "prices", "check")
+"""The last three are read by ``settings``."""
+TARGET_KEYS = ("url", "host", "password", "password_env", "password_file")
+PROMPT = "prompt"
+_OTHER_SECRETS = frozenset({"passwd", "sslpassword", "oauth_client_secret", "wallet_password", "access_token"})
+_WAYS = 'use password_env = "VARIABLE", password_file = "FILE" or password = "prompt"'
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked to measure: a configured name or URL, resolved.
+
+    ``url`` is a SQLAlchemy URL without password, or ''. ``password`` never leaves this process; its repr is hidden.
+    """
+
+    name: str
+    kind: str
+    url: str = ""
+    password: str | None = field(default=None, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One ``[targets.NAME]`` table, checked. ``file`` is where it stands; relative password files start there."""
+
+    name: str
+    url: str
+    file: Path
+    password_env: str | None = None
+    password_file: str | None = None
+    prompt: bool = False
+    host: str | None = None
+
+
+def _to_stderr(sentence: str) -> None:
+    sys.stderr.write(f"dbcpu: {sentence}\n")
+
+
+def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
+    """What to measure, with its secret taken from where the configuration says.
+
+    A kind named bare (``embedded``, ``sqlite``, ``postgresql``) gets the URL '': it then uses its own
+    defaults, ``postgresql`` those of psql (environment, service file, .pgpass). ``warn`` gets a sentence
+    when a password stood on the command line.
+
+    Raises:
+        UnknownName: neither a configured target, nor a URL, nor a kind; the message lists what there is.
+        UsageError: a URL or a configuration file is wrong, or the secret is not where it should be.
+    """
+    if "://" in text:
+        url, password = _take_password(_parse(text))
+        if password is not None:
+            warn(f"the password in the URL was visible in the process list; name a target in {FILE_NAME} and {_WAYS}")
+        return Request(name=url, kind=_kind(url), url=url, password=password)
+    configured = targets()
+    if text in configured:
+        return _from_config(configured[text])
+    if text in registry.names("targets"):
+        return Request(name=text, kind=text)
+    raise UnknownName("target", text, {*configured, *registry.names("targets"), "a URL such as postgresql://HOST/DB"})
+
+
+def targets() -> Mapping[str, Named]:
+    """Every configured target by name. Raises UsageError naming the file and what is wrong in it."""
+    found: dict[str, Named] = {}
+    for file, content in contents():
+        found.update(_targets(file, content))
+    return found
+
+
+def safe_url(url: str) -> str:
+    """``url`` with every secret replaced by ``***``; what cannot be parsed keeps only its scheme."""
+    try:
+        parsed = _parse(url)
+    except UsageError:
+        return f"{url.partition('://')[0]}://***" if "://" in url else "***"
+    hidden = {key: "***" for key in parsed.query if _is_secret(key)}
+    if hidden:
+        parsed = parsed.update_query_dict(hidden)
+    return parsed.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def _files() -> tuple[Path, ...]:
+    """Configuration files in the order they are read; the last wins."""
+    if named := os.environ.get("DBCPU_CONFIG"):
+        if not Path(named).is_file():
+            raise UsageError(f"DBCPU_CONFIG names {named}, and there is no such file; correct or unset it")
+        return (Path(named),)
+    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    usual = (Path(base).expanduser() / "dbcpu" / FILE_NAME, Path.cwd() / FILE_NAME)
+    return tuple(file for file in usual if file.is_file())
+
+
+def contents() -> tuple[tuple[Path, dict[str, Any]], ...]:
+    """Every configuration file with its tables, the last wins. Raises UsageError as ``targets``."""
+    return tuple((file, _read(file)) for file in _files())
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(file.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file} is not valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise UsageError(f"{file} could not be read: {error.strerror}") from None
+    only(content, TABLES, str(file))
+    return content
+
+
+def _targets(file: Path, content: Mapping[str, Any]) -> dict[str, Named]:
+    tables = content.get("targets", {})
+    if not isinstance(tables, dict):
+        raise UsageError(f"{file}: targets is not a table; write [targets.NAME] and below it url = ...")
+    return {name: _checked(name, table, file) for name, table in tables.items()}
+
+
+def _checked(name: str, table: object, file: Path) -> Named:
+    where = f"{file}, [targets.{name}]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is not a table; write [targets.{name}] and below it url = ...")
+    if name in registry.names("targets"):
+        raise UsageError(f"{where}: {name!r} is a kind of database already; give the target another name")
+    only(table, TARGET_KEYS, where)
+    for key, value in table.items():
+        if not isinstance(value, str) or not value:
+            raise UsageError(f'{where}: {key} is not text; write {key} = "..."')
+    if "url" not in table:
+        raise UsageError(f'{where} has no url; add url = "postgresql://USER@HOST/DATABASE"')
+    texts = cast("dict[str, str]", table)
+    if texts.get("password", PROMPT) != PROMPT:
+        raise UsageError(f"{where} holds a password, and a configuration file is no place for one; {_WAYS}")
+    if len(ways := [key for key in TARGET_KEYS if key.startswith("password") and key in texts]) > 1:
+        raise UsageError(f"{where} has {' and '.join(ways)}; keep one of them")
+    if "://" in texts["url"] and _take_password(_parse(texts["url"], f"{where}: "))[1] is not None:
+        raise UsageError(f"{where}: the url holds a password; take it out of the url and {_WAYS}")
+    return Named(
+        name,
+        texts["url"],
+        file,
+        texts.get("password_env"),
+        texts.get("password_file"),
+        "password" in texts,
+        texts.get("host"),
+    )
+
+
+# --- secrets ------------------------------------------------------------------------------------
+
+
+def _from_config(named: Named) -> Request:
+    where = f"{named.file}, [targets.{named.name}]"
+    url = "" if "://" not in named.url else _take_password(_parse(named.url))[0]
+    kind = _kind(named.url)
+    options = {"host": named.host} if named.host else {}
+    if named.password_env:
+        password = os.environ.get(named.password_env)
+        if not password:
+            raise UsageError(f"{where}: the environment has no {named.password_env}; export it before the run")
+        return Request(named.name, kind, url, password, options)
+    if named.password_file:
+        return Request(named.name, kind, url, _password_from(named.file.parent, named.password_file, where), options)
+    if named.prompt:
+        return Request(named.name, kind, url, _ask(named.name, where), options)
+    return Request(named.name, kind, url, options=options)
+
+
+def _password_from(folder: Path, name: str, where: str) -> str:
+    """The first line of a file that nobody else can read."""
+    file = folder / Path(name).expanduser()
+    try:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & 0o077:
+            raise UsageError(f"{where}: {file} can be read by others (mode {mode:04o}); chmod 600 {file}")
+        lines = file.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(f"{where}: password_file {file} could not be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{where}: password_file {file} is not UTF-8 text") from None
+    if not lines or not lines[0]:
+        raise UsageError(f"{where}: password_file {file} has an empty first line; the password goes there")
+    return lines[0]
+
+
+def _ask(name: str, where: str) -> str:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"{where}: the password is to be asked for, and standard input is no terminal; "
+            "use password_env or password_file for runs without one"
+        )
+    return getpass.getpass(f"password for {name}: ")
+
+
+# --- URLs ---------------------------------------------------------------------------------------
+
+
+def _parse(text: str, where: str = "") -> "URL":
+    """Raises UsageError without the text, which may hold a secret."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    form = "write KIND://USER@HOST:PORT/DATABASE, for example postgresql://bench@db1.example:5432/postgres"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise UsageError(f"{where}the target URL is not understood; {form}") from None
+    if "@" in (url.host or ""):
+        # The rest of an unescaped password would pass for the host name and be shown.
+        raise UsageError(f"{where}the target URL has more than one @; write an @ inside a name or password as %40")
+    return url
+
+
+def _take_password(url: "URL") -> tuple[str, str | None]:
+    """The URL as text without any secret, and the password that was in it."""
+    from sqlalchemy.engine import URL
+
+    if found := sorted(_OTHER_SECRETS & {key.lower() for key in url.query}):
+        raise UsageError(f"the target URL has {', '.join(found)} in it; a URL is shown and stored, keep it elsewhere")
+    password = str(url.password) if url.password is not None else None
+    if "password" in url.query:
+        value = url.query["password"]
+        password = value if isinstance(value, str) else value[-1]
+        url = url.difference_update_query(["password"])
+    # URL.set(password=None) would leave the password as it is.
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    return bare.render_as_string(hide_password=False), password
+
+
+def _kind(url: str) -> str:
+    """The member of the targets room for a URL or a bare kind."""
+    kind = _parse(url).get_backend_name() if "://" in url else url
+    if kind not in registry.names("targets"):
+        raise UnknownName("kind of database", kind, registry.names("targets"))
+    return kind
+
+
+def _is_secret(key: str) -> bool:
+    return key.lower() == "password" or key.lower() in _OTHER_SECRETS

@@ -1,0 +1,119 @@
+"""How numbers, causes and foreign text are written, so that every sentence and every format agrees."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+CAUSE_WORDS = {
+    "none": "no loss",
+    "shared_core": "shared core",
+    "run_queue": "run queue",
+    "steal": "stolen by the hypervisor",
+    "throttled": "CPU quota",
+    "frequency": "lower frequency",
+    "remote_memory": "remote memory",
+    "competitor": "foreign process",
+    "irq": "interrupts",
+    "resource_manager": "resource manager",
+    "wait": "waiting, not for CPU",
+    "stopped": "stopped",
+    "slower_cpu": "slower CPU",
+    "unexplained": "unexplained",
+}
+"""A cause of ``analysis.base.CAUSES`` as people read it."""
+
+UNKNOWN = "-"
+LONGEST_LIST = 60
+"""Letters of a list of CPUs or levels within a sentence."""
+
+
+def seconds(value: float | None) -> str:
+    """A duration with three digits and its unit: 182 ms, 1.82 s, 182 s."""
+    if value is None:
+        return UNKNOWN
+    size = abs(value)
+    if size < 0.000_05:
+        return "0 ms"
+    if size < 0.01:
+        return f"{value * 1000:.1f} ms"
+    if size < 0.9995:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.2f} s" if size < 99.95 else f"{value:.0f} s"
+
+
+def times(value: float | None) -> str:
+    """A ratio: 1.52x."""
+    return UNKNOWN if value is None else f"{value:.2f}x"
+
+
+def percent(share: float | None) -> str:
+    """A share of one: 0.021 is 2.1 %, 0.96 is 96 %."""
+    if share is None:
+        return UNKNOWN
+    return f"{share:.0%}".replace("%", " %") if abs(share) >= 0.0995 else f"{share:.1%}".replace("%", " %")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A bare number for a column."""
+    return UNKNOWN if value is None else f"{value:.{digits}f}"
+
+
+def rate(value: float | None) -> str:
+    """Mrows/s for a column: 93.7, but 0.037, for a slow host or a small workload has rates too."""
+    return UNKNOWN if value is None else f"{value:.1f}" if value >= 1 or value == 0 else f"{value:#.2g}"
+
+
+def count(value: float | None) -> str:
+    """A count that may be a median: 2, 2.5."""
+    return UNKNOWN if value is None else f"{value:g}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers as the kernel lists them: 0-3,8."""
+    runs: list[list[int]] = []
+    for value in sorted(set(numbers)):
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def short_ranges(numbers: Iterable[int]) -> str:
+    """The same, told by their ends where that would be long: ``2-512 by 2``, or ``1,3,8... (100)``."""
+    ordered = sorted(set(numbers))
+    text = ranges(ordered)
+    if len(text) <= LONGEST_LIST:
+        return text
+    steps = {later - earlier for earlier, later in pairwise(ordered)}
+    if len(steps) == 1:
+        return f"{ordered[0]}-{ordered[-1]} by {steps.pop()}"
+    return f"{text[:LONGEST_LIST].rpartition(',')[0]}... ({len(ordered)})"
+
+
+def plural(amount: float, noun: str) -> str:
+    """``1 session``, ``2 sessions``, ``2 processes``."""
+    ending = "" if amount == 1 else "es" if noun.endswith("s") else "s"
+    return f"{amount:g} {noun}{ending}"
+
+
+def plain(text: str) -> str:
+    """Text from outside on one line, without control characters: it may carry terminal escapes."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The headings and then the lines, each column as wide as its widest cell, two spaces between."""
+    cells = [tuple(map(printable, line)) for line in (headings, *lines)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def printable(text: str) -> str:
+    """``text`` without what would steer a terminal: it may come from a file of somebody else's."""
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,0 +1,194 @@
+"""The measured host in one piece: machine, kernel, virtualisation, topology and limits."""
+
+import math
+import re
+
+from dbcpu.hosts.base import Host
+from dbcpu.hosts.topology.cpu_list import format_cpu_list, parse_cpu_list
+from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
+from dbcpu.hosts.topology.processors import CPU_ROOT, kernel_nodes, read_nodes, read_topology
+from dbcpu.hosts.topology.read_ahead import ahead
+from dbcpu.hosts.topology.reading import bytes_of, fields_of, text_of
+from dbcpu.record import HostInfo, Topology
+
+BOOT_OPTIONS = re.compile(
+    r"^(isolcpus|nohz_full|nosmt|maxcpus|nr_cpus|mitigations|no-steal-acc|psi|idle|intel_idle\.max_cstate"
+    r"|processor\.max_cstate|intel_pstate|amd_pstate|numa|numa_balancing|preempt|skew_tick|tsc|clocksource"
+    r"|transparent_hugepage|noautogroup|schedstats|sched_\w+|cgroup_disable|systemd\.unified_cgroup_hierarchy)(=|$)"
+)
+"""Kernel options that change how CPU is shared or counted. Source: kernel-parameters.txt"""
+
+_FACT_FILES = {
+    "sched_autogroup": "/proc/sys/kernel/sched_autogroup_enabled",
+    "sched_ext": "/sys/kernel/sched_ext/state",
+    "sched_ext_scheduler": "/sys/kernel/sched_ext/root/ops",
+    "sched_schedstats": "/proc/sys/kernel/sched_schedstats",
+    "numa_balancing": "/proc/sys/kernel/numa_balancing",
+    "isolated_cpus": f"{CPU_ROOT}/isolated",
+    "nohz_full_cpus": f"{CPU_ROOT}/nohz_full",
+    "performance_cpus": "/sys/devices/cpu_core/cpus",
+    "efficiency_cpus": "/sys/devices/cpu_atom/cpus",
+    "cpufreq_driver": f"{CPU_ROOT}/cpu0/cpufreq/scaling_driver",
+    "cpufreq_boost": f"{CPU_ROOT}/cpufreq/boost",
+    "intel_no_turbo": f"{CPU_ROOT}/intel_pstate/no_turbo",
+    "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "tuned_profile": "/etc/tuned/active_profile",
+    "product": "/sys/class/dmi/id/product_name",
+}
+
+_VENDORS = (
+    ("amazon ec2", "kvm (Amazon EC2)"),
+    ("google", "kvm (Google Compute Engine)"),
+    ("microsoft corporation virtual machine", "hyper-v"),
+    ("vmware", "vmware"),
+    ("innotek", "virtualbox"),
+    ("xen", "xen"),
+    ("openstack", "kvm (OpenStack)"),
+    ("oraclecloud", "kvm (Oracle Cloud)"),
+    ("alibaba", "kvm (Alibaba Cloud)"),
+    ("nutanix", "kvm (Nutanix AHV)"),
+    ("qemu", "qemu"),
+    ("kvm", "kvm"),
+)
+_ARM_CORES = {"0xd0c": "Neoverse-N1", "0xd40": "Neoverse-V1", "0xd49": "Neoverse-N2", "0xd4f": "Neoverse-V2"}
+_CONTAINER_MARKS = (
+    ("kubepods", "kubernetes"),
+    ("libpod", "podman"),
+    ("docker", "docker"),
+    ("containerd", "containerd"),
+    ("lxc", "lxc"),
+)
+
+
+def read_host(host: Host) -> HostInfo:
+    """Everything known of the host from its files; what is missing is ``None``, 'unknown' or absent."""
+    host = ahead(host)
+    topology = read_topology(host)
+    cpuinfo = fields_of(host, "/proc/cpuinfo")
+    return HostInfo(
+        hostname=text_of(host, "/proc/sys/kernel/hostname") or host.name,
+        kernel=text_of(host, "/proc/sys/kernel/osrelease") or "unknown",
+        cpu_model=_cpu_model(cpuinfo),
+        topology=topology,
+        limits=limits_of(host, "self", [cpu.cpu for cpu in topology.cpus if cpu.online]),
+        hypervisor=_hypervisor(host, cpuinfo),
+        container=_container(host),
+        governor=_governor(host, topology),
+        memory_bytes=bytes_of(fields_of(host, "/proc/meminfo").get("MemTotal")),
+        facts=_facts(host, topology),
+    )
+
+
+def usable_vcpus(info: HostInfo) -> tuple[int, str]:
+    """How many CPUs work can really use, and which limit decides.
+
+    A quota counts rounded up: 3.5 CPUs keep four busy for part of the time. 0 when no CPU was found.
+    """
+    limits, facts = info.limits, info.facts
+    bounds = [(sum(cpu.online for cpu in info.topology.cpus), "online CPUs")]
+    for name in ("cpuset", "affinity"):
+        if name in facts:
+            bounds.append((len(parse_cpu_list(facts[name])), f"{name} {facts[name]}"))
+    if limits.quota_cpus is not None:
+        whole = max(1, math.ceil(limits.quota_cpus))
+        bounds.append((whole, f"CPU quota {limits.quota_cpus:g} ({limits.quota_source})"))
+    return min(bounds, key=lambda bound: bound[0])
+
+
+def usable_cores(info: HostInfo) -> int | None:
+    """Cores behind the CPUs that work may use, no more than those CPUs; None when no core is known."""
+    usable = [each for each in info.topology.cpus if each.online and each.core >= 0]
+    allowed = [each for each in usable if each.cpu in info.limits.allowed_cpus] or usable
+    cores = len({each.core for each in allowed})
+    return min(cores, usable_vcpus(info)[0]) if cores else None
+
+
+def _cpu_model(cpuinfo: dict[str, str]) -> str:
+    for key in ("model name", "cpu", "Hardware", "cpu model", "Processor"):
+        if cpuinfo.get(key):
+            return cpuinfo[key]
+    part = cpuinfo.get("CPU part")
+    if part:
+        return f"ARM {_ARM_CORES.get(part, f'part {part}')}"
+    return cpuinfo.get("vendor_id") or "unknown"
+
+
+def _hypervisor(host: Host, cpuinfo: dict[str, str]) -> str | None:
+    """The hypervisor's name, 'unnamed' where only the CPU's flag tells, ``None`` for bare metal or unknown."""
+    flags = (cpuinfo.get("flags") or "").split()
+    told = "hypervisor" in flags
+    dmi = " ".join(text_of(host, f"/sys/class/dmi/id/{name}") or "" for name in ("sys_vendor", "product_name"))
+    asset = text_of(host, "/sys/class/dmi/id/chassis_asset_tag") or ""
+    if flags and not told:
+        return None
+    if ".metal" in dmi:
+        return None
+    named = text_of(host, "/sys/hypervisor/type") or _pseries(host, cpuinfo)
+    if named:
+        return named
+    description = f"{dmi} {asset}".lower()
+    for mark, name in _VENDORS:
+        if mark in description:
+            return name
+    sources = text_of(host, "/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    for mark, name in (("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")):
+        if mark in sources:
+            return name
+    return "unnamed" if told else None
+
+
+def _pseries(host: Host, cpuinfo: dict[str, str]) -> str | None:
+    if "pSeries" not in cpuinfo.get("platform", ""):
+        return None
+    compatible = text_of(host, "/proc/device-tree/hypervisor/compatible") or ""
+    return "kvm" if "kvm" in compatible else "powervm"
+
+
+def _container(host: Host) -> str | None:
+    named = text_of(host, "/run/systemd/container")
+    if named:
+        return named
+    for path, name in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):
+        if text_of(host, path) is not None:
+            return name
+    groups = text_of(host, "/proc/self/cgroup") or ""
+    for mark, name in _CONTAINER_MARKS:
+        if re.search(rf"[:/]{mark}(?!\.service)[-./:]|/[^/]*{mark}-", groups):
+            return name
+    return "lxc" if _faked_by_lxcfs(host) else None
+
+
+def _faked_by_lxcfs(host: Host) -> bool:
+    mounts = (text_of(host, "/proc/self/mountinfo") or "").splitlines()
+    return any(" /proc/stat " in line and "lxcfs" in line for line in mounts)
+
+
+def _governor(host: Host, topology: Topology) -> str | None:
+    found = {
+        text_of(host, f"{CPU_ROOT}/cpu{cpu.cpu}/cpufreq/scaling_governor") for cpu in topology.cpus if cpu.online
+    } - {None, ""}
+    return ", ".join(sorted(name for name in found if name)) or None
+
+
+def _facts(host: Host, topology: Topology) -> dict[str, str]:
+    facts = {name: text for name, path in _FACT_FILES.items() if (text := text_of(host, path))}
+    options = [word for word in (text_of(host, "/proc/cmdline") or "").split() if BOOT_OPTIONS.match(word)]
+    if options:
+        facts["boot_options"] = " ".join(options)
+    pages = re.search(r"\[(\w+)\]", text_of(host, "/sys/kernel/mm/transparent_hugepage/enabled") or "")
+    if pages:
+        facts["transparent_hugepage"] = pages[1]
+    if _faked_by_lxcfs(host):
+        facts["lxcfs"] = "/proc/stat is made by lxcfs: its steal is always 0"
+    online = {cpu.cpu for cpu in topology.cpus if cpu.online}
+    cpuset = set(cpuset_of(host) or ()) & online or online
+    if cpuset < online:
+        facts["cpuset"] = format_cpu_list(cpuset)
+    affinity = set((host.live and affinity_of(host)) or ()) & cpuset or cpuset
+    if affinity < cpuset:
+        facts["affinity"] = format_cpu_list(affinity)
+    nodes = read_nodes(host)
+    order = kernel_nodes(nodes)
+    if order != tuple(range(len(order))):
+        facts["kernel_nodes"] = " ".join(f"{ours}={theirs}" for ours, theirs in enumerate(order))
+    return facts

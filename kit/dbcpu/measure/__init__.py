@@ -1,0 +1,1 @@
+"""From a plan to rounds: sessions, gate, samplers, and what a round is measured with."""

@@ -1,0 +1,133 @@
+"""One stretch of a soak: sessions that stay connected, and a round for each segment of their time.
+
+A session that ends its segment delivers what it has and goes on at once; when the last one has delivered, the
+gate pauses (the sessions do not), the sampler is read, and the round is handed over to be kept.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from dbcpu.errors import MeasureError
+from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.measure.gate import Gate, Order, Released
+from dbcpu.measure.rounds import Setting, assemble, timeout_of, watched_of
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Clock, Round
+from dbcpu.targets.base import Outcome, Session
+
+
+class _Deliveries:
+    """Who has delivered the running segment. ``again`` is the gate's; it may be called from several threads."""
+
+    def __init__(self, gate: Gate, first_until_s: float, segment_s: float, end_s: float) -> None:
+        self._gate, self._first_until_s, self._segment_s, self._end_s = gate, first_until_s, segment_s, end_s
+        self._lock = threading.Lock()
+        self._until_s: dict[int, float] = {}
+        self.brought: dict[int, Outcome] = {}
+        self.failed = False
+
+    def again(self, session: Session) -> Order | None:
+        with self._lock:
+            if session.failed():
+                self.failed = True
+                self._gate.pause()
+                return None
+            self.brought[session.ordinal] = session.outcome()
+            whole = len(self.brought) == len(self._gate.members)
+            until_s = self._until_s.get(session.ordinal, self._first_until_s)
+            over = until_s >= self._end_s - 0.5 * self._segment_s
+            self._until_s[session.ordinal] = until_s + self._segment_s
+            if whole and not over:
+                self._gate.pause()
+            return None if over else (None, until_s + self._segment_s)
+
+    def take(self) -> dict[int, Outcome]:
+        """What was delivered, and room for the next segment."""
+        with self._lock:
+            taken, self.brought = self.brought, {}
+            return taken
+
+
+@dataclass(slots=True)
+class Stretch:
+    """``broken`` afterwards: a session failed, and the target may have to be opened anew."""
+
+    setting: Setting
+    spec: RoundSpec
+    segment_s: float
+    end_s: float
+    broken: bool = False
+    _released: bool = False
+
+    def rounds(self, begun: Callable[[RoundSpec], object]) -> Iterator[Round]:
+        """Each segment as it ends; the one that was cut short by Ctrl-C too, before that is raised again.
+
+        Raises:
+            MeasureError: the sessions of a soak's first stretch could not be opened; later that is a gap.
+        """
+        setting = self.setting
+        work = replace(setting.work, timeout_s=timeout_of(replace(setting, for_s=self.segment_s), self.spec.level))
+        try:
+            clock = setting.target.clock()
+            with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
+                gate.gather(self.spec.level, work)
+                quiet = settle(setting.host, patience_s())
+                yield from self._segments(gate, clock, quiet, work.timeout_s, begun)
+        except MeasureError:
+            if self.spec.order <= 1 and not self._released:
+                raise
+            self.broken = True
+
+    def _segments(
+        self, gate: Gate, clock: Clock, quiet: Quiet, timeout_s: float, begun: Callable[[RoundSpec], object]
+    ) -> Iterator[Round]:
+        deliveries = _Deliveries(gate, time.monotonic() + self.segment_s, self.segment_s, self.end_s)
+        self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
+        going = True
+        while going:
+            stopped = False
+            released, cpu_s = _now(), time.process_time()
+            try:
+                if not self._released:
+                    released = gate.release(None, self.segment_s, timeout_s, again=deliveries.again)
+                else:
+                    gate.resume(timeout_s)
+            except KeyboardInterrupt:
+                stopped = True
+            self._released = True
+            window_s, spent_s = time.monotonic() - released.monotonic_s, time.process_time() - cpu_s
+            released = replace(released, window_s=window_s, driver_cpu_s=spent_s)
+            going = gate.running and not deliveries.failed and not stopped
+            done, clock = self._round(gate, deliveries, released, clock, quiet, going=going)
+            if not stopped or any(session.executions for session in done.sessions):
+                yield done
+            if stopped:
+                raise KeyboardInterrupt
+            self.spec = replace(self.spec, order=self.spec.order + 1, repeat=self.spec.repeat + 1)
+            if going:
+                begun(self.spec)
+        self.broken = deliveries.failed
+
+    def _round(
+        self, gate: Gate, deliveries: _Deliveries, released: Released, clock: Clock, quiet: Quiet, *, going: bool
+    ) -> tuple[Round, Clock]:
+        """The segment, and the clock as it is after it."""
+        sampled = self.setting.sampler.stop()
+        if going:
+            self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
+        brought = deliveries.take()
+        outcomes = [brought.get(each.session.ordinal) or each.session.outcome() for each in gate.members]
+        ended = [outcome.error for outcome in outcomes if outcome.error]
+        after = self.setting.target.clock() if going else clock
+        done = assemble(self.setting, self.spec, gate.members, outcomes, released, sampled, quiet, (clock, after))
+        if ended:
+            done = replace(done, error=f"{len(ended)} of {self.spec.level} sessions ended: {ended[0]}")
+        return done, after
+
+
+def _now() -> Released:
+    at, epoch_s, now_s = datetime.now(UTC), time.time(), time.monotonic()
+    return Released(at.isoformat(), now_s, epoch_s, 0.0, False, 0.0, 0.0)

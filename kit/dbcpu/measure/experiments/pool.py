@@ -1,0 +1,78 @@
+"""So much CPU work through K sessions at a time, for several K: how many active sessions are enough?
+
+A round's sessions share M executions: each takes the next as soon as it is free, as the threads of a pool do.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dbcpu import plan
+from dbcpu.errors import UsageError
+from dbcpu.measure.experiments.base import Sweep
+from dbcpu.measure.preview import Preview
+from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.plan import NextRound, RoundSpec
+from dbcpu.record import Plan, Round
+from dbcpu.targets.base import Target
+
+OVERHEAD_S = 0.6
+ALONE = 5
+"""Pieces of an anchor round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment(Sweep):
+    """``pieces`` is M; the levels are the K."""
+
+    pieces: int = 100
+
+    def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
+        """``auto``: half the vCPUs, as many, twice as many, ten, and all at once."""
+        wanted = {max(1, vcpus // 2), vcpus, 2 * vcpus, 10, self.pieces}
+        levels = tuple(sorted(wanted)) if text.strip() == "auto" else plan.parse_levels(text, vcpus, cores)
+        if text.strip() == "auto":
+            return tuple(each for each in levels if each <= self.pieces)
+        if max(levels) > self.pieces:
+            raise UsageError(
+                f"--active {max(levels)} is more than the {self.pieces} pieces of work: some would have none; "
+                f"give --work {max(levels)} or more, or a smaller --active"
+            )
+        return levels
+
+    def specs(
+        self, levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...]
+    ) -> tuple[RoundSpec, ...]:
+        """Shuffled within each repeat; anchors, some pieces of work alone, stand first and last."""
+        pools = [each for each in plan.rounds(levels, repeats, seed, variants) if not each.anchor]
+        alone = [RoundSpec(1, repeats + at, variants[0], at, anchor=True) for at in range(2)]
+        ordered = [alone[0], *pools, alone[1]]
+        return tuple(replace(each, order=order) for order, each in enumerate(ordered))
+
+    def foreseen(self, preview: Preview, specs: Sequence[RoundSpec], solo_s: float, vcpus: int) -> Preview:
+        every_s, alone_s = self.pieces * solo_s, self._alone * solo_s
+        pools = [each for each in specs if not each.anchor]
+        lasting = [every_s / min(each.level, vcpus) + OVERHEAD_S for each in pools]
+        amount = f"{self.pieces} pieces of work shared by the sessions of a round"
+        return replace(
+            preview, amount=amount, duration_s=sum(lasting) + 2 * alone_s, cpu_s=len(pools) * every_s + 2 * alone_s
+        )
+
+    def planned(self, made: Plan, target: Target) -> Plan:
+        return replace(made, experiment="pool", pieces=self.pieces, executions=1, for_s=None)
+
+    def rounds(
+        self,
+        setting: Setting,
+        specs: tuple[RoundSpec, ...],
+        next_round: NextRound,
+        begun: Callable[[RoundSpec], object],
+    ) -> Iterator[Round]:
+        pool = replace(setting, executions=1, for_s=None, pieces=self.pieces, weighed=True)
+        alone = replace(pool, pieces=self._alone)
+        for spec in specs:
+            begun(spec)
+            yield run_round(alone if spec.anchor else pool, spec)
+
+    @property
+    def _alone(self) -> int:
+        return min(ALONE, self.pieces)

@@ -1,0 +1,152 @@
+"""N sessions in a loop for a time, kept in segments: does the speed of anybody change while it lasts?
+
+The sessions stay connected and go from one segment to the next without waiting for each other. When something
+ends a session (a restarted database, a killed process) the segment ends there and is kept with its error; the
+sessions are opened anew as soon as the database lets them, and the time between is a gap.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from dbcpu.errors import MeasureError
+from dbcpu.formatting import listed
+from dbcpu.measure.experiments._segments import Stretch
+from dbcpu.measure.experiments.base import Sweep, workload_info
+from dbcpu.measure.preview import Preview
+from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.measure.workloads import Workload
+from dbcpu.plan import NextRound, RoundSpec
+from dbcpu.record import Plan, Round
+from dbcpu.targets.base import Target, Work
+
+SEGMENT_S = 60.0
+MOST_SEGMENTS = 1440
+LEAST_SEGMENTS = 10
+LEAST_SEGMENT_S = 2.0
+SIZE_TURNS = 3
+"""Turns that each of several sizes gets at least."""
+ALONE_S = 5.0
+RETRY_S = 2.0
+
+
+@dataclass(slots=True)
+class Experiment(Sweep):
+    """``for_s`` in all; ``sizes`` beyond the first are measured in turns with it, with new sessions each turn."""
+
+    for_s: float
+    sizes: tuple[str, ...] = ()
+    survives_failures: bool = field(default=True, init=False)
+    _works: dict[str, Work] = field(default_factory=dict, init=False)
+
+    @property
+    def segment_s(self) -> float:
+        """A minute; less for a short soak, so that there is a course to see, more for one of many days."""
+        turns = SIZE_TURNS * len(self.sizes) if self.several else LEAST_SEGMENTS
+        return max(LEAST_SEGMENT_S, min(SEGMENT_S, self.for_s / turns), self.for_s / MOST_SEGMENTS)
+
+    @property
+    def several(self) -> bool:
+        """Whether sizes take turns."""
+        return len(self.sizes) > 1
+
+    def specs(
+        self, levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...]
+    ) -> tuple[RoundSpec, ...]:
+        """One session alone at the start and at the end, the segments between."""
+        level, segments = max(levels), math.ceil(self.for_s / self.segment_s - 1e-6)
+        kinds = self.sizes if self.several else variants[:1]
+        turns = [kinds[(at + at // len(kinds)) % len(kinds)] for at in range(segments)]
+        alone = [RoundSpec(1, at, kind, 0, anchor=True) for at in range(2) for kind in kinds]
+        loaded = [RoundSpec(level, at // len(kinds), kind, 0) for at, kind in enumerate(turns)]
+        ordered = [*alone[: len(kinds)], *loaded, *alone[len(kinds) :]]
+        return tuple(replace(each, order=order) for order, each in enumerate(ordered))
+
+    def foreseen(self, preview: Preview, specs: Sequence[RoundSpec], solo_s: float, vcpus: int) -> Preview:
+        alone_s = sum(self._alone_s(solo_s) for each in specs if each.anchor)
+        busy = min(max(each.level for each in specs), vcpus)
+        amount = f"in a loop for {self.for_s:g} s"
+        if self.several:
+            amount += f", {listed(self.sizes)} in turns"
+        return replace(preview, amount=amount, duration_s=self.for_s + alone_s, cpu_s=self.for_s * busy + alone_s)
+
+    def opened(self, target: Target, workload: Workload) -> None:
+        self._works = {size: workload.work(size) for size in self.sizes}
+
+    def planned(self, made: Plan, target: Target) -> Plan:
+        others = tuple(workload_info(target, self._works[size]) for size in self.sizes[1:])
+        variants = self.sizes if self.several else made.variants
+        made = replace(made, repeats=1, rounds=None, executions=None, for_s=self.for_s)
+        return replace(made, experiment="soak", segment_s=self.segment_s, sizes=others, variants=variants)
+
+    def rounds(
+        self,
+        setting: Setting,
+        specs: tuple[RoundSpec, ...],
+        next_round: NextRound,
+        begun: Callable[[RoundSpec], object],
+    ) -> Iterator[Round]:
+        if self.several:
+            for spec in specs:
+                begun(spec)
+                yield run_round(self._sized(setting, spec), spec)
+            return
+        first, *loaded, last = specs
+        alone = replace(setting, executions=None, for_s=self._alone_s(setting.solo_s))
+        begun(first)
+        yield run_round(alone, first)
+        order = first.order
+        for done in self._segments(setting, loaded, begun):
+            order = done.order
+            yield done
+        begun(last)
+        yield run_round(alone, replace(last, order=order + 1))
+
+    def _alone_s(self, solo_s: float) -> float:
+        return max(min(ALONE_S, self.segment_s), 3 * solo_s)
+
+    def _sized(self, setting: Setting, spec: RoundSpec) -> Setting:
+        work = self._works[spec.variant]
+        solo_s = setting.solo_s * work.rows / setting.work.rows
+        for_s = self._alone_s(solo_s) if spec.anchor else self.segment_s
+        return replace(setting, work=work, solo_s=solo_s, executions=None, for_s=for_s)
+
+    def _segments(
+        self, setting: Setting, loaded: Sequence[RoundSpec], begun: Callable[[RoundSpec], object]
+    ) -> Iterator[Round]:
+        """Segments of one stretch of sessions after the other, until the time is over."""
+        spec, end_s = loaded[0], time.monotonic() + self.for_s
+        while True:
+            begun(spec)
+            stretch = Stretch(setting, spec, self.segment_s, end_s)
+            for done in stretch.rounds(begun):
+                yield done
+                spec = replace(spec, order=done.order + 1, repeat=done.repeat + 1)
+            if stretch.broken:
+                time.sleep(min(RETRY_S, max(0.0, end_s - time.monotonic())))
+            if time.monotonic() >= end_s - 0.5 * self.segment_s:
+                return
+            if stretch.broken:
+                _come_back(setting.target, end_s)
+
+
+def _come_back(target: Target, until_s: float) -> None:
+    """Wait until the database takes sessions again. Raises MeasureError when it does not by then."""
+    reason = "it did not answer"
+    while time.monotonic() < until_s:
+        try:
+            target.connect(0, RETRY_S).close()
+            target.clock()
+        except MeasureError as error:
+            reason = str(error)
+        else:
+            return
+        time.sleep(RETRY_S)
+        try:
+            # It may answer again, while the target's own connection did not live through it.
+            target.__exit__(None, None, None)
+            target.__enter__()
+        except MeasureError as error:
+            reason = str(error)
+    raise MeasureError(f"the database did not come back before the end of the soak: {reason}")

@@ -1,0 +1,398 @@
+"""Gathers N sessions, checks that each is what it says, and lets all of them go at once.
+
+Nothing is released unless every session is connected and prepared. Between release and the last answer
+this module only sends, receives and stamps: it prints nothing and writes no file.
+"""
+
+import contextlib
+import gc
+import os
+import queue
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Self
+
+from dbcpu.errors import DbcpuError, GateError
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.proc import Process, boot_time_s
+from dbcpu.measure.identity import LEAST_WORK_S, judge, look_at_all, on_host, refuse
+from dbcpu.measure.interruptible_pool import Crew
+from dbcpu.record import Server
+from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
+
+BATCH = 8
+"""Sessions that connect at the same time: a logon storm would measure the listener's queue."""
+CONNECT_TIMEOUT_S = 20.0
+CANCEL_S = 5.0
+CANCEL_AGAIN_S = 0.2
+IDLE_LOOK_S = 0.02
+IDLE_LOOKS = 100
+"""Two seconds: where the hypervisor steals half of the time, a process can be on its way to sleep for so long."""
+WARM_UPS = 4
+
+Order = tuple[int | None, float | None]
+"""Executions, or driver monotonic time until which new ones begin; as ``Session.start`` takes them."""
+Again = Callable[[Session], Order | None]
+"""Asked for more work for a session that has finished or failed, by its own thread if it has one; None ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """How one release went. ``*_monotonic_s`` on the driver's clock, ``epoch_s`` on its ``time.time()``."""
+
+    at: str
+    monotonic_s: float
+    epoch_s: float
+    skew_s: float
+    realtime: bool
+    window_s: float
+    driver_cpu_s: float
+
+
+@dataclass(slots=True)
+class Member:
+    """One session at the gate."""
+
+    session: Session
+    connect_s: float
+    claim: ServerClaim
+    server: Server
+
+
+class Gate:
+    """A context manager around one round's sessions: leaving it cancels what runs and closes all."""
+
+    def __init__(self, target: Target, host: Host | None, clock_ticks: int, batch: int = BATCH) -> None:
+        self._target = target
+        self._host = host
+        self._ticks = clock_ticks
+        self._batch = batch
+        self._selector = selectors.DefaultSelector()
+        self._threads: _Threads | None = None
+        self._running: set[Session] = set()
+        self._late: dict[int, str] = {}
+        self._again: Again = lambda _: None
+        self._paused = False
+        self._waiting: list[Session] = []
+        self._order: tuple[int | None, float | None] = (None, None)
+        self.members: list[Member] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._end_running()
+        finally:
+            for member in self.members:
+                member.session.close()
+            if self._threads:
+                self._threads.close()
+            self._selector.close()
+
+    # --- before the release
+
+    def gather(self, level: int, work: Work) -> None:
+        """Connect, prepare, verify and warm ``level`` sessions.
+
+        Raises:
+            GateError: not all could be connected; the text counts those that were, and says why not more.
+            ServerError: a session was refused its settings, setup or warm-up.
+        """
+
+        def connect(ordinal: int) -> Member:
+            began_s = time.perf_counter()
+            session = self._target.connect(ordinal, CONNECT_TIMEOUT_S)
+            connect_s = time.perf_counter() - began_s
+            return Member(session, connect_s, ServerClaim(None), Server(None))
+
+        crew = Crew(connect, self._batch, too_late=lambda late: late.session.close())
+        try:
+            crew.work(range(level))
+        finally:
+            self.members = sorted(crew.results, key=lambda member: member.session.ordinal)
+        if isinstance(crew.error, DbcpuError):
+            reason = f"{crew.error}{_remedy(str(crew.error))}"
+            raise GateError(f"{len(self.members)} of {level} sessions connected: {reason}")
+        if crew.error is not None:
+            raise crew.error
+        self._each(lambda member: _prepare(member, work))
+        self._verify()
+
+    def _verify(self) -> None:
+        """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
+        where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
+        if self._host is not None:
+            claims = on_host([member.claim for member in self.members], self._host, self._ticks, where)
+            for member, claim in zip(self.members, claims, strict=True):
+                member.claim = claim
+        first = self._look()
+        boot_s = boot_time_s(self._host) if self._host else None
+        refusals = [
+            refuse(member.claim, process, boot_s, self._ticks, where)
+            for member, process in zip(self.members, first, strict=True)
+        ]
+        # A session's own process may still be on its way to sleep, and what it does until then is not held against it.
+        for _ in range(IDLE_LOOKS):
+            if not any(each and each.runnable and not why for each, why in zip(first, refusals, strict=True)):
+                break
+            time.sleep(IDLE_LOOK_S)
+            first = self._look()
+        time.sleep(IDLE_LOOK_S)
+        second = self._look()
+        self._each(lambda member: member.session.warm())
+        warmed = self._look()
+        for _ in range(WARM_UPS):
+            if all(why or _moved(before, after) for why, before, after in zip(refusals, second, warmed, strict=True)):
+                break
+            self._each(lambda member: member.session.warm())
+            warmed = self._look()
+        rows = zip(self.members, first, second, warmed, refusals, strict=True)
+        for member, one, two, three, why in rows:
+            member.server = judge(member.claim, (one, two), three, why)
+        self._refuse_twins()
+
+    def _refuse_twins(self) -> None:
+        """Two sessions in one process (a shared server, a pooler) cannot be told apart by it."""
+        seen: dict[tuple[int | None, int | None], int] = {}
+        for member in self.members:
+            key = (member.server.pid, member.server.tid)
+            if member.server.verified and seen.setdefault(key, member.session.ordinal) != member.session.ordinal:
+                why = f"process {key[0]} already serves session {seen[key]}: sessions share server processes"
+                member.server = Server(key[0], key[1], None, verified=False, how=why)
+
+    def _look(self) -> list[Process | None]:
+        claims = [member.claim for member in self.members]
+        return [None for _ in claims] if self._host is None else look_at_all(self._host, claims, self._ticks)
+
+    def _each(self, action: Callable[[Member], None]) -> None:
+        crew = Crew(action, self._batch)
+        crew.work(self.members)
+        if crew.error is not None:
+            raise crew.error
+
+    # --- the release
+
+    def release(
+        self,
+        executions: int | None,
+        for_s: float | None,
+        timeout_s: float,
+        at_most: int | None = None,
+        again: Again | None = None,
+    ) -> Released:
+        """Send to all, then take in answers until all have finished or ``timeout_s`` has passed.
+
+        One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given. A session that is late is
+        cancelled and reports so in its outcome. ``at_most`` sessions are at work at once: one that ends lets the
+        next one begin; the skew is that of the first. ``again`` gives more to those that have finished.
+        """
+        self._again = again or self._again
+        sessions = [member.session for member in self.members]
+        every = [session for session in sessions if session.fileno() is not None]
+        polled, self._waiting = every[:at_most], every[at_most:] if at_most is not None else []
+        for session in every:
+            self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
+        threads = self._threads = _Threads(
+            [session for session in sessions if session.fileno() is None], lambda session: self._again(session), at_most
+        )
+        self._selector.register(threads.done, selectors.EVENT_READ, threads)
+        self._running = set(sessions)
+        with _undisturbed():
+            realtime = _realtime(True)
+            cpu_s, at, epoch_s, now_s = time.process_time(), datetime.now(UTC), time.time(), time.monotonic()
+            until_s = None if for_s is None else now_s + for_s
+            self._order = (executions, until_s)
+            threads.release(executions, until_s)
+            stamps = [session.start(executions, until_s) for session in polled]
+            # Threads that send need the interpreter lock: as long as they do, nobody who holds it may be displaced.
+            blocking = len(every) < len(sessions)
+            if realtime and not blocking:
+                _realtime(False)
+            for session in polled:
+                session.feed()
+            try:
+                self._receive(now_s + timeout_s)
+            finally:
+                if realtime and blocking:
+                    _realtime(False)
+            window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
+        self._end_late(timeout_s)
+        stamps += sorted(threads.stamps)[:at_most]
+        return Released(
+            at=at.isoformat(),
+            monotonic_s=now_s,
+            epoch_s=epoch_s,
+            skew_s=max(stamps) - min(stamps) if stamps else 0.0,
+            realtime=realtime,
+            window_s=window_s,
+            driver_cpu_s=cpu_s,
+        )
+
+    def pause(self) -> None:
+        """From within ``again``: ``release`` or ``resume`` returns, and the sessions go on. Any thread."""
+        self._paused = True
+
+    @property
+    def running(self) -> bool:
+        """Whether any session has not ended yet."""
+        return bool(self._running)
+
+    def resume(self, timeout_s: float) -> None:
+        """After a pause: take in answers again, as ``release`` does."""
+        self._paused = False
+        with _undisturbed():
+            self._receive(time.monotonic() + timeout_s)
+        self._end_late(timeout_s)
+
+    def _receive(self, deadline_s: float) -> None:
+        while self._running and not self._paused and (left_s := deadline_s - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left_s):
+                if isinstance(key.data, _Threads):
+                    self._running.difference_update(key.data.take())
+                elif key.data.finish() and not self._gave_more(key.data):
+                    self._running.discard(key.data)
+                    self._selector.unregister(key.fd)
+                    self._begin_next()
+
+    def _begin_next(self) -> None:
+        """Somebody has ended: the next one's turn, if one waits."""
+        if self._waiting:
+            session = self._waiting.pop(0)
+            session.start(*self._order)
+            session.feed()
+
+    def _gave_more(self, session: Session) -> bool:
+        order = self._again(session)
+        if order is None:
+            return False
+        session.start(*order)
+        session.feed()
+        return True
+
+    def _end_late(self, timeout_s: float) -> None:
+        if self._running and not self._paused:
+            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
+            self._end_running()
+
+    def _end_running(self) -> None:
+        """Cancel until all have stopped: one request ends one batch of a pipeline. Gives up after ``CANCEL_S``."""
+        deadline_s = time.monotonic() + CANCEL_S
+        self._again, self._paused = lambda _: None, False
+        self._running.difference_update(self._waiting)
+        self._waiting = []
+        if self._threads:
+            self._threads.give_up()
+        while self._running and (left_s := deadline_s - time.monotonic()) > 0:
+            Crew[Session, None](lambda session: session.cancel(), self._batch).work(list(self._running), left_s)
+            self._receive(min(deadline_s, time.monotonic() + CANCEL_AGAIN_S))
+
+    def outcomes(self) -> list[Outcome]:
+        """What each session brought back, in the order of ``members``."""
+        brought = [member.session.outcome() for member in self.members]
+        return [
+            replace(outcome, error=_late(why, outcome)) if (why := self._late.get(member.session.ordinal)) else outcome
+            for member, outcome in zip(self.members, brought, strict=True)
+        ]
+
+
+class _Threads:
+    """Sessions of drivers that block: a thread each, all waiting for one event."""
+
+    def __init__(self, sessions: Sequence[Session], again: Again, at_most: int | None = None) -> None:
+        self._again = again
+        # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
+        self._taker, self._teller = socket.socketpair()
+        self.done = self._taker.fileno()
+        self._finished: queue.SimpleQueue[Session | None] = queue.SimpleQueue()
+        self._go = threading.Event()
+        self._order: Order = (None, None)
+        self._places = threading.Semaphore(max(1, len(sessions) if at_most is None else at_most))
+        self._given_up = False
+        self.stamps: list[float] = []
+        for session in sessions:
+            threading.Thread(target=self._run, args=(session,), daemon=True).start()
+
+    def release(self, executions: int | None, until_s: float | None) -> None:
+        self._order = (executions, until_s)
+        self._go.set()
+
+    def take(self) -> list[Session]:
+        count = len(self._taker.recv(4096))
+        return [session for _ in range(count) if (session := self._finished.get()) is not None]
+
+    def give_up(self) -> None:
+        """Who has not begun does not begin."""
+        self._given_up = True
+
+    def close(self) -> None:
+        self.give_up()
+        self._go.set()
+        self._taker.close()
+        self._teller.close()
+
+    def _run(self, session: Session) -> None:
+        # For this thread alone, until its end: it sends once, waits, and stamps the answer.
+        _realtime(True)
+        self._go.wait()
+        if self._order == (None, None):
+            return
+        with self._places:
+            if not self._given_up:
+                self.stamps.append(session.start(*self._order))
+                while (order := self._again(session)) is not None:
+                    # Told of each end, not only of the last: the gate may have been paused by it.
+                    self._tell(None)
+                    session.start(*order)
+        self._tell(session)
+
+    def _tell(self, session: Session | None) -> None:
+        self._finished.put(session)
+        with contextlib.suppress(OSError):
+            self._teller.send(b".")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No garbage collection: with many sessions one takes longer than the release itself."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _prepare(member: Member, work: Work) -> None:
+    member.claim = member.session.identify()
+    member.session.prepare(work)
+
+
+def _moved(before: Process | None, after: Process | None) -> bool:
+    return before is not None and after is not None and after.cpu_s - before.cpu_s >= LEAST_WORK_S
+
+
+def _realtime(wanted: bool) -> bool:
+    """SCHED_FIFO while sending, so that the first released sessions cannot displace the sender. sched(7)"""
+    try:
+        if wanted:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        else:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _late(why: str, outcome: Outcome) -> str:
+    """What was late, and how far it got."""
+    return f"{why} after {len(outcome.executions)} executions" if outcome.executions else why
+
+
+def _remedy(reason: str) -> str:
+    full = ("too many clients", "connection slots", "too many connections", "remaining connection")
+    return "; lower --sessions or raise max_connections" if any(text in reason for text in full) else ""

@@ -1,0 +1,101 @@
+"""What can be measured here, what would spoil it, and how to mend it: findings before any run."""
+
+import os
+from collections.abc import Iterator
+
+from dbcpu import registry
+from dbcpu.findings import Finding, Level, noted
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.quiesce import Quiet
+from dbcpu.hosts.topology import usable_vcpus
+from dbcpu.record import HostInfo
+from dbcpu.targets.base import Target
+from dbcpu.variants import _restore as restore
+
+
+def examine(
+    target: Target, host: Host | None, info: HostInfo | None, quiet: Quiet | None, why: str
+) -> tuple[Finding, ...]:
+    """All findings of target and host, the gravest first.
+
+    ``quiet``: how busy the host was before, if looked at. ``why``: why it is this host that is looked at, or none.
+    """
+    found = [*target.findings(), *restore.findings()]
+    if any(each.code == "not-identified" for each in found):
+        found.append(noted("not-sampled", "server processes are not sampled: the database does not name them"))
+    else:
+        found += sampling(host, why)
+    if host is not None and info is not None:
+        found += _counters(host)
+        found += _limits(info)
+        found += _processors(info)
+        found += _driver(target, host)
+    if quiet is not None and not quiet.settled:
+        found.append(noted("host-busy", f"other work uses {quiet.busy_share or 0:.0%} of the host's CPU"))
+    return tuple(sorted(found, key=lambda finding: -finding.level))
+
+
+def sampling(host: Host | None, why: str) -> Iterator[Finding]:
+    """Which sampler will be used, and why."""
+    best = best_sampler(host)
+    if best != "none":
+        yield noted("sampled", f"verified server processes are sampled by {best}: {why}")
+        return
+    if host is not None:
+        why = "; ".join(filter(None, (_unavailable(name, host) for name in ("procfs", "ssh", "sql"))))
+    yield noted("not-sampled", f"server processes are not sampled: {why}", level=Level.INFO)
+
+
+def best_sampler(host: Host | None) -> str:
+    """The sampler to use when none is asked for."""
+    usable = [name for name in registry.names("measure.samplers") if not _unavailable(name, host)]
+    return next((name for name in usable if name != "none"), "none")
+
+
+def _unavailable(name: str, host: Host | None) -> str | None:
+    reason: str | None = registry.load("measure.samplers", name).unavailable(host)
+    return reason
+
+
+def _counters(host: Host) -> Iterator[Finding]:
+    if not _readable(host, "/proc/self/schedstat"):
+        yield noted("no-schedstat", "this kernel has no /proc/PID/schedstat")
+    if not _readable(host, "/proc/self/sched"):
+        yield noted("no-migration-count", "this kernel has no /proc/PID/sched")
+
+
+def _limits(info: HostInfo) -> Iterator[Finding]:
+    quota = info.limits.quota_cpus
+    if quota is not None:
+        yield noted("cpu-quota", f"a quota allows {quota:g} CPUs ({info.limits.quota_source})")
+    online = sum(cpu.online for cpu in info.topology.cpus)
+    vcpus, decided_by = usable_vcpus(info)
+    if vcpus < online and quota is None:
+        yield noted("fewer-cpus", f"{vcpus} of {online} CPUs may be used ({decided_by})")
+
+
+def _processors(info: HostInfo) -> Iterator[Finding]:
+    threads = max((len(cpu.siblings) for cpu in info.topology.cpus if cpu.online), default=1)
+    if threads > 1:
+        yield noted("smt", f"{threads} hardware threads share each core")
+    elif info.hypervisor:
+        yield noted("smt-unknown", f"the {info.hypervisor} guest is shown one thread per core")
+    if info.governor in ("powersave", "conservative", "ondemand"):
+        yield noted("governor", f"the frequency governor is {info.governor}")
+
+
+def _driver(target: Target, host: Host) -> Iterator[Finding]:
+    if not target.private and not isinstance(host, RemoteHost):
+        yield noted("driver-here", "dbcpu runs on the database's own host")
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except (OSError, AttributeError):
+        yield noted("no-realtime", "real-time priority is not permitted")
+
+
+def _readable(host: Host, path: str) -> bool:
+    try:
+        return bool(host.read(path))
+    except OSError:
+        return False

@@ -1,0 +1,109 @@
+"""What a run is about to do, and whether there is room for it, before it does it."""
+
+import resource
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbcpu import plan
+from dbcpu.config.targets import Request
+from dbcpu.errors import UsageError
+from dbcpu.findings import Finding
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Database, HostInfo
+from dbcpu.targets.base import Target, Work
+
+MEMORY_SHARE = 0.6
+"""Largest part of the available memory that all sessions together may take."""
+FILES_PER_SESSION = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Levels, wall time, CPU time and memory of a run; ``duration_s`` and ``cpu_s`` are estimates."""
+
+    target: str
+    private: bool
+    database: Database
+    work: Work
+    levels: tuple[int, ...]
+    rounds: int
+    executions: int | None
+    duration_s: float
+    cpu_s: float
+    memory_bytes: int
+    findings: tuple[Finding, ...]
+    at_most: bool = False
+    """Rounds are chosen as results come in: these are the most."""
+    amount: str = ""
+    """How much each session does, in words."""
+    changes: tuple[str, ...] = ()
+    """What will be changed and put back, a line per variant."""
+    touches_host: bool = False
+    """Whether others than the measured sessions will feel it."""
+
+
+def preview_of(
+    request: Request,
+    target: Target,
+    work: Work,
+    specs: Sequence[RoundSpec],
+    executions: int | None,
+    for_s: float | None,
+    solo_s: float,
+    vcpus: int | None,
+    findings: tuple[Finding, ...],
+) -> Preview:
+    solo_work_s = for_s if for_s else solo_s * (executions or 1)
+    # Fixed time does not grow with the level.
+    sharing = plan.MOST_SESSIONS if for_s else vcpus or 1
+    return Preview(
+        target=request.name,
+        private=target.private,
+        database=target.describe(),
+        work=work,
+        levels=tuple(sorted({spec.level for spec in specs})),
+        rounds=len(specs),
+        executions=executions,
+        duration_s=plan.estimate_s(specs, solo_work_s, sharing),
+        cpu_s=sum(solo_work_s * (min(spec.level, vcpus or spec.level) if for_s else spec.level) for spec in specs),
+        memory_bytes=work.memory_bytes * max(spec.level for spec in specs),
+        findings=findings,
+        amount=f"{executions} executions per session" if executions else "fixed time per session",
+    )
+
+
+def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
+    """Memory and connections for the highest level, before anything is loaded. Raises UsageError."""
+    most = max(preview.levels)
+    free = target.connections_free()
+    if free is not None and free < most:
+        instead = f"lower --sessions to {free}" if free > 0 else "close some"
+        raise UsageError(
+            f"{max(0, free)} of {most} sessions can connect: the server has no more free connections; "
+            f"{instead} or raise its limit (max_connections, processes)"
+        )
+    available = info.limits.memory_available_bytes if info else None
+    if available is not None and preview.memory_bytes > MEMORY_SHARE * available:
+        fit = int(MEMORY_SHARE * available // preview.work.memory_bytes)
+        raise UsageError(
+            f"{most} sessions of {preview.work.name} {preview.work.size} need {preview.memory_bytes / 1e9:.1f} GB, "
+            f"more than 60 % of the {available / 1e9:.1f} GB available; "
+            f"{f'the largest level that fits is {fit}' if fit else 'not even one fits: take a smaller --size'}"
+        )
+
+
+def make_room_for_files(sessions: int) -> None:
+    """A socket and two sampled files per session; the soft limit is 1024 on most systems. getrlimit(2)
+
+    Raises UsageError where the hard limit is too low.
+    """
+    needed = FILES_PER_SESSION * sessions + 200
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if needed <= soft or soft == resource.RLIM_INFINITY:
+        return
+    if needed > hard != resource.RLIM_INFINITY:
+        raise UsageError(
+            f"{sessions} sessions need {needed} open files and the limit is {hard}; "
+            "raise it (ulimit -n) or lower --sessions"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -1,0 +1,297 @@
+"""One round after another, as raw rounds; nothing else.
+
+It knows neither charts nor findings. What comes next is asked of the caller before each round, so that a
+fixed plan and one that looks at the results so far are the same to it.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from dbcpu.errors import ServerError
+from dbcpu.hosts.base import Host
+from dbcpu.hosts.memory_use import server_use
+from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.measure.gate import Again, Gate, Member, Released
+from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Server, ServerUse
+from dbcpu.record import Gate as GateRecord
+from dbcpu.record import Session as SessionRecord
+from dbcpu.targets.base import Outcome, Session, Target, Work
+
+LEAST_TIMEOUT_S = 60.0
+TIMEOUT_TIMES = 20.0
+"""A round may take so many times what it should before its sessions are cancelled."""
+
+
+class Conditions(Protocol):
+    """What a round is measured under; asked in this order."""
+
+    def begin(self, spec: RoundSpec) -> None:
+        """Before the sessions connect: the host as this round wants it. Raises HostError."""
+
+    def target(self, spec: RoundSpec) -> Target | None:
+        """Another database than the usual one, or None."""
+
+    def cpus(self, spec: RoundSpec) -> int | None:
+        """How many CPUs the sessions have; None: all."""
+
+    def at_most(self, spec: RoundSpec) -> int | None:
+        """How many sessions may be at work at once; None: all."""
+
+    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
+        """At the gate: the server processes, in the order of the sessions. Raises HostError, MeasureError."""
+
+    def end(self, spec: RoundSpec) -> None:
+        """After the sessions have gone. Raises HostError."""
+
+
+class AsItIs:
+    """Everything as it is."""
+
+    def begin(self, spec: RoundSpec) -> None: ...
+
+    def target(self, spec: RoundSpec) -> Target | None:
+        return None
+
+    def cpus(self, spec: RoundSpec) -> int | None:
+        return None
+
+    def at_most(self, spec: RoundSpec) -> int | None:
+        return None
+
+    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None: ...
+
+    def end(self, spec: RoundSpec) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything a round needs. ``host`` is where the server processes run, None if it cannot be read.
+
+    ``solo_s``: what one execution takes alone, from the calibration; deadlines follow from it.
+    ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
+    share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
+    ``gathered`` is told of the verified sessions before they are released.
+    """
+
+    target: Target
+    host: Host | None
+    sampler: Sampler
+    work: Work
+    executions: int | None
+    for_s: float | None
+    solo_s: float
+    vcpus: int
+    clock_ticks: int
+    kit_pids: tuple[int, ...] = ()
+    not_sampled: str = ""
+    pieces: int | None = None
+    weighed: bool = False
+    gathered: Callable[[Sequence[Member]], object] = lambda _: None
+    conditions: Conditions = field(default_factory=AsItIs)
+
+
+def measure(
+    setting: Setting,
+    next_round: Callable[[Sequence[Round]], RoundSpec | None],
+    begun: Callable[[RoundSpec], object] = lambda _: None,
+) -> Iterator[Round]:
+    """Yield each round as soon as it is finished, so that it can be stored at once.
+
+    Args:
+        next_round: the next round given those so far, or None for the end.
+        begun: told of each round before its sessions connect.
+
+    Raises:
+        GateError, ConnectError, ServerError: the round could not be released.
+    """
+    done: list[Round] = []
+    while (spec := next_round(done)) is not None:
+        begun(spec)
+        finished = run_round(setting, spec)
+        done.append(finished)
+        yield finished
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """One session alone, before the plan is made: seconds per execution, and its server process."""
+
+    elapsed_s: float
+    server: Server
+
+
+def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -> Alone:
+    """Run ``work`` twice in one session; the better counts, since the first may page things in.
+
+    Raises:
+        GateError, ServerError: the session could not be opened, or could not do the work.
+    """
+    with Gate(target, host, clock_ticks) as gate:
+        gate.gather(1, work)
+        gate.release(2, None, timeout_s=work.timeout_s)
+        outcome, server = gate.outcomes()[0], gate.members[0].server
+    if outcome.error or not outcome.executions:
+        raise ServerError(f"one session alone could not do the work: {outcome.error or 'no answer came'}")
+    return Alone(min(execution.elapsed_s for execution in outcome.executions), server)
+
+
+def run_round(setting: Setting, spec: RoundSpec) -> Round:
+    """Run one round. Raises as ``measure`` does."""
+    conditions = setting.conditions
+    conditions.begin(spec)
+    setting = replace(setting, target=conditions.target(spec) or setting.target)
+    at_most = conditions.at_most(spec)
+    places = [each for each in (setting.vcpus, conditions.cpus(spec), at_most) if each]
+    timeout_s = timeout_of(setting, spec.level, min(places, default=1))
+    clock_before = setting.target.clock()
+    with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
+        gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
+        conditions.place(spec, [member.server for member in gate.members])
+        setting.gathered(gate.members)
+        quiet = settle(setting.host, patience_s())
+        setting.sampler.start(watched_of(gate.members), setting.kit_pids)
+        released = gate.release(setting.executions, setting.for_s, timeout_s, at_most, _more(setting, spec.level))
+        sampled = setting.sampler.stop()
+        outcomes = gate.outcomes()
+        members = gate.members
+        use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
+    conditions.end(spec)
+    clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
+    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use)
+
+
+def watched_of(members: Sequence[Member]) -> list[Watched]:
+    """The verified server processes among them."""
+    return [
+        Watched(member.session.ordinal, member.server.pid, member.server.tid)
+        for member in members
+        if member.server.verified and member.server.pid is not None
+    ]
+
+
+def _pids(members: Sequence[Member]) -> list[int]:
+    return [each.pid for each in watched_of(members)]
+
+
+def _more(setting: Setting, level: int) -> Again | None:
+    """The next of the pieces that the sessions share; each began with one."""
+    if setting.pieces is None:
+        return None
+    left = iter(range(setting.pieces - level))
+
+    def again(session: Session) -> tuple[int, None] | None:
+        # One step of a range's iterator is not interrupted by another thread.
+        return None if session.failed() or next(left, None) is None else (1, None)
+
+    return again
+
+
+def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
+    """What the round should take under fair sharing, times twenty, and no less than a minute."""
+    share = max(1.0, level / max(1, vcpus or setting.vcpus))
+    executions = math.ceil(setting.pieces / level) if setting.pieces else setting.executions or 1
+    expected_s = setting.for_s or setting.solo_s * executions * share
+    return max(LEAST_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
+
+
+def assemble(
+    setting: Setting,
+    spec: RoundSpec,
+    members: Sequence[Member],
+    outcomes: Sequence[Outcome],
+    released: Released,
+    sampled: Sampled,
+    quiet: Quiet,
+    clocks: tuple[Clock, ...],
+    use: ServerUse | None = None,
+) -> Round:
+    """The round as the record keeps it; ``clocks`` are before and, if it could be asked, after it."""
+    seen = {one.ordinal: one for one in sampled.sessions}
+    sessions = tuple(
+        _session(member, outcome, seen.get(member.session.ordinal), released, clocks[0])
+        for member, outcome in zip(members, outcomes, strict=True)
+    )
+    errors = [session.error for session in sessions]
+    verified = sum(member.server.verified for member in members)
+    not_sampled = setting.not_sampled or next((m.server.how for m in members if not m.server.verified), None)
+    return Round(
+        level=spec.level,
+        repeat=spec.repeat,
+        variant=spec.variant,
+        order=spec.order,
+        anchor=spec.anchor,
+        released_at=released.at,
+        released_monotonic_s=released.monotonic_s,
+        gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
+        sessions=sessions,
+        clocks=(*clocks, *sampled.clocks),
+        timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
+        cpu_timeline=sampled.cpu_timeline,
+        foreign=sampled.foreign,
+        cgroups=sampled.cgroups,
+        cost=KitCost(
+            window_s=released.window_s,
+            driver_cpu_s=released.driver_cpu_s,
+            sampler_cpu_s=sampled.cpu_used_s,
+            polls=sampled.polls,
+            hz=sampled.hz or None,
+        ),
+        not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
+        error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
+        server_use=use,
+    )
+
+
+def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> SessionRecord:
+    session = SessionRecord(
+        ordinal=member.session.ordinal,
+        server=member.server,
+        connect_s=member.connect_s,
+        executions=tuple(_execution(one, released, clock) for one in outcome.executions),
+        answer_ok=outcome.answer_ok,
+        error=outcome.error,
+        db=outcome.db,
+        waits=outcome.waits,
+    )
+    if seen is None:
+        return session
+    return replace(
+        session,
+        allowed_cpus=seen.allowed_cpus,
+        policy=seen.policy,
+        nice=seen.nice,
+        cgroup=seen.cgroup,
+        memory_nodes=seen.memory_nodes,
+        cpu_s=seen.cpu_s,
+        cpu_source=seen.cpu_source,
+        run_delay_s=seen.run_delay_s,
+        voluntary_switches=seen.voluntary_switches,
+        involuntary_switches=seen.involuntary_switches,
+        migrations=seen.migrations,
+        migrations_seen=seen.migrations_seen,
+        residency=tuple(_from_release(one, released) for one in seen.residency),
+    )
+
+
+def _execution(one: Execution, released: Released, clock: Clock) -> Execution:
+    """Driver stamps become offsets from the release; server stamps too, over the clock's offset."""
+    server_s = one.server_start_s
+    return replace(
+        one,
+        start_s=one.start_s - released.monotonic_s,
+        server_start_s=None if server_s is None else server_s - clock.offset_s - released.epoch_s,
+    )
+
+
+def _from_release(one: Residency, released: Released) -> Residency:
+    return replace(one, from_s=one.from_s - released.monotonic_s, to_s=one.to_s - released.monotonic_s)
+
+
+def own_pids(*others: int | None) -> tuple[int, ...]:
+    """This process and the kit's helpers: they are never counted as foreign."""
+    return (os.getpid(), *(pid for pid in others if pid is not None))

@@ -1,0 +1,161 @@
+"""What the counters of /proc mean, whoever read them.
+
+Sources: proc(5), kernel Documentation/scheduler/sched-stats.rst, cgroup-v2.rst, sched-bwc.rst
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from dbcpu.hosts.base import Host
+from dbcpu.hosts.topology import CpuGroup, cgroup_chain, parse_cpu_list
+from dbcpu.hosts.topology.limits import quota_of
+from dbcpu.measure.samplers.base import Seen, Watched
+from dbcpu.record import CgroupUse, CpuSeries, Foreign, Residency
+
+LEAST_FOREIGN_S = 0.02
+_POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
+
+Groups = dict[str, tuple[CpuGroup, float | None, list[int]]]
+"""By folder: a control group, its quota in CPUs, and the ordinals of the sessions in it."""
+
+
+def limiting_groups(host: Host, watched: Sequence[Watched]) -> Groups:
+    """Groups of the watched with a CPU quota. Processes in the same group are asked for once."""
+    chains: dict[str, tuple[CpuGroup, ...]] = {}
+    groups: Groups = {}
+    for one in watched:
+        try:
+            membership = host.read(f"/proc/{one.pid}/cgroup")
+        except OSError:
+            continue
+        if membership not in chains:
+            chains[membership] = cgroup_chain(host, one.pid)
+        for group in chains[membership]:
+            if group.folder not in groups:
+                groups[group.folder] = (group, quota_of(host, group), [])
+            groups[group.folder][2].append(one.ordinal)
+    return {folder: entry for folder, entry in groups.items() if entry[1] is not None}
+
+
+def seen(told: Mapping[str, Any], ticks: int) -> Seen:
+    before, after = told["before"], told["after"]
+    status, status_before = _colon_pairs(after["status"]), _colon_pairs(before["status"])
+    settings = status or status_before
+    sched, sched_before = _colon_pairs(after["sched"]), _colon_pairs(before["sched"])
+    cpu_s, source, delay_s = _cpu_time(told, ticks)
+    policy, nice = _policy(before["stat"])
+    return Seen(
+        ordinal=told["ordinal"],
+        allowed_cpus=parse_cpu_list(settings.get("Cpus_allowed_list", "")),
+        policy=policy,
+        nice=nice,
+        cgroup=(before["cgroup"] or "").strip().splitlines()[-1].split(":", 2)[-1] if before["cgroup"] else None,
+        memory_nodes=parse_cpu_list(settings.get("Mems_allowed_list", "")),
+        cpu_s=cpu_s,
+        cpu_source=source,
+        run_delay_s=delay_s,
+        voluntary_switches=_gain(status_before, status, "voluntary_ctxt_switches"),
+        involuntary_switches=_gain(status_before, status, "nonvoluntary_ctxt_switches"),
+        migrations=_gain(sched_before, sched, "se.nr_migrations", "nr_migrations"),
+        migrations_seen=told["seen"],
+        residency=tuple(
+            Residency(cpu, state, from_s, to_s, *((run / 1e9, delay / 1e9) if source == "schedstat" else ()))
+            for cpu, state, from_s, to_s, run, delay in told["intervals"]
+        ),
+        vanished=told["gone"],
+    )
+
+
+def _cpu_time(told: Mapping[str, Any], ticks: int) -> tuple[float | None, str | None, float | None]:
+    """CPU seconds, where from, and run-queue seconds; the last poll's counters for a process that is gone."""
+    before, after = told["before"], told["after"]
+    first = (before["schedstat"] or "").split()
+    if len(first) == 3 and first != ["0", "0", "0"]:
+        last = (after["schedstat"] or "").split() or [str(value) for value in told["last"]]
+        return (int(last[0]) - int(first[0])) / 1e9, "schedstat", (int(last[1]) - int(first[1])) / 1e9
+    if before["stat"] and after["stat"]:
+        spent = [sum(int(field) for field in after_command(text)[11:13]) for text in (before["stat"], after["stat"])]
+        return (spent[1] - spent[0]) / ticks, "stat", None
+    return None, None, None
+
+
+def _policy(stat: str | None) -> tuple[str | None, int | None]:
+    """Scheduling policy (field 41) and nice value (field 19)."""
+    if not stat:
+        return None, None
+    fields = after_command(stat)
+    return _POLICIES.get(int(fields[38]), fields[38]), int(fields[16])
+
+
+def after_command(stat: str) -> list[str]:
+    return stat[stat.rindex(")") + 2 :].split()
+
+
+def _colon_pairs(text: str | None) -> dict[str, str]:
+    pairs = (line.partition(":") for line in (text or "").splitlines())
+    return {key.strip(): value.strip() for key, colon, value in pairs if colon}
+
+
+def _gain(before: Mapping[str, str], after: Mapping[str, str], *names: str) -> int | None:
+    name = next((name for name in names if name in before and name in after), None)
+    return None if name is None else int(after[name]) - int(before[name])
+
+
+def timeline(slices: list[list[Any]], ticks: int) -> tuple[tuple[float, ...], tuple[CpuSeries, ...]]:
+    """Seconds per slice and CPU. CPUs that came or went meanwhile are left out."""
+    times = tuple(float(now) for now, _ in slices)
+    lasting = sorted(set.intersection(*(set(cpus) for _, cpus in slices)), key=int) if slices else []
+    series = []
+    for cpu in lasting:
+        steps = [
+            [(after - before) / ticks for before, after in zip(one[cpu], two[cpu], strict=True)]
+            for (_, one), (_, two) in pairwise(slices)
+        ]
+        series.append(
+            CpuSeries(
+                int(cpu),
+                busy_s=tuple(round(step[0] + step[1] + step[2] + step[5] + step[6], 6) for step in steps),
+                steal_s=tuple(step[7] for step in steps),
+                irq_s=tuple(step[5] for step in steps),
+                softirq_s=tuple(step[6] for step in steps),
+            )
+        )
+    return times, tuple(series)
+
+
+def foreign(before: Mapping[str, list[Any]], after: Mapping[str, list[Any]], ticks: int) -> tuple[Foreign, ...]:
+    """Processes by CPU used, most first; a pid that was given to another process counts from its start."""
+    found = []
+    for pid, (command, spent, cpu, started) in after.items():
+        earlier = before.get(pid)
+        same = earlier is not None and earlier[3] == started
+        gained_s = (spent - (earlier[1] if same and earlier else 0)) / ticks
+        if gained_s >= LEAST_FOREIGN_S:
+            cpus = {cpu, earlier[2]} if same and earlier else {cpu}
+            found.append(Foreign(int(pid), command, gained_s, tuple(sorted(cpus))))
+    return tuple(sorted(found, key=lambda one: -one.cpu_s))
+
+
+def group_use(group: CpuGroup, quota: float | None, members: Sequence[int], texts: Sequence[str | None]) -> CgroupUse:
+    before, after = (dict(line.split()[:2] for line in (text or "").splitlines()) for text in texts)
+
+    def gain(key: str) -> int:
+        return int(after.get(key, 0)) - int(before.get(key, 0))
+
+    return CgroupUse(
+        path=group.path,
+        quota_cpus=quota,
+        periods=gain("nr_periods"),
+        throttled_periods=gain("nr_throttled"),
+        throttled_s=gain(group.throttled_key) * group.throttled_unit_s,
+        sessions=tuple(members),
+    )
+
+
+def cpu_s(stat: str | None, schedstat: str | None, ticks: int) -> float:
+    """CPU seconds of a process so far; 0 when it is gone."""
+    counted = (schedstat or "").split()
+    if len(counted) == 3 and counted[0] != "0":
+        return int(counted[0]) / 1e9
+    return sum(int(field) for field in after_command(stat)[11:13]) / ticks if stat else 0.0

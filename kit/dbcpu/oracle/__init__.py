@@ -1,1 +1,0 @@
-"""Oracle: what targets/oracle.py is made of. Only ``driver`` imports python-oracledb."""

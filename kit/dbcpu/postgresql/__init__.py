@@ -1,1 +1,0 @@
-"""PostgreSQL: sessions over libpq, what every server offers, and a server of the kit's own."""

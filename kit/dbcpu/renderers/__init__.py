@@ -1,1 +1,0 @@
-"""Forms in which an analysed run is shown."""

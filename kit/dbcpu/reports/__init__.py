@@ -1,0 +1,1 @@
+"""What is said of runs (documents), how it is written (formats) and drawn (charts)."""

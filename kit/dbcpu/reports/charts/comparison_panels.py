@@ -1,0 +1,104 @@
+"""Side by side with shared axes: every session's time per N, one panel per run, coloured by what took its loss."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.formatting import CAUSE_WORDS, plural
+from dbcpu.reports.charts.style import MARKS
+from dbcpu.reports.charts.titles import BOLD_LETTERS_PER_INCH, GREY, cut
+from dbcpu.reports.document import Panel
+
+PANEL_WIDTH = 4.1
+MOST_COLUMNS = 4
+RASTER_POINTS = 4000
+LOG_FROM_SESSIONS = 96
+GOLDEN_RATIO = 0.618033988749895
+
+
+def draw(panels: Sequence[Panel], title: str) -> Figure:
+    """One figure; four panels a row at most."""
+    columns = min(MOST_COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    width = PANEL_WIDTH * columns + 0.6
+    figure = Figure(figsize=(width, 3.9 * rows + 0.9), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    figure.suptitle(cut(title, width, BOLD_LETTERS_PER_INCH), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    flat = [axes for line in grid for axes in line]
+    dense = sum(len(each.points) for each in panels)
+    for axes, each in zip(flat, panels, strict=False):
+        _panel(axes, each, dense)
+    for axes in flat[len(panels) :]:
+        axes.set_visible(False)
+    _shared_axes(flat, panels)
+    for line in grid:
+        line[0].set_ylabel("seconds per execution")
+    for axes in grid[-1]:
+        axes.set_xlabel("sessions at once (N)")
+    present = [cause for cause in CAUSES if any(point[2] == cause for each in panels for point in each.points)]
+    handles = [
+        Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])
+        for cause in present
+    ]
+    handles.append(Line2D([], [], color="black", lw=1.3, label="median"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 3 + columns))
+    return figure
+
+
+def _panel(axes: Axes, panel: Panel, dense: int) -> None:
+    axes.set_title(cut(panel.title, PANEL_WIDTH), fontsize=9.5)
+    levels = sorted({level for level, _, _ in panel.points})
+    seen: dict[int, int] = dict.fromkeys(levels, 0)
+    step = min((b - a for a, b in pairwise(levels)), default=1)
+    places: dict[str, list[tuple[float, float]]] = {}
+    for level, elapsed_s, cause in panel.points:
+        # Spread sideways by the golden ratio: even, and without chance.
+        shift = ((seen[level] * GOLDEN_RATIO) % 1.0 - 0.5) * 0.6 * step if seen[level] else 0.0
+        seen[level] += 1
+        places.setdefault(cause, []).append((level + shift, elapsed_s))
+    for cause in (each for each in CAUSES if each in places):
+        colour, mark = MARKS[cause]
+        axes.scatter(
+            [x for x, _ in places[cause]],
+            [y for _, y in places[cause]],
+            s=14 if dense <= 1500 else 8,
+            c=colour,
+            marker=mark,
+            edgecolors=None if mark == "x" else "white",
+            linewidths=1.0 if mark == "x" else 0.3,
+            zorder=3,
+            rasterized=dense > RASTER_POINTS,
+        )
+    if panel.medians:
+        axes.plot(*zip(*panel.medians, strict=True), color="black", lw=1.3, zorder=2.5)
+    both = [(panel.cores, "core"), (panel.vcpus, "vCPU")]
+    limits = [(amount, noun) for amount, noun in both if amount]
+    for at, (amount, noun) in enumerate(limits[1:] if panel.cores == panel.vcpus else limits):
+        axes.axvline(amount + 0.5, color="#8b95a0", lw=0.9, ls=":", zorder=1)
+        axes.text(
+            amount + 0.5, 0.995 - 0.06 * at, f"{plural(amount, noun)} ", transform=axes.get_xaxis_transform(),
+            ha="right", va="top", fontsize=8, color=GREY,
+        )  # fmt: skip
+    axes.grid(axis="y", zorder=0)
+
+
+def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel]) -> None:
+    axes = flat[0]
+    values = [elapsed_s for each in panels for _, elapsed_s, _ in each.points]
+    levels = [level for each in panels for level, _, _ in each.points]
+    if values:
+        # Above the highest mark there is room for the names of the vertical lines.
+        axes.set_ylim(0, max(values) * 1.18)
+    if levels and max(levels) > LOG_FROM_SESSIONS:
+        for each in flat:
+            each.set_xscale("log", base=2)
+            each.xaxis.set_minor_locator(NullLocator())
+            each.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    elif levels:
+        axes.set_xlim(0, max(levels) + 1)
+        axes.xaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 4, 8, 10]))

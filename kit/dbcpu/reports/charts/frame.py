@@ -1,0 +1,116 @@
+"""The frame of a picture: its title, what was measured, and a panel for each variant, with shared axes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.formatting import plain, plural
+from dbcpu.record import RunRecord
+from dbcpu.reports.charts.style import FAINT, LETTERS_PER_INCH, fitted, is_narrow
+
+TITLE_LETTERS_PER_INCH = 9.5
+HEAD_INCHES = 0.6
+"""Of the title above several panels."""
+MOST_LEVELS_OF_THREE = 10
+"""With more levels than this only two panels stand beside each other."""
+
+
+def framed(width: float, height: float, record: RunRecord, analysis: Analysis, title: str) -> tuple[Figure, Axes]:
+    """An empty figure (inches) with a title and a line below it that says what was measured."""
+    frame = framed_variants(width, [height], record, analysis, title, [""])
+    return frame.figure, frame.panels[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A figure with a panel per variant, ``beside`` of them in a row, the axes shared."""
+
+    figure: Figure
+    panels: tuple[Axes, ...]
+    beside: int
+
+    def label(self, x: str, y: str = "") -> None:
+        """Name the axes, once for all panels that share one."""
+        for at, axes in enumerate(self.panels):
+            if at + self.beside >= len(self.panels):
+                axes.set_xlabel(x)
+                axes.tick_params(labelbottom=True)
+            if y and at % self.beside == 0:
+                axes.set_ylabel(y)
+
+
+def framed_variants(
+    width: float,
+    heights: Sequence[float],
+    record: RunRecord,
+    analysis: Analysis,
+    title: str,
+    names: Sequence[str],
+    beside: int = 1,
+    *,
+    share_y: bool = True,
+) -> Frame:
+    """The same with a panel for each of ``names``, which is ``heights`` inches high; one name alone is not shown."""
+    width, beside = fitted(width), 1 if is_narrow() else min(beside, len(names))
+    rows = [max(heights[at : at + beside]) for at in range(0, len(names), beside)]
+    several = len(names) > 1
+    figure = Figure(figsize=(width, sum(rows) + (HEAD_INCHES if several else 0.0)), layout="constrained")
+    grid = figure.subplots(len(rows), beside, sharex=True, sharey=share_y, squeeze=False, height_ratios=rows)
+    flat = [axes for row in grid for axes in row]
+    lines = wrap(title, int(width * TITLE_LETTERS_PER_INCH))
+    below = _cut(measured(record, analysis), width)
+    look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
+    if not several:
+        flat[0].set_title("\n".join(lines), fontweight="bold", pad=22)
+        flat[0].annotate(below, (0, 1), (0, 8), xycoords="axes fraction", **look)
+        return Frame(figure, (flat[0],), 1)
+    # The empty last line keeps room for the grey one, which may not be bold.
+    heading = figure.suptitle("\n".join([*lines, " "]), x=0.012, ha="left", fontsize=11, fontweight="bold")
+    flat[0].annotate(below, (0, 0), (0, 3), xycoords=heading, **look)
+    for axes, name in zip(flat, names, strict=False):
+        axes.set_title(_cut(plain(name), width / beside), fontsize=9.5)
+    for axes in flat[len(names) :]:
+        axes.set_visible(False)
+    return Frame(figure, tuple(flat[: len(names)]), beside)
+
+
+def measured(record: RunRecord, analysis: Analysis) -> str:
+    """On what, and with what: the grey line below a title."""
+    header = record.header
+    host = header.host.hostname if header.host else header.plan.target
+    cpus = f", {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    work = f"{header.plan.workload.name} {header.plan.workload.size}"
+    return plain(f"{host}{cpus}, {header.database.kind}, {work}: {header.label or header.run_id}")
+
+
+def _cut(text: str, width: float) -> str:
+    most = int(width * LETTERS_PER_INCH) - 9
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def nothing(record: RunRecord, analysis: Analysis) -> Figure:
+    """A picture that says that there is none."""
+    figure, axes = framed(7, 2.2, record, analysis, "Nothing to draw")
+    axes.set_axis_off()
+    axes.text(0, 0.5, "this run has no valid sessions to show", transform=axes.transAxes)
+    return figure
+
+
+def by_variant(analysis: Analysis, has: Callable[[LevelView], bool]) -> list[list[LevelView]]:
+    """The levels that have something to show, a list per variant in the order of the plan."""
+    found: dict[str, list[LevelView]] = {}
+    for each in analysis.levels:
+        if has(each):
+            found.setdefault(each.variant, []).append(each)
+    return list(found.values())
+
+
+def beside_for(panels: Sequence[Sequence[LevelView]]) -> int:
+    """How many panels with sessions along x stand in a row."""
+    few = max(map(len, panels)) <= MOST_LEVELS_OF_THREE
+    return 3 if few and len(panels) not in (2, 4) else 2

@@ -1,0 +1,55 @@
+"""A metric against CPUs (or N), normalised, beside the straight line of linear scaling."""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from dbcpu.reports.charts.titles import LINE_MARKS, colour, cut, titled
+from dbcpu.reports.document import Curves
+
+LABELLED = 10
+"""More curves than this are drawn thin and grey: a legend of twenty lines helps nobody."""
+WIDTH = 7.2
+LOG_FROM = 48
+
+
+def draw(curves: Curves, below: str) -> Figure:
+    """One figure. The ideal doubles when the count doubles, from where the ratio is 1."""
+    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    counts = sorted({count for _, points in curves.series for count, _ in points})
+    highest = max(ratio for _, points in curves.series for _, ratio in points)
+    ideal = [(count, count / curves.ideal) for count in (counts[0], counts[-1])]
+    axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.2, ls="--", label="linear")
+    told: list[float] = []
+    named = len(curves.series) <= LABELLED
+    for at, (name, points) in enumerate(curves.series):
+        look: dict[str, Any] = (
+            {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": cut(name, 3.0)}
+            if named
+            else {"color": "#0072b2", "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
+        )
+        axes.plot([count for count, _ in points], [ratio for _, ratio in points], **look)
+        if not named and all(abs(points[-1][1] - other) > 0.03 * highest for other in told):
+            told.append(points[-1][1])
+            axes.annotate(cut(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center")
+    if counts[-1] > LOG_FROM:
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axes.set_ylim(0, max(highest, min(ideal[-1][1], 1.6 * highest)) * 1.08)
+        axes.set_xlim(0, counts[-1] * (1.05 if named else 1.25))
+    if len(counts) <= 12:
+        axes.xaxis.set_major_locator(FixedLocator(counts))
+        axes.xaxis.set_minor_locator(NullLocator())
+    elif counts[-1] <= LOG_FROM:
+        axes.xaxis.set_major_locator(MaxNLocator(11, integer=True, steps=[1, 2, 4, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel(curves.x_title)
+    axes.set_ylabel(cut(curves.y_title, 4.0))
+    axes.grid()
+    titled(figure, axes, curves.title, below, WIDTH)
+    figure.legend(loc="outside lower center", ncols=3)
+    return figure

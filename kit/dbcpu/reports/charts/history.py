@@ -1,0 +1,95 @@
+"""Figures of one target over its runs: a panel each on a shared axis of time, with what changed and when."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from matplotlib import dates
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from dbcpu.reports.charts.titles import GREY, LETTERS_PER_INCH, cut, titled
+from dbcpu.reports.document import Timeline, TimelineSeries
+
+WIDTH = 7.2
+PANEL, REST = 1.45, 1.1
+MOST_EVENTS = 8
+"""More of them are drawn, but not told below the picture: the table has all."""
+DAY_S = 86_400.0
+LEAST_SPAN = 0.1
+"""Share of the median that the axis shows at least: noise is not to look like an event."""
+LINE, CHANGE = "#0072b2", "#d55e00"
+LEGEND = "shaded: usual; orange: changed for good; grey: not measured; dotted: settings changed"
+
+
+def draw(timeline: Timeline) -> Figure:
+    """One figure; its height grows with the number of series and events."""
+    told = timeline.events[:MOST_EVENTS]
+    height = REST + PANEL * len(timeline.series) + 0.19 * len(told)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    panels = figure.subplots(len(timeline.series), sharex=True, squeeze=False)[:, 0]
+    moments = [_number(each) for each in timeline.moments]
+    for axes, series in zip(panels, timeline.series, strict=True):
+        _panel(axes, series, moments, timeline)
+    for number, (index, _) in enumerate(timeline.events, 1):
+        panels[0].annotate(
+            str(number), (moments[index], 1.0), (2, -8), xycoords=("data", "axes fraction"),
+            textcoords="offset points", fontsize=7.5, color=GREY,
+        )  # fmt: skip
+    locator = dates.AutoDateLocator(maxticks=8)  # type: ignore[no-untyped-call]
+    panels[-1].xaxis.set_major_locator(locator)
+    panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    if len(set(moments)) == 1:
+        panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
+    titled(figure, panels[0], timeline.title, LEGEND, WIDTH)
+    lines = [f"{number}  {cut(text, WIDTH)}" for number, (_, text) in enumerate(told, 1)]
+    if len(timeline.events) > len(told):
+        lines[-1] += f"  (and {len(timeline.events) - len(told)} more)"
+    if lines:
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=GREY)
+    return figure
+
+
+def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: Timeline) -> None:
+    known = [value for value in series.values if value is not None]
+    if series.low is not None and series.high is not None:
+        start = moments[series.changed_at or 0]
+        axes.fill_between([start, moments[-1]], series.low, series.high, color=LINE, alpha=0.13, lw=0)
+    for index in timeline.gaps:
+        axes.axvspan(moments[index - 1], moments[index], color="#7a858f", alpha=0.12, lw=0)
+    for index, _ in timeline.events:
+        axes.axvline(moments[index], color=GREY, lw=0.8, ls=":")
+    # A line says that something was seen in between: it ends at a gap.
+    breaks = [0, *sorted({*timeline.gaps, *_missing(series)}), len(moments)]
+    for first, last in pairwise(breaks):
+        part = [(moments[at], value) for at in range(first, last) if (value := series.values[at]) is not None]
+        if part:
+            axes.plot(*zip(*part, strict=True), color=LINE, marker="o", ms=3.2, lw=1.1)
+    if series.changed_at is not None and series.before is not None and series.after is not None:
+        at = moments[series.changed_at]
+        axes.axvline(at, color=CHANGE, lw=1.6)
+        axes.hlines(series.before, moments[0], at, color=CHANGE, lw=1.0, ls="--")
+        axes.hlines(series.after, at, moments[-1], color=CHANGE, lw=1.0, ls="--")
+        axes.annotate(
+            f"{series.after / series.before:.2f}x", (at, 1.0), (3, -9), xycoords=("data", "axes fraction"),
+            textcoords="offset points", color=CHANGE, fontsize=8, fontweight="bold",
+        )  # fmt: skip
+    if known:
+        middle = sorted(known)[len(known) // 2]
+        low = min(*known, series.low or middle, middle * (1 - LEAST_SPAN))
+        high = max(*known, series.high or middle, middle * (1 + LEAST_SPAN))
+        margin = 0.08 * (high - low) or 0.1
+        axes.set_ylim(low - margin, high + margin)
+    axes.yaxis.set_major_locator(MaxNLocator(4))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylabel(cut(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
+    axes.grid(axis="y")
+
+
+def _missing(series: TimelineSeries) -> list[int]:
+    return [at + 1 for at, value in enumerate(series.values) if value is None]
+
+
+def _number(moment: str) -> float:
+    found = datetime.fromisoformat(moment)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / DAY_S

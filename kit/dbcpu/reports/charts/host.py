@@ -1,0 +1,139 @@
+"""The host: sockets, memory nodes, cores and the hardware threads in them, and what of it may be used."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
+
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import plain
+from dbcpu.record import Cpu, HostInfo, RunRecord
+from dbcpu.reports.charts.frame import framed
+from dbcpu.reports.charts.style import FAINT, INK, LETTERS_PER_INCH, fitted, legend
+from dbcpu.reports.documents.run import limits_of
+
+WIDTH = 8.2
+MARGIN, HEAD, GAP = 0.1, 0.24, 0.09
+"""Inches, as all lengths here."""
+MOST_NUMBERED = 128
+USABLE, DENIED = "#8ec8ea", "#e9ecef"
+CORE_EDGE = "#4a545e"
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """One memory node within a socket, laid out: ``columns`` cores beside each other."""
+
+    socket: int
+    node: int
+    cores: tuple[tuple[Cpu, ...], ...]
+    columns: int
+    core_width: float
+    cell: float
+
+    @property
+    def height(self) -> float:
+        return HEAD + -(-len(self.cores) // self.columns) * (self.cell + GAP)
+
+
+def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One figure, or None when the host was not looked at."""
+    host = record.header.host
+    if host is None or not host.topology.cpus:
+        return None
+    sockets = sorted({each.socket for each in host.topology.cpus if each.online})
+    across = fitted(WIDTH)
+    beside = 1 if len(sockets) == 1 or across < WIDTH else 2
+    width = (across - 0.4 - MARGIN * (beside - 1)) / beside
+    laid = {socket: _nodes(host, socket, width - 2 * MARGIN) for socket in sockets}
+    heights = {socket: HEAD + sum(each.height for each in laid[socket]) + MARGIN for socket in sockets}
+    lines = [line for text in limits_of(host, analysis) for line in wrap(text, int(across * LETTERS_PER_INCH))]
+    rows = [sockets[at : at + beside] for at in range(0, len(sockets), beside)]
+    inner = sum(max(heights[socket] for socket in row) + MARGIN for row in rows)
+    total = inner + 0.21 * len(lines) + 0.1
+    figure, axes = framed(across, total + 1.1, record, analysis, "The host, as its kernel shows it")
+    axes.set_axis_off()
+    axes.set_xlim(0, across - 0.3)
+    axes.set_ylim(total, 0)
+    top = 0.0
+    for row in rows:
+        for at, socket in enumerate(row):
+            _socket(axes, at * (width + MARGIN), top, width, heights[socket], laid[socket], host)
+        top += max(heights[socket] for socket in row) + MARGIN
+    for number, text in enumerate(lines):
+        axes.text(0, top + 0.16 + 0.21 * number, text, fontsize=8.5, color=INK, va="center")
+    legend(figure, _legend(host), 4)
+    return figure
+
+
+def _nodes(host: HostInfo, socket: int, width: float) -> list[_Node]:
+    inside = [each for each in host.topology.cpus if each.online and each.socket == socket]
+    cell = 0.3 if len(host.topology.cpus) <= 64 else 0.24 if len(host.topology.cpus) <= MOST_NUMBERED else 0.13
+    nodes = []
+    for node in sorted({each.node for each in inside}):
+        cores: dict[int, list[Cpu]] = {}
+        for each in inside:
+            if each.node == node:
+                cores.setdefault(each.core, []).append(each)
+        threads = max(len(each) for each in cores.values())
+        core_width = threads * cell
+        most = max(1, int((width + GAP) / (core_width + GAP)))
+        # Full rows if it can be: 20 cores as 2 x 10 rather than 13 + 7.
+        lines = -(-len(cores) // most)
+        nodes.append(_Node(socket, node, tuple(map(tuple, cores.values())), -(-len(cores) // lines), core_width, cell))
+    return nodes
+
+
+def _socket(
+    axes: Axes, left: float, top: float, width: float, height: float, nodes: Sequence[_Node], host: HostInfo
+) -> None:
+    axes.add_patch(
+        FancyBboxPatch((left + 0.05, top + 0.05), width - 0.1, height - 0.1, facecolor="#f6f7f8", edgecolor=FAINT,
+                       lw=1.0, boxstyle="round,pad=0.03,rounding_size=0.06")
+    )  # fmt: skip
+    axes.text(left + MARGIN, top + 0.18, f"socket {nodes[0].socket}", fontsize=8.5, fontweight="bold", va="center")
+    memory = host.topology.node_memory_bytes
+    top += HEAD
+    for each in nodes:
+        size = f", {memory[each.node] / 1024**3:.1f} GiB" if 0 <= each.node < len(memory) and memory[each.node] else ""
+        axes.text(left + MARGIN, top + 0.1, f"memory node {each.node}{size}", fontsize=8, color=FAINT, va="center")
+        for number, core in enumerate(each.cores):
+            row, column = divmod(number, each.columns)
+            x, y = left + MARGIN + column * (each.core_width + GAP), top + HEAD + row * (each.cell + GAP)
+            _core(axes, x, y, each.cell, core, host)
+        top += each.height
+
+
+def _core(axes: Axes, left: float, top: float, cell: float, core: Sequence[Cpu], host: HostInfo) -> None:
+    allowed = set(host.limits.allowed_cpus)
+    for at, each in enumerate(core):
+        usable = not allowed or each.cpu in allowed
+        axes.add_patch(
+            Rectangle((left + at * cell, top), cell, cell, facecolor=USABLE if usable else DENIED, edgecolor="white",
+                      lw=0.5, hatch=None if usable else "////")
+        )  # fmt: skip
+        if len(host.topology.cpus) <= MOST_NUMBERED:
+            axes.text(left + (at + 0.5) * cell, top + cell / 2, str(each.cpu), fontsize=7 if cell > 0.25 else 6,
+                      ha="center", va="center")  # fmt: skip
+    edge = 1.1 if cell > 0.2 else 0.7
+    axes.add_patch(Rectangle((left, top), len(core) * cell, cell, fill=False, edgecolor=CORE_EDGE, lw=edge))
+
+
+def _legend(host: HostInfo) -> list[Patch]:
+    allowed, online = set(host.limits.allowed_cpus), [each for each in host.topology.cpus if each.online]
+    threads = max((len(each.siblings) for each in online), default=1)
+    numbered = ", with its number" if len(host.topology.cpus) <= MOST_NUMBERED else ""
+    handles = [
+        Patch(facecolor=USABLE, edgecolor="white", label=plain(f"a CPU{numbered}")),
+        Patch(
+            facecolor="none",
+            edgecolor=CORE_EDGE,
+            label="a core" if threads == 1 else f"a core: {threads} CPUs share it",
+        ),
+    ]
+    if allowed and any(each.cpu not in allowed for each in online):
+        handles.append(Patch(facecolor=DENIED, edgecolor="white", hatch="////", label="may not be used here"))
+    return handles

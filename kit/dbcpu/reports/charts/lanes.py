@@ -1,0 +1,159 @@
+"""A lane per session of the most telling round: on which CPU it was, where it had to share, and when it moved."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
+from dbcpu.analysis.placement.timeline import (
+    ABSENT,
+    ALONE,
+    OFF,
+    QUEUED,
+    SIBLING,
+    STATE_WORDS,
+    UNSEEN,
+    Timeline,
+    timeline,
+)
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import plural
+from dbcpu.record import RunRecord
+from dbcpu.reports.charts.frame import framed_variants
+from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend
+from dbcpu.reports.documents.run import telling_sessions
+
+WIDTH = 8.2
+DRAWN_LANES = 48
+MOST_LANES = 256
+"""Of more sessions every second, third ... is shown, slowest to fastest: none is blended with its neighbour."""
+NUMBER_INCHES = 0.37
+"""A shorter piece of a lane does not bear the number of its CPU."""
+RASTER_PIECES = 3000
+CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00")
+"""A core's CPUs have one colour; with more cores they repeat, and the CPU's number in the lane tells."""
+HATCHES = {SIBLING: "////", QUEUED: "xxxx"}
+STATE_COLOURS = {
+    ABSENT: "#ffffff",
+    UNSEEN: "#dfe3e7",
+    OFF: "#cc79a7",
+    ALONE: "#8ec8ea",
+    SIBLING: "#d55e00",
+    QUEUED: "#004f8a",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A round with (ordinal, row of the timeline) of the sessions that are drawn, ``of`` so many."""
+
+    variant: str
+    line: Timeline
+    lanes: Sequence[tuple[int, int]]
+    of: int
+
+    @property
+    def drawn(self) -> bool:
+        return len(self.lanes) <= DRAWN_LANES
+
+    @property
+    def height(self) -> float:
+        amount = len(self.lanes)
+        return 1.9 + ((0.3 if amount <= 16 else 0.22) if self.drawn else 0.025) * amount
+
+
+def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One figure, or None where no session of the round was watched."""
+    rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
+    found = [_shown(each, line, analysis) for each, line in rounds if line is not None]
+    if not found:
+        return None
+    several, first = len(found) > 1, found[0]
+    every = f", {len(first.lanes)} of {first.of} shown" if len(first.lanes) < first.of else ""
+    place = f"N = {first.line.level}" + ("" if several else f", repeat {first.line.repeat}")
+    heights = [each.height - (1.1 if several else 0.0) for each in found]
+    title, names = f"Where each session ran ({place}{every})", [each.variant for each in found]
+    frame = framed_variants(WIDTH, heights, record, analysis, title, names, share_y=False)
+    edges = [float(each.line.edges_s[at]) for each in found for at in (0, -1)]
+    whole_s = max(edges) - min(edges)
+    handles: list[Patch] = []
+    for axes, each in zip(frame.panels, found, strict=True):
+        rows = [at for _, at in each.lanes]
+        if each.drawn:
+            handles += _lanes(axes, each.line, rows, whole_s)
+            axes.set_yticks(range(len(rows)), [f"session {ordinal}" for ordinal, _ in each.lanes], fontsize=8)
+        else:
+            handles += _image(axes, each.line, rows)
+            axes.set_yticks([])
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+    frame.panels[0].set_xlim(min(edges), max(edges))
+    frame.label("seconds from the release", "" if first.drawn else "sessions, slowest on top")
+    moves = sum(len(each.line.moves_s[at]) for each in found for _, at in each.lanes)
+    if moves:
+        words = f"black line: a move to another CPU ({moves} seen)" if first.drawn else plural(moves, "move")
+        handles.append(Patch(facecolor="black", label=words if first.drawn else f"{words} to another CPU"))
+    legend(frame.figure, handles, 3)
+    return frame.figure
+
+
+def _shown(each: Telling, line: Timeline, analysis: Analysis) -> _Shown:
+    place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
+    order = [(one.ordinal, place[one.ordinal]) for one in telling_sessions(analysis, each.order)]
+    return _Shown(each.variant, line, order[:: -(-len(order) // MOST_LANES)], len(order))
+
+
+def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:
+    cores = {core: at for at, core in enumerate(dict.fromkeys(each.core for each in line.cpus))}
+    colour = {each.cpu: CORE_COLOURS[cores[each.core] % len(CORE_COLOURS)] for each in line.cpus}
+    least_s = whole_s * NUMBER_INCHES / fitted(WIDTH)
+    runs = [(row, run) for row, at in enumerate(rows) for run in line.lane(at)]
+    raster = len(runs) > RASTER_PIECES
+    for row, run in runs:
+        on_cpu = run.state in (ALONE, SIBLING, QUEUED)
+        fill = colour[run.cpu] if on_cpu else STATE_COLOURS[run.state]
+        box = Rectangle((run.from_s, row - 0.36), run.to_s - run.from_s, 0.72, lw=0, facecolor=fill, rasterized=raster)
+        if run.state in HATCHES:
+            box.set(hatch=HATCHES[run.state], edgecolor="#4a545e")
+        axes.add_patch(box)
+        if on_cpu and run.to_s - run.from_s > least_s:
+            middle = (run.from_s + run.to_s) / 2
+            box_style = {"facecolor": fill, "edgecolor": "none", "pad": 0.8}
+            axes.text(middle, row, str(run.cpu), ha="center", va="center", fontsize=7.5, bbox=box_style)
+    moves = [(at_s, row) for row, at in enumerate(rows) for at_s in line.moves_s[at]]
+    marks = [((at_s, row - 0.46), (at_s, row + 0.46)) for at_s, row in moves]
+    axes.add_collection(LineCollection(marks, colors="black", linewidths=1.3, rasterized=len(marks) > RASTER_PIECES))
+    states = {run.state for _, run in runs}
+    handles = [Patch(facecolor="#99ddff", label="colour: the core; number: the CPU")]
+    handles += [
+        Patch(facecolor="#e9ecef", edgecolor="#4a545e", hatch=HATCHES[each], lw=0, label=STATE_WORDS[each])
+        for each in HATCHES
+        if each in states
+    ]
+    handles += [
+        Patch(facecolor=STATE_COLOURS[each], label=STATE_WORDS[each]) for each in (OFF, UNSEEN) if each in states
+    ]
+    return handles
+
+
+def _image(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
+    """Too many lanes for numbers: coloured by what the session had to share."""
+    palette = np.array([to_rgb(STATE_COLOURS[state]) for state in sorted(STATE_COLOURS)])
+    states = line.doing[rows]
+    image = palette[states]
+    for row, at in enumerate(rows):
+        moments = np.clip(np.searchsorted(line.edges_s, line.moves_s[at]) - 1, 0, states.shape[1] - 1)
+        image[row, moments] = 0.0
+    cells(axes, line.edges_s, np.arange(len(rows) + 1) - 0.5, image)
+    return [
+        Patch(facecolor=STATE_COLOURS[state], edgecolor=CARD_EDGE, lw=0.4, label=STATE_WORDS[state])
+        for state in STATE_COLOURS
+        if state != ABSENT and (states == state).any()
+    ]

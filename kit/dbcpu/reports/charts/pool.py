@@ -1,0 +1,52 @@
+"""A pool by its size: the total hardly changes beyond the knee, while each piece takes longer and memory grows."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dbcpu.analysis.results.experiments import Pool
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import RunRecord
+from dbcpu.reports.charts.frame import framed
+from dbcpu.reports.charts.style import FAINT, fitted
+
+WIDTH, NARROW_BELOW = 8.6, 6.0
+
+
+def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One figure, or None for what is no pool."""
+    pool = analysis.pool
+    if pool is None:
+        return None
+    title = f"{pool.pieces} pieces of work through so many active sessions"
+    wide = fitted(WIDTH) > NARROW_BELOW
+    figure, first = framed(WIDTH, 3.5 if wide else 8.0, record, analysis, title)
+    grid = figure.add_gridspec(1, 3) if wide else figure.add_gridspec(3, 1)
+    heading, notes = first.get_title(loc="left"), [note.get_text() for note in first.texts]
+    first.remove()
+    axes = [figure.add_subplot(grid[at]) for at in range(3)]
+    # The empty last line keeps room for the grey one, which may not be bold.
+    top = figure.suptitle(f"{heading}\n ", x=0.012, ha="left", fontsize=11, fontweight="bold")
+    look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
+    axes[0].annotate("\n".join(notes), (0, 0), (0, 3), xycoords=top, **look)
+    _curve(axes[0], pool, [each.total_s for each in pool.sizes], "total seconds", "#0072b2")
+    _curve(axes[1], pool, [each.piece_s for each in pool.sizes], "seconds per piece", "#d55e00")
+    memory = [each.pss_bytes if each.pss_bytes is not None else each.rss_bytes for each in pool.sizes]
+    _curve(axes[2], pool, [(each or 0.0) / 1e6 for each in memory], "server memory, MB", "#009e73")
+    return figure
+
+
+def _curve(axes: Axes, pool: Pool, values: list[float], label: str, colour: str) -> None:
+    levels = [each.active for each in pool.sizes]
+    axes.plot(levels, values, marker="o", ms=5, color=colour, lw=1.5)
+    axes.set_xscale("log")
+    axes.set_xticks(levels, [str(each) for each in levels])
+    axes.minorticks_off()
+    axes.set_ylim(0, 1.15 * max(values) or 1.0)
+    axes.set_title(label, loc="left", fontsize=9.5)
+    axes.set_xlabel("active sessions")
+    axes.axvline(pool.enough, color=FAINT, lw=0.9, ls="--")
+    axes.annotate("enough", (pool.enough, 0.98), (3, 0), xycoords=("data", "axes fraction"),
+                  textcoords="offset points", va="top", fontsize=8, color=FAINT)  # fmt: skip
+    axes.grid(axis="y")

@@ -1,0 +1,123 @@
+"""Stacked bar per session of the most telling rounds: as long as alone, and what was lost to what."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
+from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
+from dbcpu.analysis.results.run import CAUSES, Analysis, SessionView
+from dbcpu.formatting import CAUSE_WORDS, plural, times
+from dbcpu.record import RunRecord
+from dbcpu.reports.charts.frame import framed_variants
+from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted, legend
+
+WIDTH = 8.2
+LABELLED_SESSIONS = 32
+
+
+def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One figure, or None when no session can be compared with a solo one."""
+    rounds = [(each, time_parts(record, analysis, each.order)) for each in telling_rounds(analysis)]
+    rounds = [(each, stacked) for each, stacked in rounds if stacked]
+    if not rounds:
+        return None
+    several = len(rounds) > 1
+    first, amount = rounds[0][0], max(len(stacked) for _, stacked in rounds)
+    labelled = amount <= LABELLED_SESSIONS
+    place = f"N = {first.level}" + ("" if several else f", repeat {first.repeat}")
+    title = f"Where the time of {plural(amount, 'session')} went ({place})"
+    if several:
+        heights = [0.75 + 0.25 * len(stacked) if labelled else 3.4 for _, stacked in rounds]
+    else:
+        heights = [max(2.8, 1.9 + 0.27 * amount) if labelled else 6.4]
+    names = [each.variant for each, _ in rounds]
+    frame = framed_variants(WIDTH, heights, record, analysis, title, names, share_y=False)
+    handles: list[Artist] = []
+    for axes, (_, stacked) in zip(frame.panels, rounds, strict=True):
+        handles += _bars(axes, stacked, labelled)
+        axes.axvline(stacked[0].view.reference_s or 0.0, color="black", lw=0.9, ls="--")
+        axes.set_ylim(len(stacked) - 0.4, -0.6)
+        axes.grid(axis="x")
+        (_words if labelled else _cause_strip)(axes, [each.view for each in stacked])
+    frame.panels[0].set_xlim(0, _longest_s(rounds, labelled))
+    frame.label("seconds from the first start to the last end", "" if labelled else "sessions, slowest on top")
+    views = [each.view for _, stacked in rounds for each in stacked]
+    if not labelled:
+        present = [cause for cause in CAUSES if any(each.cause == cause for each in views)]
+        handles += [
+            Line2D([], [], ls="", marker="s", color=MARKS[cause][0], label=f"cause: {CAUSE_WORDS[cause]}")
+            for cause in present
+        ]
+    legend(frame.figure, handles, 5)
+    return frame.figure
+
+
+def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool) -> list[Patch]:
+    """Draw what occurs, and return its legend."""
+    left, handles = [0.0] * len(stacked), []
+    for name, label in PART_WORDS.items():
+        parts, colour = [getattr(each, name) for each in stacked], PART_COLOURS[name]
+        if any(part > 0.005 * (each.view.elapsed_s or 1.0) for part, each in zip(parts, stacked, strict=True)):
+            if labelled:
+                axes.barh(range(len(stacked)), parts, left=left, color=colour, height=0.72, lw=0)
+            else:
+                _area(axes, left, parts, colour)
+            handles.append(Patch(color=colour, label=label))
+        left = [start + part for start, part in zip(left, parts, strict=True)]
+    return handles
+
+
+def _words(axes: Axes, views: Sequence[SessionView]) -> None:
+    """The session's number before its bar, slowdown and cause behind it."""
+    axes.set_yticks(range(len(views)), [f"session {each.ordinal}" for each in views])
+    axes.tick_params(axis="y", length=0)
+    for row, each in enumerate(views):
+        text = f" {times(each.slowdown)} {CAUSE_WORDS[each.cause] if each.cause != 'none' else ''}"
+        axes.text(
+            max(each.elapsed_s or 0.0, each.reference_s or 0.0), row, text, va="center", fontsize=8, color="#30383f"
+        )
+
+
+def _longest_s(rounds: Sequence[tuple[Telling, Sequence[TimeParts]]], labelled: bool) -> float:
+    """Where the axis ends: beyond the longest bar, with room for the words beside it."""
+    parts = [each for _, stacked in rounds for each in stacked]
+    ends_s = [sum(float(getattr(each, name)) for name in PART_WORDS) for each in parts]
+    longest_s = max(*ends_s, *(each.view.elapsed_s or 0.0 for each in parts))
+    if not labelled:
+        return longest_s * 1.03
+    letters = max(len(CAUSE_WORDS[each.view.cause]) for each in parts)
+    return longest_s * (1 + (0.6 + 0.075 * letters) / (fitted(WIDTH) - 2.4))
+
+
+def _area(axes: Axes, left: Sequence[float], parts: Sequence[float], colour: str) -> None:
+    """All bars as one shape: they touch, and hundreds of single ones take seconds to draw."""
+    edges = [row + side for row in range(len(parts)) for side in (-0.5, 0.5)]
+    starts = [start for start in left for _ in range(2)]
+    ends = [start + part for start, part in zip(left, parts, strict=True) for _ in range(2)]
+    axes.fill_betweenx(edges, starts, ends, color=colour, lw=0)
+
+
+def _cause_strip(axes: Axes, views: Sequence[SessionView]) -> None:
+    """A thin column left of the bars that shows each session's cause."""
+    for cause, alike in groupby(enumerate(views), key=lambda each: each[1].cause):
+        rows = [row for row, _ in alike]
+        axes.barh(
+            rows[0] - 0.5,
+            0.012,
+            left=-0.018,
+            height=len(rows),
+            align="edge",
+            lw=0,
+            color=MARKS[cause][0],
+            transform=axes.get_yaxis_transform(),
+            clip_on=False,
+        )
+    axes.spines["left"].set_visible(False)
+    axes.set_yticks([])
+    axes.yaxis.labelpad = 22

@@ -1,0 +1,134 @@
+"""What the pictures have in common: colours, marks, fonts, widths, legends and limit lines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dbcpu.analysis.results.run import Analysis
+
+Floats = npt.NDArray[np.floating[Any]]
+
+MARKS: Mapping[str, tuple[str, str]] = {
+    "none": ("#8a949e", "o"),
+    "shared_core": ("#d55e00", "s"),
+    "run_queue": ("#0072b2", "^"),
+    "steal": ("#7e257e", "D"),
+    "throttled": ("#a28e4e", "v"),
+    "frequency": ("#e73c80", "P"),
+    "remote_memory": ("#24464c", "X"),
+    "competitor": ("#356e46", "p"),
+    "irq": ("#435719", "h"),
+    "resource_manager": ("#651ad5", "<"),
+    "wait": ("#4197c8", ">"),
+    "stopped": ("#000000", "d"),
+    "slower_cpu": ("#4c3f24", "H"),
+    "unexplained": ("#6b6b6b", "x"),
+}
+"""Colour and mark of a cause: told apart by colour-blind people (tested), and by their marks without colour."""
+
+INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
+PART_COLOURS: Mapping[str, str] = {
+    "reference_s": "#c9cfd5",
+    "inflation_s": "#d55e00",
+    "queue_s": "#0072b2",
+    "throttled_s": "#a28e4e",
+    "steal_s": "#7e257e",
+    "wait_s": "#4197c8",
+    "off_s": "#24464c",
+    "unsplit_s": "#6b6b6b",
+}
+
+LETTERS_PER_INCH = 13.5
+"""Of small letters; a longer line is cut or broken."""
+NARROW = 4.4
+"""Inches: what a phone shows without scrolling."""
+PAIRED_LETTERS = 32
+"""Longer words of a legend get a line of their own there."""
+_most_width: ContextVar[float] = ContextVar("most_width", default=float("inf"))
+
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    "grid.color": "#e3e6e9",
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "hatch.linewidth": 0.6,
+    "svg.hashsalt": "dbcpu",
+    "svg.fonttype": "path",
+    "text.parse_math": False,
+}
+
+
+@contextmanager
+def narrow() -> Iterator[None]:
+    """Within this, every picture is drawn for a phone."""
+    before = _most_width.set(NARROW)
+    try:
+        yield
+    finally:
+        _most_width.reset(before)
+
+
+def is_narrow() -> bool:
+    """Whether pictures are drawn for a phone."""
+    return _most_width.get() <= NARROW
+
+
+def fitted(width: float) -> float:
+    """The width in inches that there is for a picture that would like ``width``."""
+    return min(width, _most_width.get())
+
+
+def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """Below the picture, in as many columns as fit; what several panels have in common is told once."""
+    handles = list({str(each.get_label()): each for each in handles}.values())
+    longest = max((len(str(each.get_label())) for each in handles), default=0)
+    fit = (2 if longest <= PAIRED_LETTERS else 1) if is_narrow() else columns
+    figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
+
+
+def cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Floats) -> None:
+    """Fill a grid of cells: ``colours`` (rows, columns, 3) from 0 to 1, between columns + 1 and rows + 1 edges.
+
+    Downwards: the first row is on top.
+    """
+    # Not imshow: its resampling takes 50 MB, however small the image.
+    axes.pcolormesh(x_edges, y_edges, colours, rasterized=True)
+    axes.set_xlim(float(x_edges[0]), float(x_edges[-1]))
+    axes.set_ylim(float(y_edges[-1]), float(y_edges[0]))
+
+
+def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
+    """A small note at the top, left of a vertical line; the next ``line`` lower, so that two never touch."""
+    axes.text(
+        x,
+        0.995 - 0.055 * line,
+        text,
+        transform=axes.get_xaxis_transform(),
+        ha="right",
+        va="top",
+        fontsize=8,
+        color="#555f69",
+    )
+
+
+def limits(analysis: Analysis, variant: str = "") -> list[tuple[int, str]]:
+    """Where cores, and then vCPUs, run out (under a variant); once only if there are as many of both."""
+    found = analysis.variants.variants if analysis.variants else ()
+    left = next((each for each in found if each.name == variant), None)
+    cores, vcpus = (left.cores, left.vcpus) if left else (analysis.cores, analysis.vcpus)
+    known = [(amount, noun) for amount, noun in ((cores, "core"), (vcpus, "vCPU")) if amount]
+    return known[1:] if len(known) == 2 and known[0][0] == known[1][0] else known

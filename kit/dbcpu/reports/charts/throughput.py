@@ -1,0 +1,93 @@
+"""Throughput against the number of sessions: the sum of rates and the makespan, beside the ideal."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.formatting import number, plural
+from dbcpu.record import RunRecord
+from dbcpu.reports.charts.frame import beside_for, by_variant, framed_variants
+from dbcpu.reports.charts.style import legend, limits, top_label
+
+LOG_FROM_SESSIONS = 48
+
+
+def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One figure, or None when no level has a throughput."""
+    panels = by_variant(analysis, lambda each: each.throughput is not None)
+    if not panels:
+        return None
+    several = len(panels) > 1
+    frame = framed_variants(
+        9.4 if several else 7.2, [3.6 if several else 4.4] * len(panels), record, analysis,
+        "Work done by all sessions together", [shown[0].variant for shown in panels], beside_for(panels),
+    )  # fmt: skip
+    for axes, shown in zip(frame.panels, panels, strict=True):
+        _curves(axes, shown)
+        if shown[0].variant == analysis.levels[0].variant:
+            _fit(axes, analysis)
+        _limits(axes, shown, analysis)
+        axes.grid()
+    counts = sorted({each.level for shown in panels for each in shown})
+    rates = [rate for shown in panels for each in shown for rate in (each.throughput, each.ideal_throughput) if rate]
+    _axes(frame.panels[0], counts, max(rates, default=1.0))
+    frame.label("sessions at once (N)", "Mrows/s")
+    handles = [handle for axes in frame.panels for handle in axes.get_legend_handles_labels()[0]]
+    legend(frame.figure, handles, 2)
+    return frame.figure
+
+
+def _curves(axes: Axes, shown: Sequence[LevelView]) -> None:
+    counts = [each.level for each in shown]
+    ideal = [(each.level, each.ideal_throughput) for each in shown if each.ideal_throughput is not None]
+    if ideal:
+        axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.1, ls="--", label="ideal: solo rate x min(N, vCPUs)")
+    rates = [each.throughput or 0.0 for each in shown]
+    axes.plot(counts, rates, color="#0072b2", marker="o", ms=4.5, label="sum of rates", zorder=3)
+    makespan, words = [each.makespan_throughput or 0.0 for each in shown], "all work until the last session ended"
+    axes.plot(counts, makespan, color="#d55e00", marker="s", ms=4, lw=1.2, label=words, zorder=3)
+
+
+def _fit(axes: Axes, analysis: Analysis) -> None:
+    """The fitted lines, broad and below the others, and a diamond where they bend."""
+    fitted = analysis.scaling.curve
+    if fitted:
+        label = "fitted lines, early ends counted out"
+        axes.plot(*zip(*fitted, strict=True), color="#9cc3e0", lw=5.0, solid_capstyle="round", label=label)
+    at = dict(fitted)
+    for knee in analysis.scaling.knees:
+        if knee in at:
+            axes.plot(knee, at[knee], color="#0b3c5d", marker="D", ms=6, ls="", zorder=4)
+            axes.annotate(
+                f"bend at {number(knee, 1)}",
+                (knee, at[knee]),
+                (-9, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=8,
+                color="#0b3c5d",
+            )
+
+
+def _limits(axes: Axes, shown: Sequence[LevelView], analysis: Analysis) -> None:
+    for line, (amount, noun) in enumerate(limits(analysis, shown[0].variant)):
+        if shown[0].level < amount <= shown[-1].level:
+            axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
+            top_label(axes, amount, f"{plural(amount, noun)} ", line)
+
+
+def _axes(axes: Axes, counts: Sequence[int], highest: float) -> None:
+    """Of all panels: they share both."""
+    if counts[-1] > LOG_FROM_SESSIONS:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axes.xaxis.set_major_locator(
+            MaxNLocator(min(16, max(1, counts[-1])), integer=True, min_n_ticks=1, steps=[1, 2, 4, 8, 10])
+        )
+    axes.set_ylim(0, highest * 1.12)

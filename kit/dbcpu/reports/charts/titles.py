@@ -1,0 +1,38 @@
+"""What pictures that compare have in common: colours of runs, titles, cut texts."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dbcpu.formatting import plain
+
+COLOURS = ("#0072b2", "#d55e00", "#356e46", "#7e257e", "#a28e4e", "#4197c8", "#e73c80", "#651ad5", "#6b6b6b", "#435719")
+"""Told apart by colour-blind people; beyond ten they repeat, with another mark."""
+LINE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">")
+LETTERS_PER_INCH, BOLD_LETTERS_PER_INCH = 13.0, 8.6
+GREY = "#555f69"
+
+
+def colour(at: int) -> str:
+    return COLOURS[at % len(COLOURS)]
+
+
+def titled(figure: Figure, axes: Axes, title: str, below: str, width: float) -> None:
+    """A bold title at the left, and a line below it that says of what."""
+    axes.set_title(cut(title, width, BOLD_LETTERS_PER_INCH), fontweight="bold", pad=22)
+    axes.annotate(
+        cut(below, width),
+        (0, 1),
+        (0, 8),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=GREY,
+        fontsize=8.5,
+        in_layout=False,
+    )
+
+
+def cut(text: str, width: float, letters_per_inch: float = LETTERS_PER_INCH) -> str:
+    """As much of a text as fits ``width`` inches."""
+    most = max(12, int(width * letters_per_inch) - 8)
+    text = plain(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

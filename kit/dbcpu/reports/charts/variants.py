@@ -1,0 +1,19 @@
+"""What another setting of the host changes: each variant's figures over those of the first, which are 1."""
+
+from matplotlib.figure import Figure
+
+from dbcpu.analysis.comparison.variant_sentences import variant_ratios
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import RunRecord
+from dbcpu.reports.charts import ratio_bars
+from dbcpu.reports.charts.frame import measured
+
+
+def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One figure, or None for a run of one variant."""
+    found = analysis.variants
+    series = variant_ratios(found) if found else ()
+    if not found or not series:
+        return None
+    title = f"N = {found.telling}, {found.first.name} = 1"
+    return ratio_bars.draw(title, measured(record, analysis), [each.name for each in found.variants], series)

@@ -1,0 +1,1 @@
+"""How a comparison is written: one file per format."""

@@ -1,0 +1,91 @@
+"""The environment as tables: all that would have to be the same to measure this again."""
+
+from collections.abc import Iterable, Mapping
+
+from dbcpu.formatting import UNKNOWN, plain, plural, short_ranges
+from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run_tables import Table
+
+TITLES = ("name", "value")
+
+
+def environment_tables(record: RunRecord) -> tuple[Table, ...]:
+    """The run, the host, the database, each as names and values."""
+    return (_run(record), _host(record), _database(record))
+
+
+def _table(caption: str, pairs: Iterable[tuple[str, object]]) -> Table:
+    rows = tuple((name, UNKNOWN if value is None else plain(str(value))) for name, value in pairs if value != "")
+    return Table(caption, TITLES, rows)
+
+
+def _run(record: RunRecord) -> Table:
+    header, plan, work = record.header, record.header.plan, record.header.plan.workload
+    pairs: list[tuple[str, object]] = [
+        ("run", header.run_id),
+        ("label", header.label),
+        ("started (UTC)", header.started_at),
+        ("status", header.status),
+        ("dbcpu", header.tool_version),
+        ("target", plan.target),
+        ("levels", short_ranges(plan.levels)),
+        ("repeats", plan.repeats),
+        ("variants", ", ".join(plan.variants)),
+        (
+            "executions",
+            plan.executions if plan.executions is not None else f"as many as fit into {plan.for_s or 0:g} s",
+        ),
+        ("seed", plan.seed),
+        ("sampler", f"{plan.sampler}, {plan.hz:g} polls a second"),
+        ("vCPUs", f"{plan.vcpus if plan.vcpus is not None else UNKNOWN} ({plan.vcpus_source})"),
+        ("workload", f"{work.name}, size {work.size}, n = {work.n}, {work.rows} rows, answer {work.answer}"),
+        ("hash of the SQL", work.sql_hash),
+        ("plan", work.plan_shape),
+        ("driven from", f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ")),
+    ]
+    return _table("Run", [*pairs, *(("note", note) for note in header.notes)])
+
+
+def _host(record: RunRecord) -> Table:
+    host = record.header.host
+    if host is None:
+        return _table("Host", [("host", "not looked at")])
+    quota = host.limits.quota_cpus
+    memory = f"{host.memory_bytes / 1024**3:.1f} GiB" if host.memory_bytes else None
+    smt = {True: "on", False: "off", None: None}[host.topology.smt_active]
+    caches = dict.fromkeys(
+        f"L{each.level} {each.kind} {each.size_bytes // 1024} KiB for {plural(len(each.cpus), 'CPU')}"
+        for each in host.topology.caches
+        if each.size_bytes
+    )
+    return _table("Host", [
+        ("name", host.hostname),
+        ("CPU model", host.cpu_model),
+        ("kernel", host.kernel),
+        ("hypervisor", host.hypervisor or "none seen"),
+        ("container", host.container or "none seen"),
+        ("memory", memory),
+        ("SMT", smt),
+        ("SMT control", host.topology.smt_control or ""),
+        ("allowed CPUs", short_ranges(host.limits.allowed_cpus)),
+        ("CPU quota", f"{quota:g} CPUs ({host.limits.quota_source})" if quota is not None else "none"),
+        ("frequency governor", host.governor or "not known"),
+        ("caches", "; ".join(caches)),
+        *_named(host.facts),
+    ])  # fmt: skip
+
+
+def _database(record: RunRecord) -> Table:
+    database = record.header.database
+    where = {True: "yes", False: "no", None: None}[database.driver_on_host]
+    return _table("Database", [
+        ("kind", database.kind),
+        ("version", database.version),
+        ("driver", database.driver),
+        ("driver on the measured host", where),
+        *_named(database.parameters),
+    ])  # fmt: skip
+
+
+def _named(values: Mapping[str, str]) -> list[tuple[str, object]]:
+    return sorted((plain(name), value) for name, value in values.items())

@@ -1,0 +1,1 @@
+"""How a document is written: one file per format."""

@@ -1,1 +1,0 @@
-"""What samplers have in common: the meaning of the counters, and polling over a connection."""

@@ -1,1 +1,0 @@
-"""Puts comparisons, sizing answers and published measurements into words and columns, for every form alike."""

@@ -1,0 +1,255 @@
+"""All that is asked of python-oracledb; no other file imports it.
+
+Thin mode is chosen before any thread connects: until the first connection succeeds the driver keeps the choice
+of mode open and lets other threads wait, which would look like slow connects. A listener that accepts and then
+says nothing is under no timeout of the driver's: each connect has a deadline of our own.
+Source: python-oracledb documentation, Initializing python-oracledb; High availability.
+"""
+
+import contextlib
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import oracledb
+
+from dbcpu.errors import ConnectError, ServerError, UsageError
+from dbcpu.targets.oracle import statements
+from dbcpu.targets.oracle.address import Address
+from dbcpu.targets.oracle.error_messages import codes, explained, one_line
+
+PROGRAM = "dbcpu"
+QUERY_TIMEOUT_MS = 60_000
+"""For everything but the measured call; a query of a view takes milliseconds, on a saturated host seconds."""
+LOG_OFF_S = 2.0
+THREAD = "oracle call"
+NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
+"""Not granted, or not known to this version: one thing is then not known, and nothing fails."""
+
+_LOST = (oracledb.Error, OSError, AttributeError)
+"""What thin mode raises when another thread finds the connection dead meanwhile: its transport is None then."""
+
+Connection = oracledb.Connection
+Row = tuple[Any, ...]
+
+
+def version() -> str:
+    """Of the driver, with its mode."""
+    return f"python-oracledb {oracledb.__version__} {'thin' if oracledb.is_thin_mode() else 'thick'}"
+
+
+def set_mode(address: Address) -> None:
+    """Thin, or thick on request; the choice holds for the process. Raises UsageError."""
+    try:
+        if address.thick:
+            config_dir = address.options.get("config_dir")
+            oracledb.init_oracle_client(lib_dir=address.lib_dir, config_dir=str(config_dir) if config_dir else None)
+        else:
+            oracledb.enable_thin_mode()  # type: ignore[no-untyped-call]
+    except oracledb.Error as error:
+        raise UsageError(f"the Oracle driver could not be set up: {explained(str(error))}") from None
+
+
+class Dialer:
+    """Opens sessions on one database; several threads may connect at once."""
+
+    def __init__(self, address: Address, password: str | None, client_identifier: str) -> None:
+        self._address = address
+        self._client_identifier = client_identifier
+        secrets: dict[str, Any] = {"password": password} if password is not None else {}
+        if address.wallet_password_env:
+            secrets["wallet_password"] = _from_environment(address.wallet_password_env)
+        elif not address.thick:
+            _refuse_protected(address.options.get("wallet_location"))
+        try:
+            self._params = oracledb.ConnectParams(**dict(address.options), **secrets)
+            if address.user:
+                self._params.set(user=address.user)
+            if address.mode != "default":
+                self._params.set(mode=getattr(oracledb, f"AUTH_MODE_{address.mode.upper()}"))
+            self._local = not address.dsn and "host" not in address.options
+            if address.dsn:
+                self._params.parse_connect_string(address.dsn)
+            # A pooled or shared server would measure somebody else's process, a retry would hide in the time.
+            self._params.set(program=PROGRAM, retry_count=0, retry_delay=0)
+            if not self._local:
+                self._params.set(server_type="dedicated")
+        except oracledb.Error as error:
+            raise UsageError(f"the Oracle address {address.where} is not understood: {explained(str(error))}") from None
+
+    def pin(self, instance_name: str) -> None:
+        """From now on only this instance of a cluster."""
+        self._params.set(instance_name=instance_name)
+
+    @property
+    def pinned(self) -> bool:
+        return bool(self._params.instance_name)
+
+    def connect(self, timeout_s: float) -> Connection:
+        """Raises ConnectError, without any secret in it, after ``timeout_s`` at the latest."""
+        connection: Connection | None = _within(timeout_s, lambda: self._open(timeout_s), lambda late: late.close())
+        if connection is None:
+            raise ConnectError(
+                f"{self._address.where} did not open a session within {timeout_s:g} s: the listener accepts and says "
+                "nothing; is the instance up and the host not overloaded?"
+            )
+        connection.module = PROGRAM
+        connection.client_identifier = self._client_identifier
+        connection.call_timeout = QUERY_TIMEOUT_MS
+        return connection
+
+    def _open(self, timeout_s: float) -> Connection:
+        params = self._params.copy()
+        if not self._local:
+            params.set(tcp_connect_timeout=timeout_s)
+        try:
+            # In thick mode the client libraries get the descriptor that was made of the alias here.
+            dsn = None if oracledb.is_thin_mode() or self._local else params.get_connect_string()
+            return oracledb.connect(dsn=dsn, params=params)
+        except oracledb.Error as error:
+            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
+        except OSError as error:
+            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
+
+
+class Views:
+    """Statements of the catalogue; the first that is refused for want of a privilege is not sent again."""
+
+    def __init__(self) -> None:
+        self.denied: dict[str, str] = {}
+        """Statement -> the error code it met."""
+
+    def rows(self, connection: Connection, name: str, binds: Mapping[str, Any] | None = None) -> list[Row] | None:
+        """The rows of a query, or None where it is not granted or not known to this version. Raises ServerError."""
+        if name in self.denied:
+            return None
+        try:
+            return query(connection, statements.text(name), binds)
+        except ServerError as error:
+            refused = [code for code in codes(str(error)) if code in NOT_OURS]
+            if not refused:
+                raise
+            self.denied[name] = refused[0]
+            return None
+
+    def one(self, connection: Connection, name: str, binds: Mapping[str, Any] | None = None) -> Row | None:
+        """The first row, or None where there is none or it may not be read."""
+        rows = self.rows(connection, name, binds)
+        return rows[0] if rows else None
+
+
+def query(connection: Connection, sql: str, binds: Mapping[str, Any] | None = None) -> list[Row]:
+    """Run one statement and take all its rows; none for a statement that has no rows. Raises ServerError."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.prefetchrows, cursor.arraysize = 100, 100
+            cursor.execute(sql, dict(binds or {}))
+            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+    except oracledb.Error as error:
+        raise ServerError(one_line(str(error))) from None
+
+
+class Block:
+    """A PL/SQL block of the catalogue, executed again and again with the same binds, so that it is sent short.
+
+    ``binds``: name -> (type, size); type is one of int, float, str.
+    """
+
+    def __init__(self, connection: Connection, name: str, binds: Mapping[str, tuple[type, int]]) -> None:
+        self._cursor = connection.cursor()
+        self._sql = statements.text(name)
+        kinds = {str: oracledb.DB_TYPE_VARCHAR, int: oracledb.DB_TYPE_NUMBER, float: oracledb.DB_TYPE_NUMBER}
+        self._binds = {key: self._cursor.var(kinds[kind], size) for key, (kind, size) in binds.items()}
+
+    def run(self, **values: str | float | None) -> None:
+        """Set the given binds and execute. Raises ServerError."""
+        for key, value in values.items():
+            self._binds[key].setvalue(0, value)
+        try:
+            self._cursor.execute(self._sql, self._binds)
+        except oracledb.Error as error:
+            raise ServerError(one_line(str(error))) from None
+        except _LOST:
+            raise ServerError("the connection to the server was lost during the call") from None
+
+    def value(self, key: str) -> Any:
+        return self._binds[key].getvalue()
+
+    def close(self) -> None:
+        with contextlib.suppress(oracledb.Error):
+            self._cursor.close()
+
+
+def cancel(connection: Connection) -> None:
+    """Ask the server to stop what the connection is executing; called from another thread."""
+    with contextlib.suppress(*_LOST):
+        connection.cancel()
+
+
+def is_healthy(connection: Connection) -> bool:
+    """Whether the connection is usable, by what the driver knows; nothing is sent."""
+    return bool(connection.is_healthy())
+
+
+def close(connection: Connection, timeout_s: float = LOG_OFF_S) -> None:
+    """Log off; a server that does not answer is left to itself."""
+
+    def log_off() -> None:
+        with contextlib.suppress(*_LOST):
+            connection.close()
+
+    _within(timeout_s, log_off, lambda _: None)
+
+
+def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any], object]) -> Any:
+    """What ``action`` gives or raises, or None if it does not end in time; a late result goes to ``too_late``."""
+    box: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+    lock, given_up = threading.Lock(), threading.Event()
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = action()
+        except BaseException as failure:
+            error = failure
+        with lock:
+            if not given_up.is_set():
+                box.put((result, error))
+                return
+        if error is None:
+            with contextlib.suppress(*_LOST):
+                too_late(result)
+
+    threading.Thread(target=run, name=THREAD, daemon=True).start()
+    try:
+        result, error = box.get(timeout=timeout_s)
+    except queue.Empty:
+        with lock:
+            given_up.set()
+        with contextlib.suppress(queue.Empty):
+            result, error = box.get_nowait()
+            if error is None:
+                return result
+        return None
+    if error is not None:
+        raise error
+    return result
+
+
+def _refuse_protected(wallet: object) -> None:
+    """Without its password the TLS library would ask for it on the terminal, once for each session."""
+    with contextlib.suppress(OSError):
+        if wallet and b"ENCRYPTED" in Path(str(wallet), "ewallet.pem").read_bytes():
+            raise UsageError(
+                f"{wallet}/ewallet.pem is protected by a password; give it by wallet_password_env=VARIABLE in the URL"
+            )
+
+
+def _from_environment(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise UsageError(f"the environment has no {name}, the password of the wallet; export it before the run")
+    return value

@@ -1,0 +1,85 @@
+"""Which process serves a session, and is it one of its own? What V$SESSION and V$PROCESS say, as a claim."""
+
+import os
+import time
+from typing import Any
+
+from dbcpu.errors import ServerError
+from dbcpu.hosts.base import Host
+from dbcpu.hosts.proc import START_TOLERANCE_S, apart_s, boot_time_s, inner_pids, look
+from dbcpu.targets.base import ServerClaim
+from dbcpu.targets.oracle.address import same_host
+from dbcpu.targets.oracle.driver import Connection, Views
+
+NO_VIEWS = "V$SESSION and V$PROCESS are not granted (dbcpu doctor shows the statements)"
+COMMAND = "oracle"
+"""Server processes are called oracleSID or oracle_PID_SID."""
+
+
+def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim, dict[str, float]]:
+    """The server process of this session, and its numbers for the record.
+
+    Args:
+        here: the name of this machine.
+
+    Raises:
+        ServerError: the session is not served by a process of its own.
+    """
+    context = views.one(connection, "context") or (None,) * 8
+    numbers = {
+        "sid": context[0],
+        "serial_num": getattr(connection, "serial_num", None) if connection.thin else None,
+        "instance_number": context[1],
+    }
+    local = same_host(str(context[3]), here) if context[3] else None
+    row = server_process(connection, views)
+    known = {key: float(value) for key, value in numbers.items() if value is not None}
+    if row is None:
+        return ServerClaim(None, why_not=NO_VIEWS), known
+    server, spid, stid, _, age_s, _ = row
+    if server != "DEDICATED":
+        raise ServerError(refusal(str(server)))
+    if not str(spid or "").isdecimal():
+        return ServerClaim(None, why_not=f"V$PROCESS gives no process number but {spid!r}"), known
+    tid = int(stid) if str(stid or "").isdecimal() and stid != spid else None
+    started_at_s = None if age_s is None else time.time() - float(age_s)
+    # A name that differs may still be this machine's; the process itself then has the last word.
+    return ServerClaim(int(spid), tid, started_at_s, local, COMMAND), known
+
+
+def server_process(connection: Connection, views: Views) -> tuple[Any, ...] | None:
+    """Row of server_process.sql, in the form of older versions if need be; None without the privilege."""
+    row = views.one(connection, "server_process")
+    if row is None and views.denied.get("server_process") == "ORA-00904":
+        row = views.one(connection, "server_process_11")
+    return row
+
+
+def in_container(row: tuple[Any, ...] | None, host: Host) -> bool:
+    """Whether the server process of that row of server_process.sql runs in a container of this host.
+
+    A container has a host name of its own, so the name says nothing. One process that has the claimed number in a pid
+    namespace of its own, is called oracle and started with the session: that is not met by chance.
+    """
+    if row is None or not str(row[1] or "").isdecimal() or row[4] is None:
+        return False
+    clock_ticks, boot_s = os.sysconf("SC_CLK_TCK"), boot_time_s(host)
+    started_at_s = time.time() - float(row[4])
+    for pid in inner_pids(host).get(int(row[1]), ()):
+        process = look(host, pid, None, clock_ticks)
+        if process is None or COMMAND not in process.command:
+            continue
+        apart = apart_s(process, started_at_s, boot_s, clock_ticks)
+        if apart is not None and apart <= START_TOLERANCE_S:
+            return True
+    return False
+
+
+def refusal(server: str) -> str:
+    """Why a session that is not served by a dedicated process cannot be measured, and what to do."""
+    kinds = {"SHARED": "a shared server", "NONE": "a shared server", "POOLED": "a pooled server (DRCP)"}
+    return (
+        f"the session is served by {kinds.get(server, server)}, not by a process of its own, although a dedicated "
+        "one was asked for: sessions would queue for few processes; use a service without dispatchers or pool, or "
+        "connect to the instance's own listener"
+    )

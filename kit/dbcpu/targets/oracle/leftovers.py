@@ -1,0 +1,123 @@
+"""Sessions that a killed run left on the server: found by their tag, ended where that is granted.
+
+A dedicated server process that computes does not notice that its client is gone until its call returns
+(sqlnet.expire_time and TCP keepalive help only while it waits for the client). Each session therefore carries
+module ``dbcpu`` and the client identifier HOST/PID/START of its driver, and the next command looks for those
+whose driver is dead.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbcpu.errors import DbcpuError
+from dbcpu.findings import Finding, noted
+from dbcpu.hosts.driver_process import is_gone, this_process
+from dbcpu.record import Driver
+from dbcpu.targets.oracle import statements
+from dbcpu.targets.oracle.driver import Connection, Views, query
+
+_LONGEST_TAG = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A session of another run of dbcpu. ``dead``: its driver ran on this machine and is gone."""
+
+    sid: int
+    serial: int
+    tag: str
+    age_s: int
+    dead: bool
+    ended: bool = False
+
+
+def own_tag() -> str:
+    """HOST/PID/START of this driver, in the 64 bytes that a client identifier has."""
+    me = this_process()
+    rest = f"/{me.pid}/{me.start_ticks or 0}"
+    return me.hostname[: _LONGEST_TAG - len(rest)] + rest
+
+
+def found(
+    rows: Iterable[tuple[Any, ...]], own: str, user: str, gone: Callable[[Driver], bool] = is_gone
+) -> list[Leftover]:
+    """Tagged sessions that are not this driver's. Rows as tagged_sessions.sql gives them."""
+    others = []
+    for sid, serial, _, tag, age_s, owner in rows:
+        host, _, rest = str(tag or "").partition("/")
+        pid, _, start = rest.partition("/")
+        if tag == own or not (pid.isdecimal() and start.isdecimal()):
+            continue
+        driver = Driver(host, int(pid), int(start) or None, python="")
+        dead = owner == user and gone(driver)
+        others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead))
+    return others
+
+
+def end_leftovers(connection: Connection, views: Views, user: str, rds: bool) -> tuple[Leftover, ...]:
+    """Find them, and end those whose driver is dead. Raises ServerError only when the connection is lost."""
+    rows = views.rows(connection, "tagged_sessions") or []
+    others = found(rows, own_tag(), user)
+    return tuple(
+        replace(each, ended=each.dead and _sent(connection, "end_session", each.sid, each.serial, rds))
+        for each in others
+    )
+
+
+def statement(each: Leftover) -> str:
+    """What a DBA sends to end it."""
+    return statements.filled("end_session", sid=each.sid, serial=each.serial) + ";"
+
+
+def findings(leftovers: Iterable[Leftover]) -> tuple[Finding, ...]:
+    """What was found and done, and always what to expect of a killed run."""
+    every = list(leftovers)
+    ended, left = [e for e in every if e.ended], [e for e in every if e.dead and not e.ended]
+    running = [e for e in every if not e.dead]
+    told = []
+    if ended:
+        told.append(
+            noted(
+                "leftovers-ended",
+                f"{len(ended)} sessions of a killed run were still computing and have been ended ({_names(ended)})",
+            )
+        )
+    if left:
+        statements = " ".join(statement(each) for each in left)
+        seen = f"{len(left)} sessions of a killed run are still computing ({_names(left)})"
+        told.append(noted("leftovers", seen, statements=statements))
+    if running:
+        told.append(
+            noted("other-run", f"another dbcpu measures this database: {len(running)} sessions of {running[0].tag}")
+        )
+    return tuple(told)
+
+
+def _names(leftovers: list[Leftover]) -> str:
+    return ", ".join(f"{each.sid},{each.serial}" for each in leftovers[:5]) + (", ..." if len(leftovers) > 5 else "")
+
+
+class FromControl:
+    """Ends statements and sessions of this run over its control connection: those that heed no break."""
+
+    def __init__(self, connection: Callable[[], Connection], rds: Callable[[], bool]) -> None:
+        self._connection, self._rds = connection, rds
+
+    def cancel(self, sid: int, serial: int) -> None:
+        _sent(self._connection(), "cancel_statement", sid, serial, self._rds())
+
+    def end(self, sid: int, serial: int) -> None:
+        _sent(self._connection(), "end_session", sid, serial, self._rds())
+
+
+def _sent(connection: Connection, name: str, sid: int, serial: int, rds: bool) -> bool:
+    """Whether the statement, in Amazon RDS's form if need be, was carried out."""
+    try:
+        if rds:
+            query(connection, statements.text(f"{name}_rds"), {"sid": sid, "serial": serial})
+        else:
+            query(connection, statements.filled(name, sid=sid, serial=serial))
+    except DbcpuError:
+        return False
+    return True

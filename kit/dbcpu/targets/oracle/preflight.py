@@ -1,0 +1,134 @@
+"""What in an Oracle database would spoil a measurement, as findings: pure functions of ``Facts``.
+
+Sources: Oracle Database Administrator's Guide, Managing Resources with Oracle Database Resource Manager and
+Managing Automated Database Maintenance Tasks; Reference, CPU_COUNT, STATISTICS_LEVEL, CURSOR_SHARING; Using
+Oracle Autonomous Database Serverless, Database Service Names.
+"""
+
+from collections.abc import Callable, Iterator
+
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import plural
+from dbcpu.targets.oracle import privileges
+from dbcpu.targets.oracle.facts import Facts
+from dbcpu.targets.oracle.identity import refusal
+from dbcpu.targets.oracle.session import BATCH_S
+from dbcpu.targets.oracle.vcpus import FREE_CPUS, edition_cap
+
+_CPUS_UNKNOWN = "how many CPUs it may use cannot be seen"
+_LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
+_PARALLEL_LEVELS = ("_high", "_medium")
+
+
+def findings(facts: Facts) -> tuple[Finding, ...]:
+    """Everything that is to be said of the database, in no particular order."""
+    told = [each for check in CHECKS for each in check(facts)]
+    return (*told, *privileges.findings(facts.denied, facts.user, facts.rds))
+
+
+def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
+    """What is no complaint: the database itself, how many CPUs it may use, and what a killed run would leave."""
+    where = f"instance {facts.instance_name}, service {facts.service}"
+    where += f", container {facts.container}" if facts.container else ""
+    served = {None: "how sessions are served may not be seen", "DEDICATED": "dedicated servers"}
+    seen = (
+        f"{facts.product or 'Oracle Database'} {facts.version}, {where}, on {facts.server_host or 'a host not named'}; "
+        f"{served.get(facts.server, f'{facts.server} servers')}"
+    )
+    cpus = f"it may use {plural(vcpus[0], 'CPU')} by {vcpus[1]}{_cores(facts)}" if vcpus else _CPUS_UNKNOWN
+    left = f"after kill -9 each session goes on for one execution, or for {BATCH_S:g} s of shorter ones"
+    ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED
+    return noted("oracle", seen, cpus=cpus), noted("after-a-kill", left, ends=ends)
+
+
+def _cores(facts: Facts) -> str:
+    names = {"NUM_CPU_CORES": "core", "NUM_CPU_SOCKETS": "socket"}
+    told = [plural(int(facts.osstat[key]), name) for key, name in names.items() if facts.osstat.get(key)]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _served(facts: Facts) -> Iterator[Finding]:
+    if facts.server is not None and facts.server != "DEDICATED":
+        yield noted("not-dedicated", f"this service gives {facts.server} servers", refusal=refusal(facts.server))
+    if facts.server is None:
+        yield noted("not-identified", "whether each session has a server process of its own cannot be seen")
+    if facts.threads:
+        yield noted("threaded-execution", "sessions are threads of few processes (threaded_execution)")
+
+
+def _user(facts: Facts) -> Iterator[Finding]:
+    if facts.as_sysdba or facts.user in ("SYS", "SYSTEM"):
+        yield noted("privileged-user", f"the sessions run as {facts.user}{' as SYSDBA' if facts.as_sysdba else ''}")
+
+
+def _resource_manager(facts: Facts) -> Iterator[Finding]:
+    count = facts.parameters.get("cpu_count", "unknown")
+    if facts.caged:
+        yield noted("instance-caging", f"instance caging keeps the instance at cpu_count = {count}")
+    elif facts.plan and facts.plan[1]:
+        yield noted(
+            "resource-manager",
+            f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
+        )
+    if facts.window:
+        yield noted(
+            "maintenance-window",
+            f"maintenance window {facts.window[0]} is open"
+            + (f" with resource plan {facts.window[1]}" if facts.window[1] else ""),
+        )
+
+
+def _edition(facts: Facts) -> Iterator[Finding]:
+    cap = edition_cap(facts.product)
+    cpus = facts.osstat.get("NUM_CPUS")
+    if cap is None or (cap[0] > FREE_CPUS and (cpus is None or cpus <= cap[0])):
+        return
+    yield noted(
+        "edition-cap", f"{facts.product} uses {cap[0]} CPUs at most" + (f" of the host's {cpus:.0f}" if cpus else "")
+    )
+
+
+def _settings(facts: Facts) -> Iterator[Finding]:
+    value = {name: text.upper() for name, text in facts.parameters.items()}
+    if value.get("sql_trace") == "TRUE":
+        yield noted("sql-trace", "SQL trace is on for the whole instance")
+    if value.get("statistics_level") == "ALL":
+        yield noted("statistics-level", "statistics_level is ALL")
+    if value.get("cursor_sharing", "EXACT") != "EXACT":
+        yield noted("cursor-sharing", f"cursor_sharing is {value['cursor_sharing']}")
+    if value.get("parallel_degree_policy", "MANUAL") != "MANUAL" and value.get("parallel_max_servers") != "0":
+        yield noted(
+            "parallel-servers",
+            f"parallel_degree_policy is {value['parallel_degree_policy']}, with up to "
+            f"{value.get('parallel_max_servers', 'unknown')} parallel servers",
+        )
+    if value.get("shared_servers", "0") != "0":
+        yield noted("shared-servers", f"{value['shared_servers']} shared servers are configured")
+
+
+def _managed(facts: Facts) -> Iterator[Finding]:
+    if facts.cloud_service:
+        service = facts.service.lower().split(".")[0]
+        seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
+        parallel = service.endswith(_PARALLEL_LEVELS)
+        yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
+    if facts.rds:
+        yield noted("rds", "Amazon RDS: no access to the host")
+    if facts.instances is not None and facts.instances > 1:
+        yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions go to {facts.instance_name}")
+
+
+def _activity(facts: Facts) -> Iterator[Finding]:
+    if facts.busy:
+        yield noted("instance-busy", f"{facts.busy} other sessions are executing statements")
+
+
+CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    _served,
+    _user,
+    _resource_manager,
+    _edition,
+    _settings,
+    _managed,
+    _activity,
+)

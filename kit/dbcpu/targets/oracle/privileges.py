@@ -1,0 +1,67 @@
+"""Which grants are missing, what each would add, and the statements that give them: pure."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from dbcpu.findings import Finding, Level, noted
+from dbcpu.targets.oracle import statements
+
+_OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
+_VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
+_SERVES = {
+    "server_process": "which process serves a session: without it nothing is sampled",
+    "server_process_11": "which process serves a session: without it nothing is sampled",
+    "counters": "proof that the work was CPU only (no I/O, no hard parse)",
+    "time_model": "DB time and DB CPU",
+    "waits": "what sessions waited for, the resource manager among it",
+    "cursor_plans": "that all sessions ran the same plan",
+    "plan_operators": "the plan itself",
+    "osstat": "how many CPUs a remote host has",
+    "parameters": "parameters that change what is measured",
+    "resource_plan": "whether the resource manager limits CPU",
+    "session_limits": "how many sessions can connect",
+    "busy_sessions": "whether others are at work",
+    "tagged_sessions": "sessions that a killed run left behind",
+    "instance": "whether this is a cluster",
+    "cluster_instances": "how many instances a cluster has",
+}
+
+
+def missing(denied: Mapping[str, str]) -> tuple[str, ...]:
+    """Objects of SYS that are not granted: ``V_$SESSION`` and so on, sorted."""
+    found: set[str] = set()
+    for name, code in denied.items():
+        if code in _VIEWS_DENIED:
+            found |= set(_OBJECT.findall(statements.header(name).get("needs", "")))
+    return tuple(sorted(found))
+
+
+def every() -> tuple[str, ...]:
+    """Every object that the kit can use: for the documentation, and for those who want to grant all at once."""
+    needs = (statements.header(name).get("needs", "") for name in statements.names())
+    return tuple(sorted({found for text in needs for found in _OBJECT.findall(text)}))
+
+
+def grants(objects: Iterable[str], user: str, rds: bool) -> tuple[str, ...]:
+    """The statements for a DBA; on Amazon RDS there is no SYS to log on as.
+
+    Source: Oracle Database Reference, About Dynamic Performance Views; Amazon RDS User Guide, Granting SELECT or
+    EXECUTE privileges to SYS objects.
+    """
+    if rds:
+        call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'SELECT');"
+        return tuple(call.format(each, user.upper()) for each in objects)
+    return tuple(f"grant select on sys.{each.lower()} to {user.lower()};" for each in objects)
+
+
+def findings(denied: Mapping[str, str], user: str, rds: bool) -> tuple[Finding, ...]:
+    """One finding with everything that is missing, or none."""
+    objects = missing(denied)
+    if not objects:
+        return ()
+    lost = dict.fromkeys(_SERVES[name] for name, code in denied.items() if name in _SERVES and code in _VIEWS_DENIED)
+    blind = any(name.startswith("server_process") for name, code in denied.items() if code in _VIEWS_DENIED)
+    seen = f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}"
+    level = Level.WARNING if blind else None
+    given = " ".join(grants(objects, user, rds))
+    return (noted("oracle-privileges", seen, level, lost="; ".join(lost), grants=given),)

@@ -1,0 +1,304 @@
+"""One Oracle session. The driver blocks, so the gate gives it a thread; executions loop on the server.
+
+One call executes the measured cursor many times and brings back the server's own time stamps, so that a
+session never waits for the driver between executions. A call ends after ``BATCH_S`` all the same: a server
+process whose client is dead notices only between calls, and so much is what remains of it at most. What a call
+ran before it was cancelled is asked for afterwards, so a cancelled session tells how far it got.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from dbcpu.errors import ServerError
+from dbcpu.record import Execution, Wait
+from dbcpu.targets.base import Outcome, ServerClaim, Work
+from dbcpu.targets.oracle import driver
+from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
+from dbcpu.targets.oracle.driver import Block, Connection, Views
+from dbcpu.targets.oracle.error_messages import codes
+from dbcpu.targets.oracle.identity import claim
+from dbcpu.targets.oracle.plans import is_query, sql_id
+
+BATCH_S = 5.0
+"""Between two calls a session is idle for a round trip: 1 ms where CPUs are free, some 70 ms at 64 sessions on 2."""
+MOST_IN_BATCH = 400
+"""Each execution is at most 80 characters of the 32,767 that come back."""
+PATIENCE_S = 15.0
+"""The gate cancels what is late; this is for a server that has gone without a word."""
+LEAVE_STUCK_S = 0.5
+BREAKS = 5
+"""So many breaks of the driver's own, then the statement is cancelled from another session, where that is granted."""
+WARM_S = 0.03
+"""A warm-up lasts three ticks of the coarsest CPU counter, so that its work is seen by any."""
+_SETTINGS = ("set_no_parallel_query", "set_no_result_cache", "set_statistics_level", "set_decimal_point")
+_EXISTS = "ORA-00955"
+_CANCELLED = "ORA-01013"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One execution by the server's clock: epoch seconds, seconds, answer as text."""
+
+    start_s: float
+    elapsed_s: float
+    answer: str
+
+
+class Elsewhere(Protocol):
+    """Another session that can end this one or its statement. Nothing raises; what is not granted is not done."""
+
+    def cancel(self, sid: int, serial: int) -> None: ...
+
+    def end(self, sid: int, serial: int) -> None: ...
+
+
+class OracleSession:
+    """See ``targets.base.Session``."""
+
+    def __init__(
+        self,
+        ordinal: int,
+        connection: Connection,
+        views: Views,
+        clock_offset_s: Callable[[], float],
+        here: str,
+        making: Callable[[str], object] = lambda _: None,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        """``making`` is told of each setup statement before it is sent, so that what it makes can be undone.
+
+        ``elsewhere`` ends from another session what does not heed this session's own breaks.
+        """
+        self.ordinal = ordinal
+        self._connection = connection
+        self._views = views
+        self._clock_offset_s = clock_offset_s
+        self._here = here
+        self._making = making
+        self._elsewhere = elsewhere
+        self._breaks = 0
+        self._work: Work | None = None
+        self._run: Block | None = None
+        self._cursor_id = self._warm_id = 0
+        self._numbers: dict[str, float] = {}
+        self._before = Snapshot()
+        self._after: Snapshot | None = None
+        self._executions: list[Execution] = []
+        self._wrong: str | None = None
+        self._error: str | None = None
+        self._told = False
+        self._calling = threading.Event()
+        self._cancelled = threading.Event()
+
+    # --- before the gate
+
+    def identify(self) -> ServerClaim:
+        found, self._numbers = claim(self._connection, self._views, self._here)
+        return found
+
+    def prepare(self, work: Work) -> None:
+        self._work = work
+        for name in _SETTINGS:
+            self._views.rows(self._connection, name)
+        for statement in work.setup:
+            self._making(statement)
+            try:
+                driver.query(self._connection, statement)
+            except ServerError as error:
+                # The definition of a temporary table is shared: another session was first.
+                if _EXISTS not in codes(str(error)):
+                    raise ServerError(f"the setup of workload {work.name} failed: {error}") from None
+        if work.setup:
+            self._connection.commit()
+        self._cursor_id = self._parse(work.sql)
+        self._warm_id = self._cursor_id if work.warm_sql == work.sql else self._parse(work.warm_sql)
+        number, text = (float, 0), (str, 32767)
+        binds = dict.fromkeys(("cursor_id", "is_query", "most", "until_s", "batch_s"), number)
+        self._run = Block(self._connection, "run", {**binds, "ran": text, "failure": (str, 4000)})
+
+    def warm(self) -> None:
+        batch, failure = self._call(self._warm_id, MOST_IN_BATCH, None, WARM_S)
+        if failure:
+            raise ServerError(failure)
+        if not all(ran.answer for ran in batch):
+            raise ServerError(f"session {self.ordinal} got no answer to its warm-up")
+        self._before = self._look()
+
+    # --- between release and the last answer: nothing here prints, writes a file or waits for another
+
+    def start(self, executions: int | None, until_s: float | None) -> float:
+        if self._told:
+            self._executions, self._wrong, self._error, self._told = [], None, None, False
+            self._before = self._after or self._before
+        begun = len(self._executions)
+        assert self._work is not None
+        self._connection.call_timeout = round((self._work.timeout_s + BATCH_S + PATIENCE_S) * 1000)
+        offset_s = self._clock_offset_s()
+        epoch_s, sent_s = time.time(), time.monotonic()
+        until_epoch_s = None if until_s is None else epoch_s + (until_s - sent_s) + offset_s
+        # Server clock -> driver's monotonic clock.
+        behind_s = epoch_s + offset_s - sent_s
+        previous_s = sent_s
+        try:
+            while not self._cancelled.is_set():
+                done = len(self._executions) - begun
+                most = MOST_IN_BATCH if executions is None else min(MOST_IN_BATCH, executions - done)
+                batch, failure = self._call(self._cursor_id, most, until_epoch_s, BATCH_S)
+                previous_s = self._take(batch, previous_s, time.monotonic(), behind_s, failed=bool(failure))
+                if failure:
+                    raise ServerError(failure)
+                if not batch or (executions is not None and len(self._executions) - begun >= executions):
+                    break
+                if until_epoch_s is not None and batch[-1].start_s + batch[-1].elapsed_s >= until_epoch_s:
+                    break
+        except ServerError as error:
+            text = str(error)
+            self._error = text if not self._cancelled.is_set() or _CANCELLED not in codes(text) else None
+            if _CANCELLED in codes(text):
+                self._take(self._unfinished(), previous_s, time.monotonic(), behind_s, failed=True)
+        if self._cancelled.is_set():
+            self._error = self._error or _cancelled_after(len(self._executions), executions)
+        return sent_s
+
+    def feed(self) -> None:
+        """Nothing to do: the server loops on its own."""
+
+    def fileno(self) -> int | None:
+        return None
+
+    def finish(self) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+        if not self._calling.is_set():
+            return
+        self._breaks += 1
+        if self._breaks == BREAKS + 1 and self._elsewhere is not None:
+            self._elsewhere.cancel(*self._key())
+        else:
+            driver.cancel(self._connection)
+
+    def _key(self) -> tuple[int, int]:
+        """SID and SERIAL#; 0 where they are not known."""
+        return int(self._numbers.get("sid", 0)), int(self._numbers.get("serial_num", 0))
+
+    # --- after it
+
+    def failed(self) -> bool:
+        return self._cancelled.is_set() or self._error is not None or self._wrong is not None
+
+    def outcome(self) -> Outcome:
+        self._told = True
+        error = self._error
+        if self._wrong is not None and self._work:
+            error = error or f"the answer was {self._wrong}, not {self._work.answer}: the work was not done"
+        ok = None if not self._executions else self._wrong is None
+        db = dict(self._numbers)
+        waits: tuple[Wait, ...] = ()
+        if not self._calling.is_set() and not self._cancelled.is_set() and driver.is_healthy(self._connection):
+            self._connection.call_timeout = driver.QUERY_TIMEOUT_MS
+            try:
+                self._after = self._look()
+                gained, waits = difference(self._before, self._after)
+                db |= gained | self._plan()
+            except ServerError:
+                # The session is gone; what it did before is known, and its error says why.
+                pass
+        return Outcome(tuple(self._executions), ok, error, db, waits)
+
+    def close(self) -> None:
+        stuck = self._calling.is_set()
+        if stuck and self._elsewhere is not None:
+            # Nobody waits for it any more, and nothing else would end it before its statement does.
+            self._elsewhere.end(*self._key())
+        elif stuck:
+            driver.cancel(self._connection)
+        driver.close(self._connection, LEAVE_STUCK_S if stuck else driver.LOG_OFF_S)
+
+    # --- calls
+
+    def _parse(self, sql: str) -> int:
+        block = Block(self._connection, "parse", {"text": (str, 32767), "is_query": (int, 0), "cursor_id": (int, 0)})
+        try:
+            block.run(text=sql, is_query=int(is_query(sql)))
+            return int(block.value("cursor_id"))
+        finally:
+            block.close()
+
+    def _call(self, cursor_id: int, most: int, until_s: float | None, batch_s: float) -> tuple[list[Ran], str | None]:
+        """Execute on the server: the executions that ended, and the error of the one that failed after them.
+
+        Raises:
+            ServerError: the call itself was cancelled or its session ended, and what it ran is not known.
+        """
+        assert self._run is not None
+        assert self._work is not None
+        block = self._run
+        self._calling.set()
+        try:
+            block.run(
+                cursor_id=cursor_id,
+                is_query=int(is_query(self._work.sql)),
+                most=most,
+                until_s=until_s,
+                batch_s=batch_s,
+            )
+        finally:
+            self._calling.clear()
+        failure = block.value("failure")
+        return _ran(block.value("ran")), None if failure is None else str(failure)
+
+    def _unfinished(self) -> list[Ran]:
+        """What the call that was just cancelled had executed; [] where the server does not tell."""
+        block = Block(self._connection, "ran_before", {"ran": (str, 32767)})
+        try:
+            self._connection.call_timeout = driver.QUERY_TIMEOUT_MS
+            block.run()
+            return _ran(block.value("ran"))
+        except ServerError:
+            return []
+        finally:
+            block.close()
+
+    def _take(self, batch: list[Ran], previous_s: float, arrived_s: float, behind_s: float, *, failed: bool) -> float:
+        """Executions with the driver's stamps: what came back together ended when the server says it did.
+
+        The last one of a call ended when the answer arrived, unless an execution that failed came after it.
+        """
+        for position, ran in enumerate(batch):
+            ended_s = ran.start_s + ran.elapsed_s - behind_s
+            last = position == len(batch) - 1 and not failed
+            ended_s = arrived_s if last else min(max(ended_s, previous_s), arrived_s)
+            self._executions.append(Execution(previous_s, ended_s - previous_s, ran.start_s, ran.elapsed_s))
+            previous_s = ended_s
+            if self._work and ran.answer != self._work.answer:
+                self._wrong = ran.answer
+        return previous_s
+
+    def _look(self) -> Snapshot:
+        rows = self._views.rows
+        return snapshot(*(rows(self._connection, name) for name in ("counters", "time_model", "waits")))
+
+    def _plan(self) -> dict[str, float]:
+        """The plan hash value if the statement has one plan only, and how many it has."""
+        if not self._work or not is_query(self._work.sql):
+            return {}
+        rows = self._views.rows(self._connection, "cursor_plans", {"sql_id": sql_id(self._work.sql)})
+        hashes = {int(row[0]) for row in rows or () if row[2]}
+        if not hashes:
+            return {}
+        return {"plans": len(hashes)} | ({"plan_hash_value": float(hashes.pop())} if len(hashes) == 1 else {})
+
+
+def _ran(text: str | None) -> list[Ran]:
+    lines = [line.split(" ", 2) for line in (text or "").splitlines()]
+    return [Ran(float(start), float(elapsed), answer) for start, elapsed, answer in lines]
+
+
+def _cancelled_after(done: int, asked: int | None) -> str:
+    of_them = f" of {asked}" if asked is not None else ""
+    return f"cancelled after {done}{of_them} executions"

@@ -1,0 +1,192 @@
+"""What an Oracle database offers a measurement."""
+
+import platform
+import time
+from dataclasses import replace
+from typing import Self
+
+from dbcpu.errors import ConnectError, DbcpuError
+from dbcpu.findings import Finding
+from dbcpu.hosts.base import Host
+from dbcpu.hosts.local import LocalHost
+from dbcpu.record import Clock, Database
+from dbcpu.targets.base import Work
+from dbcpu.targets.oracle import caging, leftovers, preflight, statements, vcpus
+from dbcpu.targets.oracle import driver as oracle_driver
+from dbcpu.targets.oracle.address import Address, same_host
+from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
+from dbcpu.targets.oracle.facts import Facts, read_facts
+from dbcpu.targets.oracle.identity import in_container, server_process
+from dbcpu.targets.oracle.leftovers import FromControl, Leftover
+from dbcpu.targets.oracle.plans import is_query, shape, sql_id
+from dbcpu.targets.oracle.session import OracleSession
+
+CLOCK_PROBES = 12
+CONNECT_TIMEOUT_S = 20.0
+_OWN_TABLE = "dbcpu_logical_io"
+_NOTHING = "0" * 13
+_ASKED_LATER: dict[str, dict[str, str | int]] = {
+    "counters": {},
+    "time_model": {},
+    "waits": {},
+    "session_limits": {},
+    "cursor_plans": {"sql_id": _NOTHING},
+    "plan_operators": {"sql_id": _NOTHING, "child_number": 0},
+}
+_DROP_TRIES = 5
+
+
+class OracleTarget:
+    """See ``targets.base.Target``."""
+
+    kind = "oracle"
+    private = False
+
+    def __init__(self, address: Address, password: str | None) -> None:
+        self._dialer = Dialer(address, password, leftovers.own_tag())
+        self._views = Views()
+        self._control: Connection | None = None
+        self._facts = Facts()
+        self._leftovers: tuple[Leftover, ...] = ()
+        self._offset_s = 0.0
+        self._made_table = False
+        self._here = platform.node()
+        self._contained = False
+
+    def __enter__(self) -> Self:
+        self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)
+        try:
+            self._facts = read_facts(control, self._views)
+            if not same_host(self._facts.server_host, self._here):
+                self._contained = in_container(server_process(control, self._views), LocalHost())
+            self._leftovers = leftovers.end_leftovers(control, self._views, self._facts.user, self._facts.rds)
+            # One instance is one host. A single instance is not pinned: proxies do not know it by name.
+            if (self._facts.instances or 1) > 1 and not self._dialer.pinned:
+                self._dialer.pin(self._facts.instance_name)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._control is not None:
+            if self._made_table:
+                self._drop_table(self._control)
+            oracle_driver.close(self._control)
+            self._control = None
+
+    def connect(self, ordinal: int, timeout_s: float) -> OracleSession:
+        connection = self._dialer.connect(timeout_s)
+        here = self._facts.server_host if self._contained else self._here
+        elsewhere = FromControl(self._connection, lambda: self._facts.rds)
+        return OracleSession(ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere)
+
+    def describe(self) -> Database:
+        facts = self._facts
+        named = {
+            "edition": facts.product,
+            "instance_name": facts.instance_name,
+            "service_name": facts.service,
+            "server_host": facts.server_host,
+            "container": facts.container,
+            "cloud_service": facts.cloud_service,
+            "managed_service": "Amazon RDS" if facts.rds else None,
+            "server": facts.server,
+            "consumer_group": facts.consumer_group,
+            "resource_plan": facts.plan[0] if facts.plan else None,
+            "cpu_managed": ("ON" if facts.plan[1] else "OFF") if facts.plan else None,
+            "instance_caging": ("ON" if facts.caged else "OFF") if facts.plan else None,
+            "maintenance_window": facts.window[0] if facts.window else None,
+            "instances": str(facts.instances) if facts.instances else None,
+            **{name.lower(): f"{number:.0f}" for name, number in facts.osstat.items() if name.startswith("NUM_")},
+        }
+        return Database(
+            kind=self.kind,
+            version=facts.version,
+            parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
+            driver=oracle_driver.version(),
+            driver_on_host=self.host() is not None,
+        )
+
+    def explain(self, work: Work) -> str | None:
+        """Operators of the plan, from the cursor that a session parsed; None without V$SQL and V$SQL_PLAN."""
+        if not is_query(work.sql):
+            return None
+        session = self.connect(0, CONNECT_TIMEOUT_S)
+        try:
+            session.prepare(work)
+            found = self._operators(work.sql)
+            if found is None and "cursor_plans" not in self._views.denied:
+                # Not yet listed, being parsed only: the same text at its smallest size has the same operators.
+                session.warm()
+                found = self._operators(work.warm_sql)
+            return found
+        finally:
+            session.close()
+
+    def _operators(self, sql: str) -> str | None:
+        control, identifier = self._connection(), sql_id(sql)
+        cursor = self._views.one(control, "cursor_plans", {"sql_id": identifier})
+        if cursor is None:
+            return None
+        binds = {"sql_id": identifier, "child_number": cursor[1]}
+        return shape(self._views.rows(control, "plan_operators", binds) or ())
+
+    def clock(self) -> Clock:
+        control = self._connection()
+        best = (float("inf"), 0.0)
+        text = statements.text("clock")
+        for _ in range(CLOCK_PROBES):
+            sent_s, sent_epoch_s = time.perf_counter(), time.time()
+            server_s = float(query(control, text)[0][0])
+            trip_s = time.perf_counter() - sent_s
+            best = min(best, (trip_s, server_s - (sent_epoch_s + trip_s / 2)))
+        self._offset_s = best[1]
+        return Clock("server", offset_s=best[1], uncertainty_s=best[0] / 2)
+
+    def connections_free(self) -> int | None:
+        rows = self._views.rows(self._connection(), "session_limits") or ()
+        free = [int(limit) - int(used) for _, used, limit in rows if str(limit).isdecimal()]
+        return max(0, min(free)) if free else None
+
+    def host(self) -> Host | None:
+        """This machine when the server runs on it or in a container of it; each process is verified besides."""
+        return LocalHost() if self._contained or same_host(self._facts.server_host, self._here) else None
+
+    def vcpus(self) -> tuple[int, str] | None:
+        facts = self._facts
+        return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged)
+
+    def findings(self) -> tuple[Finding, ...]:
+        # What sessions will ask is tried here once, so that every missing grant is told at once.
+        for name, binds in _ASKED_LATER.items():
+            self._views.rows(self._connection(), name, binds)
+        self._facts = replace(self._facts, denied=dict(self._views.denied))
+        told = preflight.report(self._facts, self.vcpus())
+        return (*told, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
+
+    def parameter(self, name: str) -> str:
+        return caging.read(self._connection(), self._views, name)
+
+    def set_parameter(self, name: str, value: str) -> None:
+        caging.write(self._connection(), name, value)
+
+    def _connection(self) -> Connection:
+        if self._control is None:
+            raise ConnectError("the connection to the database is closed; run again")
+        return self._control
+
+    def _making(self, statement: str) -> None:
+        if _OWN_TABLE in statement.lower():
+            self._made_table = True
+
+    def _drop_table(self, control: Connection) -> None:
+        """Rows of a session that is just logging off keep the table for a moment (ORA-14452)."""
+        for attempt in range(_DROP_TRIES):
+            try:
+                query(control, statements.text("drop_logical_io"))
+                return
+            except DbcpuError as error:
+                if "ORA-14452" not in str(error):
+                    return
+                time.sleep(0.1 * (attempt + 1))

@@ -1,0 +1,133 @@
+"""What every PostgreSQL server offers a measurement, however it was reached or started."""
+
+import time
+from typing import Self
+
+from psycopg import pq
+
+from dbcpu.errors import ConnectError
+from dbcpu.findings import Finding, noted
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.local import LocalHost
+from dbcpu.record import Clock, Database
+from dbcpu.targets.base import Work
+from dbcpu.targets.postgresql.connection import dial, query
+from dbcpu.targets.postgresql.host_over_sql import look_for
+from dbcpu.targets.postgresql.session import LibpqSession
+
+CLOCK_PROBES = 12
+
+# The settings that decide how much CPU a session gets, or how the measured SQL is run.
+_PARAMETERS = """select name, current_setting(name) from pg_settings where name = any(array[
+  'max_connections', 'superuser_reserved_connections', 'reserved_connections', 'shared_buffers', 'work_mem',
+  'jit', 'max_parallel_workers_per_gather', 'max_worker_processes', 'io_method', 'huge_pages', 'autovacuum',
+  'track_activities', 'session_preload_libraries', 'shared_preload_libraries', 'update_process_title',
+  'server_encoding'])"""
+
+_FREE = """select current_setting('max_connections')::int
+  - coalesce((select sum(setting::int) from pg_settings
+               where name in ('superuser_reserved_connections', 'reserved_connections')
+                 and current_setting('is_superuser') = 'off'), 0)
+  - (select count(*) from pg_stat_activity where backend_type = 'client backend' or backend_type is null)"""
+
+_BUSY = """select count(*) from pg_stat_activity
+ where state = 'active' and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'"""
+
+
+class LibpqTarget:
+    """See ``targets.base.Target``."""
+
+    kind = "postgresql"
+
+    def __init__(self, conninfo: str, *, private: bool = False) -> None:
+        self.private = private
+        self._conninfo = conninfo
+        self._control: pq.abc.PGconn | None = None
+
+    def __enter__(self) -> Self:
+        self._control = dial(self._conninfo, 10.0)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._control is not None:
+            self._control.finish()
+            self._control = None
+
+    def connect(self, ordinal: int, timeout_s: float) -> LibpqSession:
+        return LibpqSession(ordinal, dial(self._conninfo, timeout_s))
+
+    def describe(self) -> Database:
+        control = self._connection()
+        parameters = {str(name): str(value) for name, value in query(control, _PARAMETERS)}
+        version = query(control, "select current_setting('server_version')")[0][0]
+        library = pq.version()
+        return Database(
+            kind=self.kind,
+            version=str(version),
+            parameters=parameters,
+            driver=f"psycopg libpq {library // 10000}.{library % 10000}",
+            driver_on_host=self.host() is not None,
+        )
+
+    def explain(self, work: Work) -> str | None:
+        """Operators of the plan, outermost first, as EXPLAIN names them under the settings of a session."""
+        session = self.connect(0, 10.0)
+        try:
+            session.prepare(work)
+            lines = session.explain(work.sql)
+        finally:
+            session.close()
+        marked = [line.replace("->", "  ").split("  (")[0] for line in lines]
+        operators = [line.strip() for line in marked if ":" not in line and not line.strip().startswith("CTE ")]
+        return " > ".join(operator.split(" on ")[0] for operator in operators)
+
+    def clock(self) -> Clock:
+        control = self._connection()
+        best = (float("inf"), 0.0)
+        for _ in range(CLOCK_PROBES):
+            sent_s, sent_epoch_s = time.perf_counter(), time.time()
+            server_s = float(query(control, "select extract(epoch from clock_timestamp())")[0][0] or 0)
+            trip_s = time.perf_counter() - sent_s
+            best = min(best, (trip_s, server_s - (sent_epoch_s + trip_s / 2)))
+        return Clock("server", offset_s=best[1], uncertainty_s=best[0] / 2)
+
+    def connections_free(self) -> int | None:
+        return int(query(self._connection(), _FREE)[0][0] or 0)
+
+    def host(self) -> Host | None:
+        """This machine when the connection stays on it; verification of each process has the last word."""
+        rows = query(
+            self._connection(),
+            "select inet_server_addr() is null, host(inet_server_addr()) = host(inet_client_addr())",
+        )
+        return LocalHost() if "t" in rows[0] else None
+
+    def files_host(self) -> tuple[RemoteHost | None, str]:
+        """The server's host as a session of its own may read it, and by which means; or None and why not."""
+        connection = dial(self._conninfo, 10.0)
+        try:
+            host, how = look_for(connection)
+        except BaseException:
+            connection.finish()
+            raise
+        if host is None:
+            connection.finish()
+        return host, how
+
+    def vcpus(self) -> tuple[int, str] | None:
+        return None
+
+    def findings(self) -> tuple[Finding, ...]:
+        control = self._connection()
+        found: list[Finding] = []
+        busy = int(query(control, _BUSY)[0][0] or 0)
+        if busy:
+            found.append(noted("database-busy", f"{busy} other sessions are executing statements"))
+        if query(control, "select pg_is_in_recovery()")[0][0] == "t":
+            found.append(noted("standby", "the server is a standby"))
+        return tuple(found)
+
+    def _connection(self) -> pq.abc.PGconn:
+        if self._control is None or self._control.status == pq.ConnStatus.BAD:
+            raise ConnectError("the server closed the connection; see its log for the reason, then run again")
+        return self._control

@@ -1,0 +1,226 @@
+"""Puts back what journals of dead drivers say: for the guard, the next command and ``dbcpu restore``."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from dbcpu.errors import DbcpuError
+from dbcpu.findings import Finding, noted
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.driver_process import boot_id
+from dbcpu.hosts.local import LocalHost
+from dbcpu.variants._journal import SCHEMA, SUFFIX, UNBORN, Entry, folder, put_back
+from dbcpu.variants._settings import Hands, Parameters
+
+HELD = ".held"
+"""Of shell/smt: changed on purpose until it is put back in so many words, so no other command does that."""
+ROOTS = Path("/var/lib/dbcpu/journal")
+"""Where root's journals are: looked at by everybody, so that everybody is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A journal with changes that were not undone. ``running``: its driver lives and will undo them itself."""
+
+    path: Path
+    host: str
+    target: str
+    boot_id: str | None
+    pid: int | None
+    entries: tuple[Entry, ...]
+    running: bool = False
+    newer: bool = False
+
+
+@dataclass(slots=True)
+class Restored:
+    """What became of the journals: things put back (what, value), remarks, and why others could not be."""
+
+    undone: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """In words, failures last."""
+        done = (f"put back: {what.partition(':')[2]} is {value} again" for what, value in self.undone)
+        return (*done, *self.remarks, *self.failures)
+
+
+def leftovers() -> tuple[Leftover, ...]:
+    """Every journal that can be read, the newest last."""
+    return tuple(found for path in _paths() if (found := _look(path)) is not None and found.entries)
+
+
+def findings() -> tuple[Finding, ...]:
+    """For ``doctor``: what a killed run left changed."""
+    left = [each for each in leftovers() if not each.running]
+    if not left:
+        return ()
+    changed = [entry.what.partition(":")[2] for each in left for entry in each.entries if entry.after]
+    shown = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
+    return (noted("left-changed", f"a run that was killed left {shown} changed"),)
+
+
+def restore(
+    target: str = "",
+    parameters: Parameters | None = None,
+    only: Path | None = None,
+    dry_run: bool = False,
+    held: bool = False,
+) -> Restored:
+    """Put back what journals of dead drivers say. ``parameters``: of the database ``target``, if there is one.
+
+    ``held``: also what shell/smt holds.
+    ``dry_run``: say what would be put back. Nothing is raised: what could not be done is among the failures.
+    """
+    restored = Restored()
+    for path in [only] if only else _paths((SUFFIX, HELD) if held else (SUFFIX,)):
+        _restore(path, target, parameters, dry_run, restored)
+    return restored
+
+
+def main(path: str) -> None:
+    """What the guard runs when the driver has died."""
+    restore(only=Path(path))
+
+
+def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bool, restored: Restored) -> None:
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(path.open("r" if dry_run else "r+"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return
+        except BlockingIOError:
+            return  # its driver lives, or somebody is at it
+        except OSError as error:
+            restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
+            return
+        found = _parse(path, file)
+        if found.newer:
+            restored.failures.append(f"journal {path} is of a newer version of dbcpu; run that version's dbcpu restore")
+            return
+        file.seek(0, os.SEEK_END)
+        try:
+            host = host_named(found.host)
+            if isinstance(host, RemoteHost):
+                stack.callback(host.close)
+            now = boot_id(host)
+        except DbcpuError as error:
+            restored.failures.append(f"{found.host} is not reached to put things back there: {error}")
+            return
+        if found.boot_id and now and found.boot_id != now and found.entries:
+            # What was set in a database elsewhere outlives a restart of this host.
+            found = replace(found, entries=tuple(e for e in found.entries if e.what.startswith("parameter:")))
+            if not found.entries:
+                restored.remarks.append(f"the journal of an earlier start of {found.host} was dropped: nothing is left")
+        if not _undo(found, file, Hands(host, parameters if found.target == target else None), dry_run, restored):
+            return
+        if not dry_run:
+            path.unlink(missing_ok=True)
+
+
+def _undo(found: Leftover, file: IO[str], hands: Hands, dry_run: bool, restored: Restored) -> bool:
+    """Whether nothing is left to do."""
+    complete = True
+    for each in reversed(found.entries):
+        if each.what.startswith("parameter:") and not hands.has_parameters:
+            name = each.what.partition(":")[2]
+            restored.failures.append(
+                f"{name} of {found.target} is still {each.after}, it was {each.before!r}; dbcpu restore {found.target}"
+            )
+            complete = False
+            continue
+        if dry_run:
+            restored.undone.append((each.what, each.before))
+            continue
+        left = put_back(hands, each)
+        if left.why:
+            restored.failures.append(left.why)
+            complete = False
+            continue
+        restored.remarks += [left.remark] if left.remark else []
+        restored.undone += [(each.what, each.before)] if left.written else []
+        file.write("\n" + json.dumps({"undone": each.number}) + "\n")  # the line before may have been cut short
+        file.flush()
+        os.fsync(file.fileno())
+    return complete
+
+
+def host_named(name: str) -> Host:
+    """The host as a journal names it. Raises DbcpuError where it is not reached."""
+    if name == "local":
+        return LocalHost()
+    if name.startswith("/"):
+        return LocalHost(Path(name))
+    from dbcpu.hosts import ssh  # an undo of this machine needs no connection
+
+    return ssh.open_host(name.removeprefix("ssh:"))
+
+
+def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
+    places = [folder()] if "DBCPU_JOURNAL" in os.environ else dict.fromkeys((folder(), ROOTS))
+    for place in places:
+        try:
+            names = sorted(each for each in place.iterdir() if each.suffix in suffixes)
+            for unborn in place.glob(f"*{UNBORN}"):
+                _remove_unborn(unborn)
+        except OSError:
+            continue
+        yield from names
+
+
+def _remove_unborn(path: Path) -> None:
+    """A journal whose driver died before its first change."""
+    try:
+        with path.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+    except OSError:
+        return
+
+
+def _look(path: Path) -> Leftover | None:
+    try:
+        with path.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                running = False
+            except BlockingIOError:
+                running = True
+            return _parse(path, file, running)
+    except OSError:
+        return None
+
+
+def _parse(path: Path, file: IO[str], running: bool = False) -> Leftover:
+    """A last line that was cut short counts for nothing: what it would have said was not done yet."""
+    header: dict[str, Any] = {}
+    entries: dict[int, Entry] = {}
+    for line in file:
+        try:
+            told = json.loads(line)
+            if "journal" in told:
+                header = told
+            elif "change" in told:
+                entries[told["change"]] = Entry(told["change"], told["what"], told["before"], told["after"])
+            elif "undone" in told:
+                entries.pop(told["undone"], None)
+        except (ValueError, TypeError, LookupError):
+            continue
+    return Leftover(
+        path,
+        host=str(header.get("host", "local")),
+        target=str(header.get("target", "")),
+        boot_id=header.get("boot_id"),
+        pid=header.get("pid"),
+        entries=tuple(entries.values()),
+        running=running,
+        newer=int(header.get("journal", SCHEMA)) > SCHEMA,
+    )

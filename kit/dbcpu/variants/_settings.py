@@ -1,0 +1,163 @@
+"""Reads and writes one setting of a host, a process or a database by its name: the only place that changes anything.
+
+    file:PATH                 a file of /sys or /proc
+    affinity:PID@START        CPUs that a process may use, as a list; START is its start time in clock ticks
+    affinity:PID/TID@START    the same of one thread
+    policy:PID@START          other, batch or idle
+    parameter:NAME            a parameter of the database's instance
+
+What is gone (a file, or a process that ended, or whose number another one has) reads as None.
+Sources: sched_setaffinity(2), sched(7), proc(5)
+"""
+
+import os
+import re
+from typing import Protocol, runtime_checkable
+
+from dbcpu.errors import HostError
+from dbcpu.hosts.base import Host
+from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
+
+COMMAND_S = 10.0
+_PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
+_POLICIES = {0: "other", 3: "batch", 5: "idle"}
+_START, _POLICY = 19, 38
+"""Fields 22 and 41 of /proc/PID/stat, counted from 0 behind the command's closing bracket."""
+
+
+@runtime_checkable
+class Parameters(Protocol):
+    """A database whose instance parameters can be read and set, in memory only."""
+
+    def parameter(self, name: str) -> str:
+        """'' where it is not set. Raises ServerError."""
+
+    def set_parameter(self, name: str, value: str) -> None:
+        """Raises ServerError."""
+
+
+def parameters_of(target: object) -> Parameters | None:
+    """The target as a database whose instance parameters can be set; None for one that offers none."""
+    return target if isinstance(target, Parameters) else None
+
+
+class Hands:
+    """``parameters`` None: no database is at hand."""
+
+    def __init__(self, host: Host, parameters: Parameters | None = None) -> None:
+        self._host = host
+        self._parameters = parameters
+
+    @property
+    def has_parameters(self) -> bool:
+        return self._parameters is not None
+
+    def read(self, what: str) -> str | None:
+        """What it is now, in a form that can be compared and written back. Raises HostError, ServerError."""
+        kind, _, name = what.partition(":")
+        if kind == "file":
+            return self._read_file(name)
+        if kind in ("affinity", "policy"):
+            return self._read_process(kind, name)
+        if kind == "parameter":
+            return self._database(name).parameter(name)
+        raise HostError(f"{what} is nothing that this version can change; undo it with the version that changed it")
+
+    def write(self, what: str, text: str) -> None:
+        """Set it. Raises HostError, ServerError."""
+        kind, _, name = what.partition(":")
+        if kind == "file":
+            self._host.write(name, text)
+        elif kind == "parameter":
+            self._database(name).set_parameter(name, text)
+        elif self.read(what) is not None:
+            self._set_process(kind, name, text)
+
+    def _read_file(self, path: str) -> str | None:
+        try:
+            return self._host.read(path).strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise HostError(f"{path} cannot be read: {error.strerror}") from None
+
+    def _database(self, name: str) -> Parameters:
+        if self._parameters is None:
+            raise HostError(f"{name} is a parameter of the database; name its target: dbcpu restore TARGET")
+        return self._parameters
+
+    # --- processes
+
+    def _read_process(self, kind: str, name: str) -> str | None:
+        folder, started = _folder(name)
+        try:
+            stat = self._host.read(f"{folder}/stat")
+            fields = stat[stat.rindex(")") + 2 :].split()
+            if fields[0] in "ZX" or fields[_START] != started:
+                return None
+            if kind == "policy":
+                number = int(fields[_POLICY])
+                return _POLICIES.get(number, str(number))
+            status = self._host.read(f"{folder}/status")
+        except (FileNotFoundError, ProcessLookupError, ValueError, IndexError):
+            return None
+        except OSError as error:
+            raise HostError(f"{folder} cannot be read: {error.strerror}") from None
+        listed = [line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")]
+        return format_cpu_list(parse_cpu_list(listed[0])) if listed else None
+
+    def _set_process(self, kind: str, name: str, text: str) -> None:
+        thread = _thread(name)
+        if self._host.name != "local":
+            command = (
+                ("taskset", "-pc", text, str(thread)) if kind == "affinity" else ("chrt", *_chrt(text), str(thread))
+            )
+            done = self._host.run(command, COMMAND_S)
+            if done.code and self._read_process(kind, name) is not None:  # else it ended between look and command
+                raise HostError(f"{command[0]} failed on {self._host.name}: {(done.stderr or done.stdout).strip()}")
+            return
+        try:
+            if kind == "affinity":
+                os.sched_setaffinity(thread, parse_cpu_list(text))
+            else:
+                number = next(number for number, word in _POLICIES.items() if word == text)
+                os.sched_setscheduler(thread, number, os.sched_param(0))
+        except ProcessLookupError:
+            return
+        except StopIteration:
+            raise HostError(f"scheduling policy {text} cannot be set by dbcpu; use chrt") from None
+        except OSError as error:
+            raise HostError(_refused(kind, text, thread, error)) from None
+
+
+def of_process(kind: str, pid: int, tid: int | None, start_ticks: int) -> str:
+    """The name of a process's setting."""
+    return f"{kind}:{pid}{f'/{tid}' if tid else ''}@{start_ticks}"
+
+
+def _thread(name: str) -> int:
+    found = _PROCESS.fullmatch(name)
+    if found is None:
+        raise HostError(f"{name!r} names no process; the journal that holds it is damaged")
+    return int(found[2] or found[1])
+
+
+def _folder(name: str) -> tuple[str, str]:
+    found = _PROCESS.fullmatch(name)
+    if found is None:
+        raise HostError(f"{name!r} names no process; the journal that holds it is damaged")
+    return (f"/proc/{found[1]}/task/{found[2]}" if found[2] else f"/proc/{found[1]}"), found[3]
+
+
+def _chrt(policy: str) -> tuple[str, ...]:
+    return (f"--{policy}", "-p", "0")
+
+
+def _refused(kind: str, text: str, thread: int, error: OSError) -> str:
+    what = f"CPUs {text}" if kind == "affinity" else f"policy {text}"
+    if isinstance(error, PermissionError):
+        return (
+            f"process {thread} may not be given {what}: it runs as another user; "
+            "start dbcpu as root, as that user, or with CAP_SYS_NICE"
+        )
+    return f"process {thread} cannot be given {what}: {error.strerror}; are these CPUs online, and in its cpuset?"

@@ -1,0 +1,1 @@
+"""One file per use case: each puts measuring, keeping, explaining and reporting together for one command."""

@@ -1,0 +1,77 @@
+"""What ``dbcpu check`` does: a run, the history of its target from the store, limits from everywhere."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.limits import Point, Violation, check, comparable, point
+from dbcpu.config.rules import Limits
+from dbcpu.config.settings import settings
+from dbcpu.errors import UsageError
+from dbcpu.record import Header, RunRecord
+from dbcpu.store.database import Store, load_run, open_store
+from dbcpu.store.record_file import is_file_name
+
+
+def violations(
+    run: str | None, store: str | None, target: str | None, given: Mapping[str, float | None]
+) -> tuple[RunRecord, tuple[Violation, ...]]:
+    """The run that was checked, and what it is beyond. ``run`` None: the newest, of ``target`` if given.
+
+    ``given`` are limits from the command line: None means not given, 0 switches one off.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    limits = _limits(given)
+    if run is not None and is_file_name(run):
+        record = load_run(run)
+        return record, check(record, explain(record), (), limits)
+    with open_store(store, create=False) as opened:
+        record = opened.load(run if run is not None else _newest(opened, target))
+        return record, check(record, explain(record), history(opened, record, limits.runs), limits)
+
+
+def history(store: Store, record: RunRecord, most: int) -> tuple[Point, ...]:
+    """Up to ``most`` earlier comparable runs of the target, the oldest first."""
+    found = []
+    for run_id in reversed([*islice(earlier_runs(store, record.header), most)]):
+        earlier = store.load(run_id)
+        found.append(point(earlier, explain(earlier)))
+    return tuple(found)
+
+
+def earlier_runs(store: Store, header: Header) -> Iterator[str]:
+    """The complete runs before ``header``'s that are comparable with it, the newest first."""
+    hostname = header.host.hostname if header.host else ""
+    for each in store.list(None, header.plan.target):
+        # Most runs of a shared store are of other hosts: their headers need not be read.
+        if each.run_id == header.run_id or each.status != "complete" or each.hostname != hostname:
+            continue
+        if started_before(each.started_at, header.started_at) and comparable(header, store.header(each.run_id)):
+            yield each.run_id
+
+
+def started_before(one: str, other: str) -> bool:
+    """By time, whatever the zone and the digits; by text where one is no time."""
+    try:
+        first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)
+        return first.replace(tzinfo=first.tzinfo or UTC) < second.replace(tzinfo=second.tzinfo or UTC)
+    except ValueError:
+        return one < other
+
+
+def _newest(store: Store, target: str | None) -> str:
+    newest = store.list(1, target)
+    if not newest:
+        of = f" of {target!r}" if target else ""
+        raise UsageError(f"the store {store.shown} holds no run{of} yet; dbcpu run measures one")
+    return newest[0].run_id
+
+
+def _limits(given: Mapping[str, float | None]) -> Limits:
+    limits = settings().limits
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(limits, **{name: value or None for name, value in chosen.items()})  # type: ignore[arg-type]

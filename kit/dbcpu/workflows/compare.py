@@ -1,0 +1,203 @@
+"""From names on the command line to a sheet, and from a sheet to files: what ``dbcpu compare`` does."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dbcpu import registry
+from dbcpu.analysis.comparison.compare import Candidate, compare_measured
+from dbcpu.analysis.comparison.cpu_scaling import by_cpus
+from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.comparison.measured_run import measured
+from dbcpu.analysis.comparison.published import Published, parse
+from dbcpu.analysis.comparison.sizing import size
+from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
+from dbcpu.analysis.levels.per_round import one_variant, real_variants
+from dbcpu.analysis.scaling.capacity import EVEN
+from dbcpu.config.rulebook import choose
+from dbcpu.config.rules import SizingRules
+from dbcpu.config.settings import settings
+from dbcpu.errors import StoreError, UnknownName, UsageError
+from dbcpu.formatting import plain
+from dbcpu.record import RunRecord
+from dbcpu.reports.document import Sheet
+from dbcpu.reports.documents import by_cpus as of_by_cpus
+from dbcpu.reports.documents import comparison as of_runs
+from dbcpu.reports.documents import published as of_published
+from dbcpu.reports.documents import sizing as of_sizing
+from dbcpu.reports.documents import variants as of_variants
+from dbcpu.reports.write import replace_file
+from dbcpu.store.database import load_run
+
+FORMS = ("table", "markdown", "csv", "json")
+PUBLISHED_SUFFIX = ".csv"
+SHORT = 22
+"""A longer name makes no column."""
+
+
+def comparison_sheet(
+    names: Sequence[str],
+    store: str | None = None,
+    busy: int | None = None,
+    ratio: float = EVEN,
+    aa: str | None = None,
+    licences: Sequence[str] = (),
+    rank_by: str | None = None,
+) -> Sheet:
+    """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
+
+    A run of several variants stands for all of them. ``NAME=`` before a run is what it is called.
+    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance. ``licences`` are the rules to
+    count by, ``RULE`` or ``NAME=RULE`` for one of the runs; ``rank_by`` is one of ``sizing.RANKS``.
+
+    Raises:
+        UsageError: they cannot be compared, or there is nothing to size from.
+        StoreError: a run cannot be read.
+    """
+    found = [each for name in names for each in _candidates(name, store)]
+    if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].record):
+        return variants_sheet(found[0].record)
+    candidates = _named(found)
+    floor = None if aa is None else floor_from(load_run(aa, store))
+    runs = [measured(each.name, each.record, each.variant) for each in candidates]
+    sheet = of_runs.sheet(compare_measured(runs, floor))
+    rules = _rules(licences, [each.name for each in runs])
+    try:
+        sizing = size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio, rank_by)
+    except UsageError:
+        if busy is not None or licences or rank_by:
+            raise
+        return sheet  # nobody asked: a comparison without a ranking is still one
+    return replace(
+        sheet,
+        verdict=(*sheet.verdict, *([sizing.sentence] if sizing.sentence else [])),
+        sections=(*sheet.sections, *of_sizing.sections(sizing)),
+        data={**sheet.data, **of_sizing.data(sizing)},
+    )
+
+
+def variants_sheet(record: RunRecord) -> Sheet:
+    """The variants of one run against its first, or throughput by CPUs. Raises UsageError where there are none."""
+    scaling = by_cpus(record)
+    if scaling:
+        return of_by_cpus.sheet(scaling)
+    runs = measured_variants(record)
+    return of_variants.sheet(compare_variants(record, runs), runs)
+
+
+def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
+    """Published measurements of one or several files, normalised. Raises UsageError, StoreError."""
+    files = [_published(Path(name)) for name in names]
+    if len(files) == 1:
+        return of_published.sheet(files[0], baseline)
+    together = Published(
+        title=" and ".join(each.title for each in files),
+        notes=tuple(f"{each.title}: {note}" for each in files for note in each.notes),
+        measurements=tuple(row for each in files for row in each.measurements),
+    )
+    return of_published.sheet(together, baseline)
+
+
+def are_published(names: Sequence[str]) -> bool:
+    """Whether the names are files of published measurements. Raises UsageError for a mixture with runs."""
+    published = [name.lower().endswith(PUBLISHED_SUFFIX) for name in names]
+    if any(published) and not all(published):
+        raise UsageError(
+            "runs and files of published measurements are different kinds of evidence; compare each by itself"
+        )
+    return all(published)
+
+
+def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[Path, ...]:
+    """Every form as ``name``, and every picture, into ``folder``. Raises StoreError when a file cannot be written."""
+    files: dict[str, bytes] = {}
+    for form in FORMS:
+        member = registry.load("reports.comparison_formats", form)
+        files[f"{name}{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
+    chart = registry.load("reports.charts", "comparisons")
+    for form, pictures in chart.drawn(sheet, chart.FORMS).items():
+        files |= {f"{drawn}.{form}": picture for drawn, picture in pictures.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            replace_file(folder / file, content)
+    except OSError as error:
+        raise StoreError(
+            f"the {name} could not be written to {error.filename or folder}: {error.strerror}; "
+            "give another folder with --out"
+        ) from None
+    return tuple(folder / file for file in files)
+
+
+def _candidates(text: str, store: str | None) -> list[Candidate]:
+    """``[NAME=]RUN[:VARIANT]``; the name is '' unless it was given."""
+    name, equals, run = text.partition("=")
+    if not equals or Path(text).exists():
+        name, run = "", text
+    run, variant = (run, "") if Path(run).exists() else _run_and_variant(run)
+    record = load_run(run, store)
+    if variant:
+        one_variant(record, variant)
+        return [Candidate(name, record, variant)]
+    variants = tuple(dict.fromkeys(each.variant for each in record.rounds))
+    if len(variants) < 2:
+        return [Candidate(name, record)]
+    return [Candidate(f"{name} {each}" if name else "", record, each) for each in variants]
+
+
+def _run_and_variant(name: str) -> tuple[str, str]:
+    """A variant may have a colon of its own: ``last:cpus:0-3``."""
+    parts = name.split(":")
+    if len(parts) > 2 and parts[-2] in registry.names("variants"):
+        return ":".join(parts[:-2]), ":".join(parts[-2:])
+    return (":".join(parts[:-1]), parts[-1]) if len(parts) > 1 else (name, "")
+
+
+def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those without a name: by variant, label, host or target, whichever first is short and tells all apart."""
+    for told in (_variant, _label, _label_and_variant, _host, _target):
+        names = [told(each) for each in candidates]
+        if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
+            break
+    else:
+        names = [f"run {chr(ord('A') + at)}" if at < 26 else f"run {at + 1}" for at in range(len(candidates))]
+    return [replace(each, name=plain(each.name) or name) for each, name in zip(candidates, names, strict=True)]
+
+
+def _variant(each: Candidate) -> str:
+    return each.variant or ""
+
+
+def _label(each: Candidate) -> str:
+    return plain(each.record.header.label)
+
+
+def _label_and_variant(each: Candidate) -> str:
+    return plain(f"{each.record.header.label} {each.variant or ''}")
+
+
+def _host(each: Candidate) -> str:
+    host = each.record.header.host
+    return plain(host.hostname) if host else ""
+
+
+def _target(each: Candidate) -> str:
+    return plain(each.record.header.plan.target)
+
+
+def _published(path: Path) -> Published:
+    try:
+        return parse(path.read_text("utf-8"), path.stem)
+    except OSError as error:
+        raise StoreError(f"{path} could not be read: {error.strerror}; give a file of published measurements") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _rules(wanted: Sequence[str], names: Sequence[str]) -> SizingRules:
+    rules = settings().sizing
+    for wish in wanted:
+        host, equals, _ = wish.rpartition("=")
+        if equals and host not in names:
+            raise UnknownName("run of this comparison", host, names)
+    return replace(rules, licences=choose(rules.licences, wanted))

@@ -1,0 +1,375 @@
+"""Takes a run from the request to its last stored round: the measuring half, put together.
+
+Files, in order of time: config resolves the target, topology and doctor look at the host, plan decides
+the rounds, measure runs them, store keeps each one as it ends. Nothing is explained here.
+"""
+
+import os
+import random
+import uuid
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from dbcpu import __version__, plan, registry
+from dbcpu.config.settings import settings
+from dbcpu.config.targets import Request
+from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
+from dbcpu.findings import Finding
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.driver_process import this_process
+from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.hosts.topology import limits_of, read_host, usable_cores, usable_vcpus
+from dbcpu.measure import workloads
+from dbcpu.measure.experiments.base import Sweep, workload_info
+from dbcpu.measure.host_access import Choice, Wish, choose, kit_pids_on, wish
+from dbcpu.measure.preflight import best_sampler, examine
+from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
+from dbcpu.measure.rounds import AsItIs, Conditions, Setting, calibrate, own_pids
+from dbcpu.measure.variants import Varied, place_of
+from dbcpu.measure.workloads import Workload
+from dbcpu.plan import NextRound, Planner, RoundSpec
+from dbcpu.record import Header, HostInfo, Plan, Round, Server
+from dbcpu.store.database import Store
+from dbcpu.targets.base import Target, Work
+from dbcpu.variants._restore import restore
+from dbcpu.variants._selection import Chosen
+from dbcpu.variants._settings import parameters_of
+
+DEFAULT_SECONDS = 1.5
+TRIAL_ROWS = 10_000_000
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+BUSY_SHARE = 0.5
+BUSY_TIMES = 5
+"""So much longer than a round does the first look wait for a host that is busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose; None means the default. At most one of executions, seconds and for_s is set."""
+
+    sessions: str = "auto"
+    workload: str | None = None
+    size: str = "short"
+    executions: int | None = None
+    seconds: float | None = None
+    for_s: float | None = None
+    repeats: int = plan.QUICK
+    sampler: str | None = None
+    hz: float = 20.0
+    vcpus: int | None = None
+    label: str = ""
+    seed: int | None = None
+    aa: bool = False
+    variants: tuple[Chosen, ...] = ()
+    """More than one, the first of which the others are held against; () for none."""
+    per_cpu: int | None = None
+    """Sessions per CPU of each variant, instead of the levels of ``sessions``."""
+    host: str | None = None
+
+
+class Watcher:
+    """Told how the run goes; this one says nothing. ``agree`` raises to stop before the first round."""
+
+    def agree(self, preview: Preview) -> None: ...
+
+    def stage(self, what: str) -> None: ...
+
+    def begun(self, spec: RoundSpec) -> None: ...
+
+    def finished(self, done: Round) -> None: ...
+
+
+def run(
+    request: Request,
+    choices: Choices,
+    store: Store,
+    watcher: Watcher,
+    *,
+    forced: bool = False,
+    planner: Planner | None = None,
+    experiment: Sweep | None = None,
+) -> str:
+    """Measure and store; returns the run_id. ``forced``: measure a busy host too.
+
+    ``planner`` chooses the rounds of ``--sessions auto`` as they come, within the levels and repeats that the
+    preview names; without one, and for an A/A run, these are all measured. ``experiment``: what is done with the
+    sessions, by default a sweep of the levels.
+
+    Raises:
+        UsageError: the choices do not fit each other, the target or the host.
+        MeasureError: nothing, or not all, could be measured; finished rounds are stored.
+        Interrupted: the user stopped it; finished rounds are stored.
+    """
+    experiment = experiment or Sweep()
+    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
+    for line in restore().lines:
+        watcher.stage(line)
+    seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
+    with ExitStack() as stack:
+        guard = stack.enter_context(Guard())
+        opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
+        planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
+        check_room(planned.preview, planned.info, opened.target)
+        watcher.agree(planned.preview)
+        name = choices.sampler or best_sampler(opened.host)
+        sampler = stack.enter_context(registry.load("measure.samplers", name).open_sampler(opened.host, choices.hz))
+        if sampler.pid is not None:
+            guard.end_later(sampler.pid)
+        conditions: Conditions = AsItIs()
+        if planned.varied:
+            conditions = stack.enter_context(
+                planned.varied.conditions(
+                    opened.host, opened.request, opened.target, guard, experiment.open, watcher.stage
+                )
+            )
+        header = _header(opened, planned, choices, experiment, seed, name)
+        setting = Setting(
+            target=opened.target,
+            host=opened.host,
+            sampler=sampler,
+            work=opened.work,
+            executions=planned.executions,
+            for_s=choices.for_s,
+            solo_s=planned.solo_s,
+            vcpus=planned.vcpus or 1,
+            clock_ticks=opened.ticks,
+            kit_pids=kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid)),
+            not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
+            conditions=conditions,
+        )
+        next_round = planner(header) if planner and planned.adaptive else _fixed(planned.specs)
+        rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
+        return _keep(store, header, rounds, watcher, gaps=experiment.survives_failures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is measured: the target, its work, and the host that is watched meanwhile. ``quiet``: how busy it was."""
+
+    request: Request
+    target: Target
+    workload: Workload
+    work: Work
+    chosen: Choice
+    ticks: int
+    quiet: Quiet | None
+
+    @property
+    def host(self) -> Host | None:
+        return self.chosen.host
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What will be done with it. ``solo_s``: one execution alone; ``adaptive``: rounds are chosen as it goes."""
+
+    solo_s: float
+    info: HostInfo | None
+    vcpus: int | None
+    vcpus_source: str
+    specs: tuple[RoundSpec, ...]
+    variants: tuple[str, ...]
+    varied: Varied | None
+    adaptive: bool
+    executions: int | None
+    preview: Preview
+
+
+def _open(
+    request: Request,
+    choices: Choices,
+    experiment: Sweep,
+    watcher: Watcher,
+    stack: ExitStack,
+    guard: Guard,
+    *,
+    forced: bool,
+) -> _Opened:
+    """Open the target for as many sessions as there may be, and wait until its host is quiet."""
+    here = read_host(LocalHost())
+    most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], usable_cores(here)))
+    most = max(most, (choices.per_cpu or 0) * usable_vcpus(here)[0])
+    make_room_for_files(most)
+    wished, patience = _wish(choices, request), patience_s()
+    request = replace(request, options={**request.options, "sessions": str(most)})
+    watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
+    target: Target = stack.enter_context(experiment.open(request, guard))
+    restore(request.name, parameters_of(target))
+    workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
+    work = workload.work(choices.size)
+    experiment.opened(target, workload)
+    chosen = choose(target, wished, work, CLOCK_TICKS, stack, guard)
+    if not target.private:
+        watcher.stage(f"{'watched' if chosen.host else 'not watched'}: {chosen.why}")
+    quiet = settle(chosen.host, patience) if chosen.host else None
+    if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
+        quiet = settle(chosen.host, BUSY_TIMES * patience)
+    if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
+        raise MeasureError(
+            f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
+        )
+    return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
+
+
+def _plan(
+    opened: _Opened, choices: Choices, experiment: Sweep, seed: int, watcher: Watcher, *, can_adapt: bool
+) -> _Planned:
+    """Calibrate with one session alone, and decide levels, rounds and executions."""
+    target, work, host = opened.target, opened.work, opened.host
+    for statement in work.setup:
+        if statement.lower().startswith("create"):
+            watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
+    watcher.stage("calibrating: one session alone")
+    trial = opened.workload.trial(choices.size, TRIAL_ROWS)
+    alone = calibrate(target, host, opened.ticks, trial)
+    solo_s = alone.elapsed_s * work.rows / trial.rows
+    info = _host_of(host, alone.server)
+    vcpus, source = _vcpus(choices, info, target)
+    variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
+    levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
+    make_room_for_files(max(levels))
+    specs = experiment.specs(levels, choices.repeats, seed, variants)
+    varied = None
+    if choices.variants:
+        varied = Varied.plan(choices.variants, place_of(opened.request, target, host, info), levels, choices.per_cpu)
+        varied.refuse(host, alone.server, fixed=choices.for_s is None)
+        specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names
+    adaptive = can_adapt and choices.sessions == "auto" and not choices.aa and varied is None
+    executions = None if choices.for_s else choices.executions
+    if executions is None and choices.for_s is None:
+        executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
+    findings = examine(target, host, info, opened.quiet, opened.chosen.why)
+    # One that adapts ends with one session alone, whatever came before.
+    foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
+    preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
+    preview = experiment.foreseen(replace(preview, at_most=adaptive), foreseen, solo_s, vcpus or 1)
+    if varied:
+        alone_s = choices.for_s or solo_s * (executions or 1)
+        preview = varied.told(preview, specs, alone_s, choices.for_s is not None)
+    return _Planned(solo_s, info, vcpus, source, specs, variants, varied, adaptive, executions, preview)
+
+
+def _header(opened: _Opened, planned: _Planned, choices: Choices, experiment: Sweep, seed: int, sampler: str) -> Header:
+    made = Plan(
+        target=opened.request.name,
+        workload=workload_info(opened.target, opened.work),
+        levels=tuple(sorted({spec.level for spec in planned.specs})),
+        repeats=choices.repeats,
+        seed=seed,
+        executions=planned.executions,
+        for_s=choices.for_s,
+        sampler=sampler,
+        hz=choices.hz,
+        vcpus=planned.vcpus,
+        vcpus_source=planned.vcpus_source,
+        variants=planned.variants,
+        rounds=None if planned.adaptive else len(planned.specs),
+    )
+    return Header(
+        run_id=_run_id(),
+        label=choices.label,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        status="running",
+        tool_version=__version__,
+        plan=experiment.planned(made, opened.target),
+        host=planned.info,
+        database=planned.preview.database,
+        driver=this_process(),
+        notes=(*(f"{each.code}: {each.seen}" for each in planned.preview.findings), *planned.preview.changes),
+    )
+
+
+def _host_of(host: Host | None, server: Server) -> HostInfo | None:
+    """The host under the limits of the server process, which may be in another control group than we are."""
+    info = read_host(host) if host is not None else None
+    if host is None or info is None or not info.topology.cpus:
+        return None
+    info = replace(info, clock_ticks=_ticks_of(host))
+    return replace(info, limits=limits_of(host, server.pid)) if server.verified and server.pid else info
+
+
+def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
+    """What doctor says of a target: opened, looked at, and closed again. Raises as ``run`` does."""
+    choices = Choices(host=host)
+    member = registry.load("targets", request.kind)
+    with ExitStack() as stack:
+        guard = stack.enter_context(Guard())
+        target: Target = stack.enter_context(member.open_target(request, guard))
+        work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
+        chosen = choose(target, _wish(choices, request), work, CLOCK_TICKS, stack, guard)
+        info = _host_of(chosen.host, Server(None))
+        return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
+
+
+def _wish(choices: Choices, request: Request) -> Wish:
+    """How the host is to be looked at; a sampler that is asked for by name needs its own kind of host."""
+    configured = request.options.get("host")
+    needs = {"sql": "sql", "ssh": configured}.get(choices.sampler or "")
+    return wish(choices.host or needs, configured)
+
+
+def _ticks_of(host: Host | None) -> int:
+    return host.clock_ticks if isinstance(host, RemoteHost) else CLOCK_TICKS
+
+
+def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher, *, gaps: bool = False) -> str:
+    """Store each round as it ends, and in the end how the run ended. ``gaps``: one that failed is kept, and no more."""
+    run_id, planned, kept = header.run_id, header.plan.rounds, 0
+    store.begin(header)
+    try:
+        for finished in rounds:
+            store.append(run_id, finished)
+            kept += 1
+            watcher.finished(finished)
+            if finished.error and not gaps:
+                raise MeasureError(finished.error)
+    except KeyboardInterrupt:
+        store.finish(run_id, "interrupted")
+        raise Interrupted(_stopped("interrupted", run_id, kept, planned)) from None
+    except DbcpuError as error:
+        store.finish(run_id, "failed", (str(error),))
+        raise type(error)(_stopped(str(error), run_id, kept, planned)) from None
+    store.finish(run_id, "complete")
+    return run_id
+
+
+def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
+    if kept == 0:
+        return f"{why}; no round was finished"
+    whole = f" of {planned}" if planned is not None else ""
+    return f"{why}; {kept}{whole} rounds are kept, see: dbcpu show {run_id}"
+
+
+def _fixed(specs: Sequence[RoundSpec]) -> NextRound:
+    return lambda done: specs[len(done)] if len(done) < len(specs) else None
+
+
+def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
+    """What was asked for, else the least of what the host and the database say; never guessed from the driver's."""
+    if choices.vcpus is not None:
+        return choices.vcpus, "--vcpus"
+    told = [each for each in (usable_vcpus(info) if info else None, target.vcpus()) if each]
+    if told:
+        return min(told, key=lambda each: each[0])
+    if choices.sessions == "auto":
+        raise UsageError(
+            "how many vCPUs the database has cannot be seen from here; give --vcpus N, or the levels: --sessions 1-8"
+        )
+    return None, "unknown"
+
+
+def _not_sampled(name: str, asked: str | None, chosen: Choice) -> str:
+    if name != "none":
+        return ""
+    if asked == "none":
+        return "--sampler none was asked for"
+    return chosen.why if chosen.host is None else "no sampler works on this host"
+
+
+def _run_id() -> str:
+    """Sortable by time, unique without asking anybody, and easy to read out."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"

@@ -1,0 +1,103 @@
+"""How a run goes, on standard error: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import IO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from dbcpu.findings import Level
+from dbcpu.measure.preview import Preview
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Round
+from dbcpu.workflows.measure_run import Watcher
+
+
+class ProgressWatcher(Watcher):
+    """Shows level, repeat and the time that is left; ``confirm`` is asked for targets that are not private."""
+
+    def __init__(self, confirm: Callable[[str], None], *, quiet: bool, stream: IO[str] | None = None) -> None:
+        self._confirm = confirm
+        self._quiet = quiet
+        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._rounds = 0
+        self._at_most = ""
+        self._done = 0
+        self._expected_s = 0.0
+        self._began_s = 0.0
+
+    def agree(self, preview: Preview) -> None:
+        self._rounds, self._expected_s = preview.rounds, preview.duration_s
+        self._at_most = "up to about " if preview.at_most else ""
+        self._say(_described(preview))
+        for finding in preview.findings:
+            if finding.level >= Level.WARNING:
+                remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
+                self._say(f"{finding.level.label}: {finding.seen}: {finding.meaning}.{remedy}")
+        for line in preview.changes:
+            self._say(f"will be changed, and put back: {line}")
+        if not preview.private or preview.touches_host:
+            changed = ", and changes settings of its host meanwhile" if preview.touches_host else ""
+            lasts = _duration(preview.duration_s)
+            self._confirm(f"This keeps {preview.target} busy on purpose for about {lasts}{changed}. Go on?")
+        self._began_s = time.monotonic()
+        if self._console.is_terminal and not self._quiet:
+            columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
+            self._bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=self._console, transient=True)
+            self._task = self._bar.add_task("", total=preview.rounds, left="")
+            self._bar.start()
+
+    def stage(self, what: str) -> None:
+        self._say(f"{what} ...")
+
+    def begun(self, spec: RoundSpec) -> None:
+        sessions = "1 session" if spec.level == 1 else f"{spec.level} sessions"
+        variant = "" if spec.variant == "baseline" else f" under {spec.variant}"
+        text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
+        self._rounds = max(self._rounds, self._done + 1)
+        if self._bar is None:
+            self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
+        elif self._task is not None:
+            self._bar.update(self._task, description=text, total=self._rounds, left=self._left())
+
+    def finished(self, done: Round) -> None:
+        self._done += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self._done, left=self._left())
+
+    def close(self) -> None:
+        """Take the bar off the terminal."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _left(self) -> str:
+        """From the preview at first, then from what the rounds so far have taken."""
+        spent_s = time.monotonic() - self._began_s
+        share = self._done / self._rounds
+        total_s = self._expected_s * (1 - share) + (spent_s / share if share else 0.0) * share
+        return f"about {_duration(max(1.0, total_s - spent_s))} left"
+
+    def _say(self, text: str) -> None:
+        if not self._quiet:
+            self._console.print(text, markup=False)
+
+
+def _described(preview: Preview) -> str:
+    levels = ", ".join(str(level) for level in preview.levels)
+    rounds = f"{preview.rounds} rounds of {levels} sessions"
+    most, about = ("up to about ", "up to about") if preview.at_most else ("", "about")
+    return (
+        f"{preview.database.kind} {preview.database.version}: {preview.work.name} {preview.work.size}, "
+        f"{preview.amount}; {most}{rounds}: {about} {_duration(preview.duration_s)}, "
+        f"{preview.cpu_s:.0f} CPU-seconds, up to {preview.memory_bytes / 1e6:.0f} MB"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

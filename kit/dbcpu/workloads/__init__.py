@@ -1,1 +1,0 @@
-"""The SQL that is measured, read from sql/."""
