@@ -1,5 +1,6 @@
-"""Every tests/fix_*.py is a plug-in with fixtures or rules; a new one is found by its name."""
+"""Every file of tests/plugins is a plug-in with fixtures or rules; a new one is found by its name."""
 
 from pathlib import Path
 
-pytest_plugins = sorted(file.stem for file in Path(__file__).parent.glob("fix_*.py"))
+PLUGINS = Path(__file__).parent / "plugins"
+pytest_plugins = sorted(f"plugins.{file.stem}" for file in PLUGINS.glob("[!_]*.py"))

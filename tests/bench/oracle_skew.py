@@ -22,7 +22,7 @@ from dbcpu.targets.base import Target, Work
 
 # The double is a part of the tests, and the benches are run on their own.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from oracle_double.double import OracleDouble
+from support.doubles.oracle.double import OracleDouble
 
 TITLE = "Release skew of Oracle sessions"
 HOW = (

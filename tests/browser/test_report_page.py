@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from build_example import nine_on_eight, three_on_two, two_settings
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.formats import html
 from dbcpu.simulator import preset, simulate
-from fix_browser import Browser
+from plugins.browser import Browser
+from support.builders.example import nine_on_eight, three_on_two, two_settings
 
 DESKTOP, PHONE = 1280, 390
 PHONE_HEIGHT = 844

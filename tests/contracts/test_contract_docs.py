@@ -10,8 +10,8 @@ from dbcpu.analysis.results.run import CAUSES
 from dbcpu.reports.documents.run import LEVEL_COLUMNS
 from dbcpu.reports.formats import table
 from dbcpu.store import record_file
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("reports/examples/**/*.md")])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 TEXT = (ROOT / "docs" / "nightly.md").read_text("utf-8")
 SHELL = (ROOT / "shell" / "nightly").read_text("utf-8")
 NAMES = ("dbcpu-nightly.service", "dbcpu-nightly.timer")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import fix_runs
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import Store, open_store, upgrade_store
+from plugins import runs
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -25,15 +25,15 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-@pytest.mark.parametrize("run", [fix_runs.full_record(), fix_runs.record(rounds=0), fix_runs.record(rounds=5)])
+@pytest.mark.parametrize("run", [runs.full_record(), runs.record(rounds=0), runs.record(rounds=5)])
 def test_run_comes_back_the_same(store: Store, run: RunRecord) -> None:
     assert store.save(run)
     assert store.load(run.header.run_id) == run
 
 
 def test_rounds_are_kept_one_by_one_while_a_run_is_measured(store: Store) -> None:
-    header = fix_runs.header(status="running", driver=driver_process.this_process())
-    rounds = [fix_runs.round_of(2, order) for order in range(3)]
+    header = runs.header(status="running", driver=driver_process.this_process())
+    rounds = [runs.round_of(2, order) for order in range(3)]
     store.begin(header)
     for count, each in enumerate(rounds, 1):
         store.append(header.run_id, each)
@@ -46,7 +46,7 @@ def test_rounds_are_kept_one_by_one_while_a_run_is_measured(store: Store) -> Non
 
 
 def test_same_round_or_run_twice_is_refused(store: Store) -> None:
-    run = fix_runs.record()
+    run = runs.record()
     store.save(run)
     with pytest.raises(StoreError, match="has a run 20250102-030405-abcd already"):
         store.begin(run.header)
@@ -58,13 +58,13 @@ def test_same_round_or_run_twice_is_refused(store: Store) -> None:
 
 def test_round_of_no_run_is_refused(store: Store) -> None:
     with pytest.raises(StoreError, match="has no run 'gone' any more"):
-        store.append("gone", fix_runs.round_of(1, 0))
+        store.append("gone", runs.round_of(1, 0))
     with pytest.raises(StoreError, match="has no run 'gone'"):
         store.finish("gone", "complete")
 
 
 def test_saving_the_same_run_again_does_nothing_and_a_different_one_is_refused(store: Store) -> None:
-    run = fix_runs.record()
+    run = runs.record()
     assert store.save(run)
     assert not store.save(run)
     other = RunRecord(run.header, run.rounds[:1])
@@ -76,7 +76,7 @@ def test_saving_the_same_run_again_does_nothing_and_a_different_one_is_refused(s
 def test_runs_are_listed_newest_first_whatever_form_their_time_has(store: Store) -> None:
     times = ["2025-01-02T00:00:00Z", "2025-01-02T01:30:00+02:00", "2025-01-02T00:00:00.5+00:00", "2025-01-01T23:00:00"]
     for number, started_at in enumerate(times):
-        store.save(fix_runs.record(f"r{number}", rounds=0, started_at=started_at, target=f"t{number % 2}"))
+        store.save(runs.record(f"r{number}", rounds=0, started_at=started_at, target=f"t{number % 2}"))
     assert [run.run_id for run in store.list()] == ["r2", "r0", "r1", "r3"]
     assert [run.run_id for run in store.list(limit=2)] == ["r2", "r0"]
     assert [run.run_id for run in store.list(target="t1")] == ["r1", "r3"]
@@ -85,7 +85,7 @@ def test_runs_are_listed_newest_first_whatever_form_their_time_has(store: Store)
 
 
 def test_summary_says_what_was_run(store: Store) -> None:
-    store.save(fix_runs.full_record())
+    store.save(runs.full_record())
     (run,) = store.list()
     assert dataclasses.astuple(run) == (
         "example-1", "before the upgrade", "2025-01-02T03:04:05.000000+00:00", "complete", "embedded",
@@ -95,14 +95,14 @@ def test_summary_says_what_was_run(store: Store) -> None:
 
 def test_text_that_no_column_holds_is_kept_in_full(store: Store) -> None:
     label = "nul \0 and \udcff, 'quoted'; drop table run; -- % _ \N{PILE OF POO}"
-    store.save(fix_runs.record(label=label))
+    store.save(runs.record(label=label))
     assert store.load("last").header.label == label
     assert store.list()[0].label == "nul  and ?, 'quoted'; drop table run; -- % _ \N{PILE OF POO}"
 
 
 def test_run_is_found_by_an_unambiguous_beginning(store: Store) -> None:
     for run_id in ("a_1", "ax1", "ax12", "B1"):
-        store.save(fix_runs.record(run_id, rounds=0))
+        store.save(runs.record(run_id, rounds=0))
     assert store.resolve("a_") == "a_1"
     assert store.resolve("ax1") == "ax1"
     assert store.resolve("ax12") == "ax12"
@@ -120,13 +120,13 @@ def test_empty_store_says_so(store: Store) -> None:
 
 
 def test_deleted_run_is_gone_with_its_rounds(store: Store) -> None:
-    store.save(fix_runs.record("one"))
-    store.save(fix_runs.record("two"))
+    store.save(runs.record("one"))
+    store.save(runs.record("two"))
     store.delete("one")
     assert [run.run_id for run in store.list()] == ["two"]
     assert list(store.rounds("one")) == []
     assert len(list(store.rounds("two"))) == 2
-    store.save(fix_runs.record("one", rounds=1))
+    store.save(runs.record("one", rounds=1))
     assert len(store.load("one").rounds) == 1
 
 
@@ -135,7 +135,7 @@ def test_run_whose_driver_is_gone_is_shown_as_interrupted(store: Store) -> None:
     ended = dataclasses.replace(this, start_ticks=(this.start_ticks or 0) - 1)
     elsewhere = dataclasses.replace(ended, hostname="elsewhere")
     for run_id, drove in (("mine", this), ("ended", ended), ("elsewhere", elsewhere)):
-        store.begin(fix_runs.header(run_id, status="running", driver=drove))
+        store.begin(runs.header(run_id, status="running", driver=drove))
     states = {run.run_id: run.status for run in store.list()}
     assert states == {"mine": "running", "ended": "interrupted", "elsewhere": "running"}
     assert {run_id: store.header(run_id).status for run_id in states} == states
@@ -143,14 +143,14 @@ def test_run_whose_driver_is_gone_is_shown_as_interrupted(store: Store) -> None:
 
 def test_run_that_is_being_measured_is_not_deleted(store: Store) -> None:
     this = driver_process.this_process()
-    store.begin(fix_runs.header(status="running", driver=this))
+    store.begin(runs.header(status="running", driver=this))
     with pytest.raises(StoreError, match=f"is being measured by process {this.pid}; stop that first"):
         store.delete("20250102-030405-abcd")
     assert len(store.list()) == 1
 
 
 def test_exported_file_is_loaded_by_its_name(store: Store, tmp_path: Path) -> None:
-    run = fix_runs.record()
+    run = runs.record()
     record_file.write_record(tmp_path / "run.json.gz", run)
     assert store.load(str(tmp_path / "run.json.gz")) == run
     assert store.list() == ()

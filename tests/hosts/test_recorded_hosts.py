@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from make_hosts import HERE, HOSTS, Files, archive_files, archive_name, describe
 
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
+from hosts.make_hosts import HERE, HOSTS, Files, archive_files, archive_name, describe
 
 ARCHIVES = sorted(HERE.glob("*.tar.gz"))
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from build_record import record, round_of, session
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.record import Round, RunRecord, Session
 from lab import cpu_speed
 from lab.cpu_speed import EVERY_S, FEWEST, Instrument, Speeds
+from support.builders.record import record, round_of, session
 
 WITHIN_S = 20.0
 FAST_NS, SLOW_NS = 600_000, 900_000

@@ -21,8 +21,8 @@ from dbcpu.record import Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
-from driving import Drive, until
-from serve_postgresql import DebianServer
+from support.driving import Drive, until
+from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

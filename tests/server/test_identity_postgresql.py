@@ -16,8 +16,8 @@ from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows.measure_run import Choices
-from driving import Drive, children
-from serve_postgresql import DebianServer, installed_binaries
+from support.driving import Drive, children
+from support.servers.postgresql import DebianServer, installed_binaries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

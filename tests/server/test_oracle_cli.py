@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from driving import SECRETS, Drive, until
-from oracle_double.double import OracleDouble
-from oracle_double.faults import Faults
-from oracle_double.profiles import Instance
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
+from support.driving import SECRETS, Drive, until
 
 pytestmark = pytest.mark.slow
 

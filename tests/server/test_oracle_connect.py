@@ -17,10 +17,10 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.oracle.target import OracleTarget
-from driving import SECRETS, Drive
-from oracle_double.double import OracleDouble
-from oracle_double.profiles import Instance
-from oracle_double.tls import Authority, TlsFront
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.profiles import Instance
+from support.doubles.oracle.tls import Authority, TlsFront
+from support.driving import SECRETS, Drive
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TINY = workloads.load("oracle", "cartesian").work("tiny")

@@ -15,9 +15,9 @@ from dbcpu.store.database import open_store
 from dbcpu.targets import oracle
 from dbcpu.targets.oracle.target import OracleTarget
 from dbcpu.workflows.measure_run import Choices, Watcher, run
-from oracle_double.double import OracleDouble
-from oracle_double.faults import Faults
-from oracle_double.profiles import Instance
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TINY = workloads.load("oracle", "cartesian").work("tiny")

@@ -18,8 +18,8 @@ from dbcpu.record import Session as Recorded
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
-from oracle_double.double import OracleDouble
-from oracle_double.faults import Faults
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

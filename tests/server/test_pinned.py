@@ -20,7 +20,7 @@ from dbcpu.targets.postgresql.session import LibpqSession
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices
-from serve_postgresql import DebianServer
+from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.alone]
 

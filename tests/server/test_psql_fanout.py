@@ -14,8 +14,8 @@ from sqlalchemy.engine import make_url
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
 from dbcpu.store import line_file
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "shell" / "psql-fanout"
 SHELLS = ("dash", "bash", "busybox sh")
 LIMIT_S = 120

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dbcpu.store import record_file
-from driving import Drive
-from serve_postgresql import DebianServer
+from support.driving import Drive
+from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

@@ -19,7 +19,7 @@ from dbcpu.targets.postgresql import connection
 from dbcpu.targets.postgresql import session as module
 from dbcpu.targets.postgresql.connection import dial, query
 from dbcpu.targets.postgresql.session import LibpqSession
-from serve_postgresql import DebianServer
+from support.servers.postgresql import DebianServer
 
 pytestmark = pytest.mark.postgres
 

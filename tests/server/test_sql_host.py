@@ -23,8 +23,8 @@ from dbcpu.targets.postgresql.host_over_sql import GRANTS, FilesHost, ProctabHos
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.variants._selection import chosen
 from dbcpu.workflows.measure_run import Choices
-from measuring import measured
-from serve_postgresql import DebianServer
+from support.measured_run import measured
+from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

@@ -14,10 +14,10 @@ import pytest
 from dbcpu.measure import workloads
 from dbcpu.store import line_file
 from dbcpu.targets.oracle import statements
-from oracle_double.double import OracleDouble
-from oracle_double.faults import Faults
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "shell" / "sqlplus-fanout"
 SHELLS = ("sh", "dash", "busybox sh")
 LIMIT_S = 120
@@ -38,7 +38,7 @@ class Fanout:
         (folder / "bin").mkdir()
         (folder / "tmp").mkdir()
         sqlplus = folder / "bin" / "sqlplus"
-        sqlplus.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/sqlplus_stand_in.py" "$@"\n')
+        sqlplus.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/support/doubles/sqlplus.py" "$@"\n')
         sqlplus.chmod(0o755)
 
     def start(

@@ -23,14 +23,15 @@ from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.record import HostInfo
 from dbcpu.variants._selection import chosen
 from dbcpu.workflows.measure_run import Choices, diagnose
-from driving import Drive, children, until
-from measuring import measured
-from serve_postgresql import USER, DebianServer
-from serve_ssh import TOOLS, Sshd
+from support.driving import Drive, children, until
+from support.measured_run import measured
+from support.paths import TESTS
+from support.servers.postgresql import USER, DebianServer
+from support.servers.ssh import TOOLS, Sshd
 
 pytestmark = [pytest.mark.slow]
 
-ARCHIVES = sorted(Path(__file__).parents[1].joinpath("hosts").glob("*.tar.gz"))
+ARCHIVES = sorted(TESTS.joinpath("hosts").glob("*.tar.gz"))
 SMALL = Choices(sessions="1,2", size="tiny", executions=20, repeats=1, seed=1)
 LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes")
 """The first round of one session, the second of two that work for a second or more."""

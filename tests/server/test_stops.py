@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from driving import Drive, Driver, children, command_line, until
-from serve_postgresql import DebianServer
+from support.driving import Drive, Driver, children, command_line, until
+from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

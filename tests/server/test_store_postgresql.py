@@ -5,9 +5,9 @@ import socket
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-import fix_runs
 from dbcpu.errors import StoreError
 from dbcpu.store.database import open_store, upgrade_store
+from plugins import runs
 
 pytestmark = pytest.mark.postgres
 
@@ -77,7 +77,7 @@ def test_user_who_may_only_read_is_told(postgres_database: str) -> None:
     with open_store(url) as store:
         assert store.list() == ()
         with pytest.raises(StoreError, match=r"the user may not do that there; docs/store\.md has the grants"):
-            store.save(fix_runs.record())
+            store.save(runs.record())
     with engine.begin() as connection:
         connection.execute(text("drop owned by reader"))
         connection.execute(text("drop role reader"))

@@ -4,20 +4,20 @@ import multiprocessing
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import make_url
 
-import fix_runs
 from dbcpu.errors import StoreError
 from dbcpu.store.database import open_store, upgrade_store
-from serve_postgresql import connect
+from plugins import runs
+from support.paths import ROOT
+from support.servers.postgresql import connect
 
 pytestmark = pytest.mark.postgres
 
-DOCS = Path(__file__).parents[2] / "docs" / "store.md"
+DOCS = ROOT / "docs" / "store.md"
 BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PASSWORD = "of-the-tests"
 LOGINS = ("dbcpu_owner", "dbcpu_host_a", "dbcpu_alice")
@@ -61,7 +61,7 @@ def shared(postgres_url: str) -> Iterator[str]:
 
 
 def test_a_writer_keeps_changes_and_deletes_runs(shared: str) -> None:
-    run = fix_runs.record("20250102-writer")
+    run = runs.record("20250102-writer")
     with open_store(as_user(shared, "dbcpu_host_a")) as store:
         store.begin(replace(run.header, status="running"))
         for each in run.rounds:
@@ -73,7 +73,7 @@ def test_a_writer_keeps_changes_and_deletes_runs(shared: str) -> None:
 
 
 def test_a_reader_sees_runs_and_changes_nothing(shared: str) -> None:
-    run = fix_runs.record("20250102-reader")
+    run = runs.record("20250102-reader")
     with open_store(as_user(shared, "dbcpu_host_a")) as store:
         store.save(run)
     with open_store(as_user(shared, "dbcpu_alice")) as store:
@@ -81,7 +81,7 @@ def test_a_reader_sees_runs_and_changes_nothing(shared: str) -> None:
         for forbidden in (
             lambda: store.delete("last"),
             lambda: store.finish(run.header.run_id, "failed"),
-            lambda: store.save(fix_runs.record("another")),
+            lambda: store.save(runs.record("another")),
         ):
             with pytest.raises(StoreError, match=r"may not do that there; docs/store\.md has the grants"):
                 forbidden()
@@ -131,9 +131,9 @@ def write_runs(url: str, host: int, begin: Any, told: Any) -> None:
     begin.wait(60)
     run_id = f"20250103-host-{host}"
     with open_store(url) as store:
-        store.begin(fix_runs.header(run_id, status="running"))
+        store.begin(runs.header(run_id, status="running"))
         for order in range(ROUNDS):
-            store.append(run_id, fix_runs.round_of(2, order))
+            store.append(run_id, runs.round_of(2, order))
             store.list()
         store.finish(run_id, "complete")
     told.put(run_id)
@@ -153,7 +153,7 @@ def test_many_hosts_write_at_once_and_nothing_is_lost(shared: str) -> None:
     with open_store(as_user(shared, "dbcpu_alice")) as store:
         mine = [each for each in store.list() if each.run_id.startswith("20250103-host-")]
         assert sorted((each.rounds, each.status) for each in mine) == [(ROUNDS, "complete")] * WRITERS
-        wanted = tuple(fix_runs.round_of(2, order) for order in range(ROUNDS))
+        wanted = tuple(runs.round_of(2, order) for order in range(ROUNDS))
         assert all(store.load(each.run_id).rounds == wanted for each in mine)
 
 

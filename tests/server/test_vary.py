@@ -11,7 +11,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Round, RunRecord
 from dbcpu.targets.postgresql.embedded_server import EmbeddedServer
 from dbcpu.variants._restore import leftovers
-from driving import Drive, until
+from support.driving import Drive, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

@@ -11,7 +11,8 @@ import pytest
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_topology
 from dbcpu.store import line_reader
-from fix_shell_kit import ROOT, SCRIPTS, Kit
+from plugins.shell_kit import SCRIPTS, Kit
+from support.paths import ROOT
 
 KIT = ("increment", "gzip-pipe", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology", "smt",
        "capture-host", "session")  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
 from dbcpu.store import line_file
-from fix_shell_kit import Kit
+from plugins.shell_kit import Kit
 
 
 def test_counting_becomes_a_record(kit: Kit) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.variants._restore import restore
-from fix_shell_kit import Kit
+from plugins.shell_kit import Kit
 
 CPUS = "sys/devices/system/cpu"
 NOBODY = 65534

@@ -1,0 +1,162 @@
+"""PL/SQL: each known block by its own function, with the directions of its binds.
+
+Nothing interprets PL/SQL. A block is known by its text as it was sent, whatever its file is called: one that has been
+changed is no longer played until its function here has been compared with it. A function gets the values that
+came in and returns those that go out.
+"""
+
+import hashlib
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from support.doubles.oracle import workloads
+from support.doubles.oracle.catalogue import Kind, Statement, normal
+from support.doubles.oracle.errors import OracleError
+from support.doubles.oracle.requests import IN, IN_OUT, OUT
+from support.doubles.oracle.session import Session
+from support.doubles.oracle.values import Value, number_text
+
+_LONGEST_VARCHAR2 = 32767
+_LONGEST_ANSWER = 40
+_PASSED_ON = (1013, 28)
+
+Values = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a block does, and its binds that are not IN."""
+
+    run: Callable[[Session, Values], dict[str, Value]]
+    directions: Mapping[str, int]
+
+
+class Cursors:
+    """The DBMS_SQL cursors of one session: parsed statements by number."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1_000_001)
+        self._parsed: dict[int, Statement] = {}
+        self._put: list[str] = []
+        """What DBMS_OUTPUT holds."""
+
+    def parse(self, session: Session, values: Values) -> dict[str, Value]:
+        """``parse.sql``: the measured text is recognised, not executed."""
+        statement = session.server.catalogue.recognise(str(values["text"]))
+        if bool(values["is_query"]) != statement.is_query:
+            raise OracleError(1003, "no statement parsed")
+        session.become_worker()
+        session.note_parse(statement)
+        number = next(self._numbers)
+        self._parsed[number] = statement
+        return {"cursor_id": number}
+
+    def run(self, session: Session, values: Values) -> dict[str, Value]:
+        """``run.sql``: executions one after another with the server's clock around each."""
+        statement = self._parsed.get(_whole(values["cursor_id"]))
+        ran, self._put = "", []
+        try:
+            if statement is None:
+                raise OracleError(1001)
+            until, batch = _decimal(values["until_s"]), _decimal(values["batch_s"])
+            first = _now()
+            for _ in range(_whole(values["most"])):
+                began = _now()
+                answer = workloads.execute(statement, session)
+                ended = _now()
+                line = f"{number_text(began)} {number_text(ended - began)} {answer[:_LONGEST_ANSWER]}"
+                ran += f"{line}\n"
+                self._put.append(line)
+                if len(ran) > _LONGEST_VARCHAR2:
+                    raise OracleError(6502, "PL/SQL: numeric or value error: character string buffer too small")
+                if (until is not None and ended >= until) or (batch is not None and ended - first >= batch):
+                    break
+        except OracleError as error:
+            if error.code in _PASSED_ON:
+                raise
+            return {"ran": ran[:_LONGEST_VARCHAR2], "failure": str(error)}
+        return {"ran": ran, "failure": None}
+
+    def ran_before(self, session: Session, values: Values) -> dict[str, Value]:
+        """``ran_before.sql``: what DBMS_OUTPUT holds, once."""
+        lines, self._put = self._put, []
+        return {"ran": "".join(f"{line}\n" for line in lines) or None}
+
+
+def fingerprint(sql: str) -> str:
+    """Of a block's text as it is sent, white space and case aside."""
+    return hashlib.sha256(normal(sql).encode()).hexdigest()[:16]
+
+
+def block_of(statement: Statement, cursors: Cursors) -> Block:
+    """The function for a block.
+
+    Raises:
+        OracleError: ORA-06550 for a block that the catalogue has and the double does not play.
+    """
+    if statement.kind is Kind.WORK:
+
+        def work(session: Session, values: Values) -> dict[str, Value]:
+            return {"answer": workloads.execute(statement, session)}
+
+        return Block(work, {"answer": OUT})
+    known = {
+        "429ca849da479a6f": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
+        "32c7b7287d148ab5": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
+        "b1b18f48627ce48a": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
+        "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
+        "adbd1e4ce0ff2956": Block(_end_session, {}),  # end_session_rds.sql
+        fingerprint("begin :doubled := 2 * :given; end;"): Block(_double, {"doubled": OUT}),
+        fingerprint("begin :text := :text || :text; end;"): Block(_repeat, {"text": IN_OUT}),
+    }
+    number = fingerprint(statement.sql)
+    if number not in known:
+        raise OracleError(6550, f"the double does not play this block ({number})")
+    return known[number]
+
+
+def directions(block: Block, names: tuple[str, ...]) -> list[int]:
+    """IN, OUT or both for each bind of a block."""
+    return [block.directions.get(name, IN) for name in names]
+
+
+def _now() -> Decimal:
+    """The server's clock: seconds since 1970 with six decimals."""
+    return Decimal(time.time_ns() // 1000).scaleb(-6)
+
+
+def _whole(value: Value) -> int:
+    return int(str(value))
+
+
+def _decimal(value: Value) -> Decimal | None:
+    return None if value is None else Decimal(str(value))
+
+
+def _double(session: Session, values: Values) -> dict[str, Value]:
+    given = _decimal(values["given"])
+    return {"doubled": None if given is None else 2 * given}
+
+
+def _repeat(session: Session, values: Values) -> dict[str, Value]:
+    return {"text": 2 * str(values["text"] or "")}
+
+
+def _end_session(session: Session, values: Values) -> dict[str, Value]:
+    _require_rds(session)
+    session.end_other(_whole(values["sid"]), _whole(values["serial"]))
+    return {}
+
+
+def _cancel_other(session: Session, values: Values) -> dict[str, Value]:
+    _require_rds(session)
+    session.cancel_other(_whole(values["sid"]), _whole(values["serial"]))
+    return {}
+
+
+def _require_rds(session: Session) -> None:
+    if not session.server.instance.rds:
+        raise OracleError(6550, "line 2, column 3:\nPLS-00201: identifier 'RDSADMIN.RDSADMIN_UTIL' must be declared")

@@ -1,0 +1,105 @@
+"""Statements without rows or binds: session settings, ending another session, the private table of a workload."""
+
+import re
+from collections.abc import Callable
+
+from support.doubles.oracle.catalogue import Statement
+from support.doubles.oracle.errors import OracleError
+from support.doubles.oracle.session import Session
+from support.doubles.oracle.sessions import PRIVATE_TABLE
+
+_SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE | re.DOTALL)
+_SETTINGS = {"nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone"}
+_FROM_18C = 10
+_ROWS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
+
+
+def execute(statement: Statement, session: Session) -> int:
+    """Carry out one command; gives the number of rows it changed.
+
+    Raises:
+        OracleError: an unknown setting, a missing privilege, a table that is there already, or not, or in use.
+    """
+    words = tuple(statement.sql.lower().split()[:3])
+    for beginning, command in _COMMANDS.items():
+        if words[: len(beginning)] == beginning:
+            return command(statement, session)
+    raise OracleError(900)
+
+
+def _alter_session(statement: Statement, session: Session) -> int:
+    if found := _SETTING.match(statement.sql):
+        name = found[1].lower()
+        if name not in _SETTINGS:
+            raise OracleError(2248)
+        session.settings[name] = found[2].strip().strip("'").upper()
+    return 0
+
+
+def _kill_session(statement: Statement, session: Session) -> int:
+    if not session.granted("alter system"):
+        raise OracleError(1031)
+    session.end_other(statement.numbers["sid"], statement.numbers["serial"])
+    return 0
+
+
+def _cancel_sql(statement: Statement, session: Session) -> int:
+    if session.server.profile.field_version < _FROM_18C:
+        raise OracleError(2065)
+    if not session.granted("alter system"):
+        raise OracleError(1031)
+    session.cancel_other(statement.numbers["sid"], statement.numbers["serial"])
+    return 0
+
+
+def _create(statement: Statement, session: Session) -> int:
+    """The definition of a global temporary table is everybody's."""
+    if not session.granted("create table"):
+        raise OracleError(1031)
+    session.in_transaction = False
+    with session.server.table.locked():
+        if session.server.table.flag(PRIVATE_TABLE):
+            raise OracleError(955)
+        session.server.table.set_flag(PRIVATE_TABLE, True)
+    return 0
+
+
+def _insert(statement: Statement, session: Session) -> int:
+    _require_table(session)
+    rows = int(_ROWS.findall(statement.sql)[0])
+    session.in_transaction = True
+    session.publish(private_rows=session.entry["private_rows"] + rows)
+    return rows
+
+
+def _truncate(statement: Statement, session: Session) -> int:
+    _require_table(session)
+    session.in_transaction = False
+    session.publish(private_rows=0)
+    return 0
+
+
+def _drop(statement: Statement, session: Session) -> int:
+    with session.server.table.locked():
+        _require_table(session)
+        if any(entry["private_rows"] for entry in session.server.table.entries()):
+            raise OracleError(14452, "attempt to create, alter or drop an index on temporary table already in use")
+        session.server.table.set_flag(PRIVATE_TABLE, False)
+    session.in_transaction = False
+    return 0
+
+
+def _require_table(session: Session) -> None:
+    if not session.server.table.flag(PRIVATE_TABLE):
+        raise OracleError(942)
+
+
+_COMMANDS: dict[tuple[str, ...], Callable[[Statement, Session], int]] = {
+    ("alter", "session"): _alter_session,
+    ("alter", "system", "kill"): _kill_session,
+    ("alter", "system", "cancel"): _cancel_sql,
+    ("create", "global", "temporary"): _create,
+    ("insert", "into"): _insert,
+    ("truncate", "table"): _truncate,
+    ("drop", "table"): _drop,
+}

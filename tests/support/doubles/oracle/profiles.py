@@ -1,0 +1,82 @@
+"""What the double plays: the generations of servers whose conversations differ, and one database's properties."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from support.doubles.oracle.faults import settings
+
+_FAST_AUTH, _END_OF_RESPONSE = 0x10000000, 0x02000000
+_NEW = _FAST_AUTH | _END_OF_RESPONSE
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One generation. ``accept_flags`` and ``field_version`` decide which fields the messages have."""
+
+    name: str
+    accept_version: int
+    accept_flags: int
+    field_version: int
+    version: tuple[int, int, int, int, int]
+    release: str
+    product: str
+
+    @property
+    def end_of_response(self) -> bool:
+        """Each response ends with a message of its own and a flag on its last packet."""
+        return bool(self.accept_flags & _END_OF_RESPONSE)
+
+    @property
+    def version_text(self) -> str:
+        return ".".join(str(part) for part in self.version)
+
+    @property
+    def version_number(self) -> int:
+        """AUTH_VERSION_NO, whose layout changed with 18c."""
+        a, b, c, d, e = self.version
+        if self.field_version >= 11:
+            return a << 24 | b << 16 | c << 12 | d << 4 | e
+        return a << 24 | b << 20 | c << 12 | d << 8 | e
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("12c", 315, 0, 7, (12, 1, 0, 2, 0), "12.1.0.2.0", "Oracle Database 12c"),
+        Profile("19c", 318, 0, 12, (19, 3, 0, 0, 0), "19.0.0.0.0", "Oracle Database 19c"),
+        Profile("23ai", 319, _NEW, 24, (23, 6, 0, 24, 10), "23.0.0.0.0", "Oracle Database 23ai"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What the database says of itself. ``parameters`` override v$parameter; ``osstat`` overrides v$osstat.
+
+    ``plan`` is the active resource manager plan ('' for none), ``cpu_managed`` and ``instance_caging`` its columns
+    of v$rsrc_plan, and ``window`` an open scheduler window. ``instances``: sessions go round over that many (RAC).
+    ``cloud_service``: the kind of Autonomous Database. ``rds``: Amazon RDS, with the package RDSADMIN_UTIL.
+    ``foreign_sessions``: further active user sessions shown, as (username, program) pairs without a process.
+    """
+
+    name: str = "DOUBLE"
+    service: str = "doublepdb"
+    container: str = "DOUBLEPDB"
+    edition: str = "Enterprise Edition"
+    host_name: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    osstat: Mapping[str, float] = field(default_factory=dict)
+    plan: str = ""
+    cpu_managed: bool = False
+    instance_caging: bool = False
+    window: str = ""
+    instances: int = 1
+    cloud_service: str = ""
+    rds: bool = False
+    foreign_sessions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def from_text(cls, pairs: Iterable[str]) -> Self:
+        """``name=value`` each, the value as JSON or, if it is none, as text."""
+        return cls(**settings(pairs))

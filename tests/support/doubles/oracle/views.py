@@ -1,0 +1,275 @@
+"""Rows of the v$ views, from the double's own processes and this host's /proc.
+
+Each function gives the rows of one view as dicts. DATE columns are days and TIMESTAMP columns seconds since 1970,
+so that differences come out in the database's units.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from support.doubles.oracle.session import CPU_QUANTUM, FROM_CLIENT, SLEEP, TO_CLIENT, Session
+from support.doubles.oracle.sessions import Entry
+
+Row = Mapping[str, int | float | str | None]
+DAY_S = 86400
+_CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+_WAIT_CLASSES = {FROM_CLIENT: "Idle", SLEEP: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
+_STATISTICS = (
+    "CPU used by this session", "session logical reads", "physical reads", "physical writes",
+    "physical reads direct temporary tablespace", "physical writes direct temporary tablespace", "redo size",
+    "parse count (total)", "parse count (hard)", "sorts (disk)", "queries parallelized", "user calls",
+    "session pga memory max", "execute count",
+)  # fmt: skip
+_TIME_MODEL = ("DB time", "DB CPU", "sql execute elapsed time", "parse time elapsed", "hard parse elapsed time",
+               "PL/SQL execution elapsed time")  # fmt: skip
+_PRODUCT_BY_COUNT = ("MERGE JOIN", "CARTESIAN"), ("VIEW", None), ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), (
+    "FAST DUAL", None)  # fmt: skip
+_PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
+    "cartesian_cte": (
+        ("SELECT STATEMENT", None), ("TEMP TABLE TRANSFORMATION", None), ("LOAD AS SELECT", "(CURSOR DURATION MEMORY)"),
+        ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("SORT", "AGGREGATE"),
+        ("MERGE JOIN", "CARTESIAN"), ("VIEW", None), ("TABLE ACCESS", "FULL"), ("BUFFER", "SORT"),
+    ),
+    "logical_io": (
+        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
+        ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("TABLE ACCESS", "FULL"),
+    ),
+}  # fmt: skip
+_PRODUCT_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_PRODUCT_BY_COUNT, ("BUFFER", "SORT"))
+
+
+def _address(entry: Entry) -> str:
+    return f"{0x7F0000000000 + 4096 * entry['number']:016X}"
+
+
+def sessions(me: Session) -> Iterable[Row]:
+    now_s = time.time()
+    faults, instance = me.server.faults, me.server.instance
+    yield {"sid": 1, "serial#": 1, "type": "BACKGROUND", "status": "ACTIVE", "server": "DEDICATED", "paddr": "00",
+           "program": "oracle (PMON)", "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
+    for number, (username, program) in enumerate(instance.foreign_sessions):
+        yield {"sid": 5000 + number, "serial#": 1, "type": "USER", "status": "ACTIVE", "server": "DEDICATED",
+               "username": username, "program": program, "module": program, "paddr": "FF",
+               "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
+    for entry in me.server.table.entries():
+        yield {
+            **{name: entry.get(name) or None for name in (
+                "username", "program", "machine", "osuser", "terminal", "process", "module", "action",
+                "client_identifier", "client_info", "sql_id", "prev_sql_id")},
+            "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
+            "status": entry["status"], "server": faults.server, "paddr": _address(entry),
+            "logon_time": int(entry["logon_s"]) / DAY_S, "last_call_et": int(now_s - entry["call_s"]),
+            "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
+        }  # fmt: skip
+
+
+def processes(me: Session) -> Iterable[Row]:
+    faults, listener = me.server.faults, str(me.server.listener_pid)
+    yield {"addr": "00", "spid": listener, "stid": listener, "pname": "PMON", "execution_type": "PROCESS"}
+    for entry in me.server.table.entries():
+        pid = listener if faults.shared_spid else str(entry["pid"])
+        yield {
+            "addr": _address(entry), "inst_id": entry["instance"], "spid": pid,
+            "stid": pid if faults.shared_spid else str(entry["tid"]), "pname": None, "background": None,
+            "execution_type": "THREAD" if faults.threaded else "PROCESS", "program": "oracle (LOCAL=NO)",
+        }  # fmt: skip
+
+
+def statistic_names(me: Session) -> Iterable[Row]:
+    return ({"statistic#": number, "name": name} for number, name in enumerate(_STATISTICS))
+
+
+def my_statistics(me: Session) -> Iterable[Row]:
+    return (
+        {"sid": me.sid, "statistic#": number, "value": round(me.statistics[name])}
+        for number, name in enumerate(_STATISTICS)
+    )
+
+
+def time_model(me: Session) -> Iterable[Row]:
+    return ({"sid": me.sid, "stat_name": name, "value": round(me.time_model_us[name])} for name in _TIME_MODEL)
+
+
+def session_events(me: Session) -> Iterable[Row]:
+    for event, (count, waited_us) in me.waits.items():
+        yield {"sid": me.sid, "event": event, "wait_class": _WAIT_CLASSES.get(event, "Other"), "total_waits": count,
+               "time_waited": round(waited_us / 1e4), "time_waited_micro": round(waited_us)}  # fmt: skip
+
+
+def os_statistics(me: Session) -> Iterable[Row]:
+    """From /proc, in hundredths of a second; cores and sockets as told by ``Instance.osstat`` only."""
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    fields = dict(zip(names, map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:]), strict=False))
+    memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    hundredths = {name: value * 100 / _CLOCK_TICKS for name, value in fields.items()}
+    idle = hundredths["idle"] + hundredths["iowait"]
+    values = {
+        "NUM_CPUS": os.cpu_count() or 1,
+        "LOAD": os.getloadavg()[0],
+        "BUSY_TIME": round(sum(hundredths.values()) - idle),
+        "IDLE_TIME": round(idle),
+        "USER_TIME": round(hundredths["user"]),
+        "SYS_TIME": round(hundredths["system"]),
+        "RSRC_MGR_CPU_WAIT_TIME": round(me.waits.get(CPU_QUANTUM, [0, 0.0])[1] / 1e4),
+        "PHYSICAL_MEMORY_BYTES": int(memory["MemTotal"].split()[0]) * 1024,
+        "FREE_MEMORY_BYTES": int(memory["MemAvailable"].split()[0]) * 1024,
+        **me.server.instance.osstat,
+    }
+    return ({"stat_name": name, "value": value, "cumulative": "YES" if name.endswith("_TIME") else "NO"}
+            for name, value in values.items())  # fmt: skip
+
+
+def parameters(me: Session) -> Iterable[Row]:
+    """The instance's, under what this session altered; name, value and whether the value is the default."""
+    instance = me.server.instance
+    defaults = {
+        "cpu_count": str(os.cpu_count() or 1), "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
+        "parallel_degree_policy": "MANUAL", "threaded_execution": str(me.server.faults.threaded).upper(),
+        "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE", "timed_statistics": "TRUE",
+        "result_cache_mode": "MANUAL", "cursor_sharing": "EXACT", "plsql_optimize_level": "2",
+        "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
+        "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
+        "optimizer_features_enable": ".".join(me.server.profile.version_text.split(".")[:3]), "db_block_size": "8192",
+        "compatible": me.server.profile.release,
+    }  # fmt: skip
+    values = {**defaults, **instance.parameters, **me.settings}
+    return ({"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper()}
+            for name, value in values.items())  # fmt: skip
+
+
+def instances(me: Session) -> Iterable[Row]:
+    instance, count = me.server.instance, me.server.instance.instances
+    for number in range(1, count + 1):
+        yield {"inst_id": number, "instance_number": number, "status": "OPEN",
+               "instance_name": instance.name + (str(number) if count > 1 else ""),
+               "host_name": instance.host_name or os.uname().nodename, "version": me.server.profile.release,
+               "parallel": "YES" if count > 1 else "NO",
+               "startup_time": int(me.server.started_s) / DAY_S}  # fmt: skip
+
+
+def my_instance(me: Session) -> Iterable[Row]:
+    return (row for row in instances(me) if row["inst_id"] == me.entry["instance"])
+
+
+def versions(me: Session) -> Iterable[Row]:
+    profile = me.server.profile
+    banner = f"{profile.product} {me.server.instance.edition} Release {profile.release} - Production"
+    yield {"banner": banner, "banner_full": f"{banner}\nVersion {profile.version_text}", "con_id": 0}
+
+
+def components(me: Session) -> Iterable[Row]:
+    profile = me.server.profile
+    yield {"product": f"{profile.product} {me.server.instance.edition} ", "version": profile.release,
+           "version_full": profile.version_text, "status": "Production"}  # fmt: skip
+    yield {
+        "product": "PL/SQL ",
+        "version": profile.release,
+        "version_full": profile.version_text,
+        "status": "Production",
+    }
+
+
+def resource_plans(me: Session) -> Iterable[Row]:
+    instance = me.server.instance
+    on = {True: "ON", False: "OFF"}
+    yield {"name": instance.plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[instance.cpu_managed],
+           "instance_caging": on[instance.instance_caging], "con_id": 0}  # fmt: skip
+
+
+def windows(me: Session) -> Iterable[Row]:
+    open_window = me.server.instance.window
+    for name in ("MONDAY_WINDOW", "SATURDAY_WINDOW", *([open_window] if open_window else [])):
+        yield {"window_name": name, "resource_plan": "DEFAULT_MAINTENANCE_PLAN", "enabled": "TRUE",
+               "active": str(name == open_window).upper()}  # fmt: skip
+
+
+def resource_limits(me: Session) -> Iterable[Row]:
+    used = len(me.server.table.entries())
+    for name, limit in (("processes", "1024"), ("sessions", "1560")):
+        text = me.server.instance.parameters.get(name, limit)
+        yield {
+            "resource_name": name,
+            "current_utilization": used,
+            "max_utilization": used,
+            "limit_value": f"{text:>10}",
+        }
+
+
+def users(me: Session) -> Iterable[Row]:
+    names = [*(name.upper() for name in me.server.users), "SYS", "SYSTEM"]
+    return ({"username": name} for name in [*names, *(["RDSADMIN"] if me.server.instance.rds else [])])
+
+
+def cursors(me: Session) -> Iterable[Row]:
+    """One row per statement and plan, over all sessions that are alive."""
+    children: dict[tuple[str, int], dict[str, float]] = {}
+    for entry in (*(e for e in me.server.table.entries() if e["sid"] != me.sid), me.entry):
+        for sql_id, seen in entry["sql"].items():
+            total = children.setdefault(
+                (sql_id, seen["plan"]), {"executions": 0, "cpu_us": 0, "elapsed_us": 0, "gets": 0}
+            )
+            for name in total:
+                total[name] += seen[name]
+            total["active_s"] = max(total.get("active_s", 0.0), seen["active_s"])
+    known: list[str] = []
+    for (sql_id, plan), total in children.items():
+        child = known.count(sql_id)
+        known.append(sql_id)
+        yield {"sql_id": sql_id, "child_number": child, "plan_hash_value": plan, "executions": total["executions"],
+               "cpu_time": total["cpu_us"], "elapsed_time": total["elapsed_us"], "buffer_gets": total["gets"],
+               "disk_reads": 0, "direct_writes": 0, "px_servers_executions": 0,
+               "last_active_time": total["active_s"] / DAY_S}  # fmt: skip
+
+
+def plan_lines(me: Session) -> Iterable[Row]:
+    names = {sql_id: seen["name"] for entry in me.server.table.entries() for sql_id, seen in entry["sql"].items()}
+    names |= {sql_id: seen["name"] for sql_id, seen in me.entry["sql"].items()}
+    for cursor in cursors(me):
+        plan = _PLANS.get(names.get(str(cursor["sql_id"]), ""), _PRODUCT_PLAN)
+        for line, (operation, options) in enumerate(plan):
+            yield {"sql_id": cursor["sql_id"], "child_number": cursor["child_number"], "id": line,
+                   "operation": operation, "options": options}  # fmt: skip
+
+
+def privileges(me: Session) -> Iterable[Row]:
+    names = {"CREATE SESSION": "", "CREATE TABLE": "create table", "ALTER SYSTEM": "alter system"}
+    return [{"privilege": name} for name, action in names.items() if not action or me.granted(action)]
+
+
+def dual(me: Session) -> Iterable[Row]:
+    return ({"dummy": "X"},)
+
+
+VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
+    "dual": dual,
+    "v$session": sessions,
+    "v$process": processes,
+    "v$statname": statistic_names,
+    "v$mystat": my_statistics,
+    "v$sess_time_model": time_model,
+    "v$session_event": session_events,
+    "v$osstat": os_statistics,
+    "v$parameter": parameters,
+    "v$instance": my_instance,
+    "gv$instance": instances,
+    "v$version": versions,
+    "product_component_version": components,
+    "v$rsrc_plan": resource_plans,
+    "all_scheduler_windows": windows,
+    "v$resource_limit": resource_limits,
+    "all_users": users,
+    "session_privs": privileges,
+    "v$sql": cursors,
+    "v$sql_plan": plan_lines,
+}
+IF_EMPTY = {
+    "v$session_event": ("sid", "event", "wait_class", "total_waits", "time_waited", "time_waited_micro"),
+    "v$sql": ("sql_id", "child_number", "plan_hash_value", "executions", "cpu_time", "elapsed_time", "buffer_gets",
+              "disk_reads", "direct_writes", "px_servers_executions", "last_active_time"),
+    "v$sql_plan": ("sql_id", "child_number", "id", "operation", "options"),
+}  # fmt: skip
+"""Columns of the views that may have no row."""
+PUBLIC = frozenset({"dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs"})
+"""Views that need no privilege."""

@@ -1,0 +1,96 @@
+"""With nothing seen of the host: what groups, curve and counters point to, said with lower confidence."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import LevelView
+from dbcpu.plan import auto_levels
+from dbcpu.record import Round, RunRecord, Session, Wait
+from dbcpu.simulator import SimulatedHost, preset, simulate
+from support.builders.record import SOLO_S, record, round_of, session, solos, unsampled
+
+REASON = "the database is managed"
+
+
+def blind(run: RunRecord) -> RunRecord:
+    """The same run, of which only what a client sees is left."""
+
+    def only_times(each: Round) -> Round:
+        sessions = tuple(unsampled(one) for one in each.sessions)
+        return replace(
+            each, sessions=sessions, not_sampled=REASON, cpu_timeline=(), timeline_s=(), cgroups=(), foreign=()
+        )
+
+    header = replace(run.header, host=None)
+    return replace(run, header=header, rounds=tuple(only_times(each) for each in run.rounds))
+
+
+def level(run: RunRecord, number: int) -> LevelView:
+    return next(each for each in explain(blind(run)).levels if each.level == number)
+
+
+def sweep(host: SimulatedHost, seed: int = 1) -> RunRecord:
+    return simulate(host, auto_levels(len(host.online)), 2, seed, size="short", seconds=1.5, hz=5)
+
+
+def test_pairs_on_cores_are_told_by_their_number_and_distance() -> None:
+    told = explain(blind(sweep(preset("c4.4xlarge"))))
+    assert (
+        "at 9 sessions 2 of 9 took 1.50x as long as alone (probably shared core, with lower confidence" in told.verdict
+    )
+    assert f"nothing was seen of the host: {REASON}" in told.verdict
+    assert told.topology is not None
+    assert told.topology.verdict == "told"
+    assert told.topology.cores_told == pytest.approx(8, rel=0.05)
+
+
+def test_sessions_that_take_turns_on_cores_are_told_by_the_curve() -> None:
+    found = level(sweep(SimulatedHost(scheduler="rotating", rebalance_s=0.02)), 14)
+    assert found.likely_cause == "shared_core"
+    assert "bends at 8" in found.likely_why
+
+
+def test_more_sessions_than_vcpus_wait_in_turn() -> None:
+    assert level(sweep(preset("this-vm")), 4).likely_cause == "run_queue"
+
+
+def test_equal_and_fast_sessions_need_no_cause() -> None:
+    assert level(sweep(preset("c4.4xlarge")), 8).likely_cause is None
+
+
+def test_no_session_is_given_a_cause_that_nothing_shows() -> None:
+    told = explain(blind(sweep(preset("this-vm"))))
+    assert {each.cause for each in told.sessions} == {"none", "unexplained"}
+
+
+def counted(one: Session, cpu_s: float, wait: tuple[str, float] | None = None) -> Session:
+    waits = (Wait(wait[0], 1, wait[1]),) if wait else ()
+    return replace(unsampled(one), db={"db_cpu_s": cpu_s}, waits=waits)
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "wait", "expected"),
+    [
+        (SOLO_S, ("resmgr:cpu quantum", SOLO_S), "resource_manager"),
+        (SOLO_S, ("cursor: pin S", SOLO_S), "wait"),
+        (SOLO_S, None, "run_queue"),
+        (2 * SOLO_S, None, "slower_cpu"),
+    ],
+)
+def test_database_counters_tell_cpu_time_from_waiting(
+    cpu_s: float, wait: tuple[str, float] | None, expected: str
+) -> None:
+    alone = [replace(each, sessions=(counted(each.sessions[0], SOLO_S),)) for each in solos()]
+    slow = round_of([counted(session(i, 2 * SOLO_S), cpu_s, wait) for i in range(2)], not_sampled=REASON)
+    run = record([*alone, slow], vcpus=4)
+    (found,) = [each for each in explain(replace(run, header=replace(run.header, host=None))).levels if each.level == 2]
+    assert found.likely_cause == expected
+
+
+def test_where_nothing_points_to_a_cause_none_is_made_up() -> None:
+    slow = round_of([unsampled(session(i, 2 * SOLO_S)) for i in range(2)], not_sampled=REASON)
+    run = record([*solos(), slow], vcpus=4)
+    told = explain(replace(run, header=replace(run.header, host=None)))
+    assert f"cause unknown, not sampled: {REASON}" in told.verdict

@@ -1,0 +1,163 @@
+"""Each finding appears when its reason is there, and a clean run has none."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.findings import Finding, Level
+from dbcpu.record import CgroupUse, Foreign, KitCost, Round, RunRecord
+from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
+
+
+def pair(**options: object) -> Round:
+    return round_of([session(0), session(1)], **options)  # type: ignore[arg-type]
+
+
+def found(run: RunRecord) -> dict[str, Finding]:
+    return {each.code: each for each in explain(run).findings}
+
+
+def codes(rounds: Sequence[Round], **options: object) -> set[str]:
+    return set(found(record([*solos(), *rounds], **options)))  # type: ignore[arg-type]
+
+
+def test_a_clean_run_has_no_findings() -> None:
+    assert codes([pair()]) == set()
+
+
+def test_wrong_answers_and_failed_sessions() -> None:
+    wrong = round_of([session(0), session(1, answer_ok=False)])
+    failed = round_of([session(0), session(1, answer_ok=None, error="terminated")], repeat=1)
+    seen = found(record([*solos(), wrong, failed]))
+    assert seen["wrong-answer"].level is Level.PROBLEM
+    assert "terminated" in seen["failed-session"].seen
+
+
+def test_a_failed_round_is_told_once_not_per_session() -> None:
+    assert codes([round_of([session(0), session(1)], error="17 of 32 connected")]) == {"failed-round"}
+
+
+def test_incomplete_runs_say_how_far_they_came() -> None:
+    seen = found(record([*solos(), pair()], status="interrupted", planned=15))
+    assert seen["incomplete-run"].seen == "the run is interrupted with 4 of 15 rounds"
+    assert "incomplete-run" not in codes([pair()], status="complete")
+
+
+def test_not_sampled_says_why() -> None:
+    blind = round_of([unsampled(session(0)), unsampled(session(1))], not_sampled="the database is in a container")
+    assert "in a container" in found(record([*solos(), blind]))["not-sampled"].seen
+
+
+def test_moves_that_no_poll_saw() -> None:
+    moved = replace(session(0), migrations=5, migrations_seen=3)
+    assert "2 of 5 moves" in found(record([*solos(), round_of([moved, session(1)])]))["moves-unseen"].seen
+
+
+def test_short_rounds_are_polled_too_rarely() -> None:
+    assert "few-polls" in codes([pair(cost=KitCost(0.2, 0.0, 0.0, polls=4, hz=20.0))])
+
+
+def test_polls_that_were_asked_for_and_never_made_do_not_count() -> None:
+    assert "few-polls" not in codes([pair(cost=KitCost(2.0, 0.0, 0.0, polls=41, hz=20.0))])
+    assert "few-polls" in codes([pair(cost=KitCost(2.0, 0.0, 0.0, polls=7, hz=20.0))])
+
+
+def test_skew_counts_against_the_length_of_the_round() -> None:
+    assert "gate-skew" in codes([pair(skew_s=0.05)])
+    assert "gate-skew" not in codes([pair(skew_s=0.01)])
+
+
+def test_the_driver_counts_only_on_the_measured_host() -> None:
+    busy = pair(cost=KitCost(1.8, 0.2, 0.02, polls=36, hz=20.0))
+    assert "driver-on-host" in codes([busy])
+    assert "driver-on-host" not in codes([busy], driver_on_host=False)
+
+
+def test_anchors_that_drift_beyond_the_tolerance() -> None:
+    late = round_of([session(0, SOLO_S * 1.2)], anchor=True)
+    assert codes([pair(), late]) >= {"solo-drift"}
+
+
+def test_a_noisy_reference_says_what_it_hides() -> None:
+    rounds = [round_of([session(0, value)]) for value in (1.7, 1.8, 1.9, 1.6, 1.8)]
+    assert "noisy-reference" in found(record(rounds))
+
+
+def test_an_unsteady_cpu_is_told_from_sessions_that_waited() -> None:
+    elapsed_s = (1.7, 1.8, 2.1, 1.5, 1.8)
+    needed = found(record([round_of([session(0, value)]) for value in elapsed_s]))
+    waited = found(record([round_of([session(0, 1.4, gap_s=value - 1.4)]) for value in elapsed_s]))
+    assert needed["unsteady-cpu"].seen.endswith("for the same work spread by 8.2 %")
+    assert "noisy-reference" in waited
+    assert "unsteady-cpu" not in waited
+    assert "unsteady-cpu" not in found(record([*solos(), pair()]))
+
+
+def test_an_unsteady_cpu_shows_in_rounds_that_share_nothing_too() -> None:
+    """A few solo sessions may agree by luck."""
+    side_by_side = [
+        round_of([session(0, first), session(1, second)], order=order)
+        for order, (first, second) in enumerate(((1.5, 2.1), (2.2, 1.6), (1.7, 1.3), (1.9, 2.5), (1.4, 1.9)), 3)
+    ]
+    alone = [round_of([session(0, value)], order=order) for order, value in enumerate((1.72, 1.75, 1.85))]
+    assert "unsteady-cpu" in found(record([*alone, *side_by_side]))
+    waiting = [
+        round_of([session(0, 1.5, gap_s=gap_s), session(1, 1.5)], order=order)
+        for order, gap_s in enumerate((0.2, 0.9, 0.4, 0.6, 0.1), 3)
+    ]
+    assert "unsteady-cpu" not in found(record([*alone, *waiting]))
+
+
+def test_foreign_load_names_the_process() -> None:
+    seen = found(record([*solos(), pair(foreign=(Foreign(7, "gzip\x1b[31m", 0.9, (0,)),))]))
+    assert "gzip [31m (pid 7" in seen["foreign-load"].seen
+    assert "foreign-load" not in codes([pair(foreign=(Foreign(7, "cron", 0.1, (0,)),))])
+
+
+def test_steal_and_throttling() -> None:
+    stolen = pair(busy_s={0: 1.8, 1: 1.8}, steal_s={0: 0.1})
+    assert "steal" in codes([stolen])
+    assert "throttled" in codes([pair(cgroups=(CgroupUse("/pod", 1.5, 20, 9, 0.4, (0, 1)),))])
+
+
+def test_settling_repeats_and_client_clocks() -> None:
+    assert "not-settled" in codes([pair(settled=False)])
+    assert "quick-run" in codes([pair()], repeats=3)
+    bare = round_of([session(0, server_stamps=False), session(1, server_stamps=False)])
+    assert "client-clock" in codes([bare])
+
+
+def test_parallel_plans_and_spills_are_problems() -> None:
+    spilled = round_of([replace(session(0), db={"temp_bytes": 7.3e6}), session(1)])
+    seen = found(record([*solos(), spilled], work=workload(plan_shape="Finalize Aggregate, Gather")))
+    assert {seen["parallel-plan"].level, seen["temp-spill"].level} == {Level.PROBLEM}
+
+
+def test_uneven_sessions_are_a_warning_with_the_levels() -> None:
+    uneven = round_of([session(0, 1.8), session(1, 1.8, 1.8, cpu=0), session(2, 1.8, 1.8, cpu=0)])
+    seen = found(record([*solos(), pair(), uneven]))["uneven-sessions"]
+    assert seen.level is Level.WARNING
+    assert "N=3" in seen.seen
+    assert "2 of 3" in seen.seen
+
+
+def test_equally_slow_sessions_are_seen_only_through_the_reference() -> None:
+    slow = round_of([session(i, SOLO_S * 1.5, cpu=i) for i in range(4)])
+    seen = found(record([*solos(), slow], host(cores=8), vcpus=8))
+    assert "1.50x" in seen["slow-together"].seen
+    assert "uneven-sessions" not in seen
+
+
+def test_the_gravest_comes_first() -> None:
+    run = record([*solos(), pair(settled=False), round_of([session(0), session(1, answer_ok=False)])], repeats=3)
+    levels = [each.level for each in explain(run).findings]
+    assert levels == sorted(levels, reverse=True)
+
+
+@pytest.mark.parametrize("rounds", [[], [round_of([], level=4, error="nothing connected")]])
+def test_a_run_of_nothing_can_be_explained(rounds: list[Round]) -> None:
+    analysis = explain(record(rounds, status="failed"))
+    assert (analysis.levels, analysis.sessions, analysis.telling_order) == ((), (), None)
+    assert analysis.verdict.startswith("Nothing was measured")

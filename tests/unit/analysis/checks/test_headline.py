@@ -1,0 +1,93 @@
+"""The first screen: yes or no, how much, to what, and what helps."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.checks.headline import BAD, GOOD, PARTLY, UNKNOWN, Answer, answer
+from dbcpu.analysis.explain import explain
+from dbcpu.record import RunRecord
+from support.builders.example import nine_on_eight, three_on_two
+from support.builders.record import host, record, round_of, session, solos
+
+
+def answered(run: RunRecord) -> Answer:
+    return answer(explain(run))
+
+
+def facts(run: RunRecord) -> dict[str, tuple[str, str]]:
+    return {each.name: (each.value, each.beside) for each in answered(run).facts}
+
+
+def test_equal_sessions_are_a_yes_without_a_remedy() -> None:
+    found = answered(record([*solos(), round_of([session(0), session(1)])]))
+    assert (found.kind, found.headline, found.remedy) == (GOOD, "Yes: all equal up to 2 sessions", "")
+
+
+def test_noise_that_hides_a_shared_core_is_no_yes() -> None:
+    alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
+    found = answered(record([*alone, round_of([session(0), session(1)])]))
+    assert (found.kind, found.headline) == (UNKNOWN, "Too noisy for an answer")
+    assert "a dedicated host" in found.remedy
+
+
+def test_noise_by_waiting_asks_for_a_quieter_host() -> None:
+    alone = [round_of([session(0, 0.9, gap_s=gap_s)], repeat=i, order=i) for i, gap_s in enumerate((0.1, 0.9, 2.2))]
+    found = answered(record([*alone, round_of([session(0), session(1)])]))
+    assert found.headline == "Too noisy for an answer"
+    assert "measure on a quieter host" in found.remedy
+
+
+def test_noise_by_steal_asks_for_cpus_of_its_own() -> None:
+    alone = [
+        round_of([session(0, 0.9, gap_s=gap_s)], order=i, busy_s={0: 0.9}, steal_s={0: gap_s})
+        for i, gap_s in enumerate((0.1, 0.9, 2.2))
+    ]
+    found = answered(record([*alone, round_of([session(0), session(1)], order=3)]))
+    assert found.headline == "Too noisy for an answer"
+    assert found.remedy.startswith("dedicated hosts")
+
+
+def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
+    found = answered(nine_on_eight())
+    assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, from 9 on some get less")
+    assert found.remedy.startswith("one session per core: fewer sessions (a pool of 8)")
+    assert facts(nine_on_eight())["slowest over fastest"] == ("1.51x", "at most, at 9 sessions")
+    assert facts(nine_on_eight())["one session alone"] == ("22.8", "Mrows/s, 1.80 s")
+
+
+def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
+    found = answered(three_on_two())
+    assert (found.kind, found.headline) == (PARTLY, "Yes up to 2 sessions, from 3 on some get less")
+    assert found.remedy.startswith("no more than 2 busy sessions")
+    assert facts(three_on_two())["lost to"] == ("run queue", "6 of 9 sessions at N = 3")
+
+
+def test_all_slow_from_the_start_is_a_no() -> None:
+    slow = [round_of([session(0, 3.6), session(1, 3.6)], repeat=i) for i in range(3)]
+    found = answered(record([*solos(), *slow], host(4), vcpus=4))
+    assert (found.kind, found.headline) == (BAD, "Not from the start: at 2 sessions all get less")
+
+
+def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
+    crowded = [session(0, 2.7, cpu=0), session(1, 2.7, cpu=2), session(2, 1.8, cpu=1)]
+    wide = [replace(each, allowed_cpus=tuple(range(8))) for each in crowded]
+    run = record([*solos(), *(round_of(wide, repeat=i) for i in range(3))], host(2, 2), vcpus=4)
+    three_cores = answered(run).remedy
+    assert three_cores.startswith("one session per core")
+    roomy = [replace(session(at, 2.7, cpu=cpu), allowed_cpus=tuple(range(8))) for at, cpu in enumerate((0, 4))]
+    run = record([*solos(), *(round_of(roomy, repeat=i) for i in range(3))], host(4, 2), vcpus=8)
+    assert answered(run).remedy.startswith("a scheduler that balances over SMT")
+
+
+@pytest.mark.parametrize(
+    ("run", "headline"),
+    [
+        (record([], status="failed"), "Nothing was measured"),
+        (record(solos()), "Too little was measured for an answer"),
+        (record([round_of([session(0), session(1, 2.7)])]), "Too little was measured for an answer"),
+    ],
+    ids=["empty", "solo only", "no solo"],
+)
+def test_without_levels_to_hold_against_each_other_there_is_no_answer(run: RunRecord, headline: str) -> None:
+    assert (answered(run).kind, answered(run).headline) == (UNKNOWN, headline)

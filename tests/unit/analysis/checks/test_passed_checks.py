@@ -1,0 +1,47 @@
+"""Checks are told whether they passed or not, and every finding on trust belongs to one."""
+
+import ast
+import inspect
+
+from dbcpu.analysis.checks import database_counters, disturbance, passed_checks, validity
+from dbcpu.analysis.checks.passed_checks import assurances
+from dbcpu.analysis.explain import explain
+from support.builders.example import nine_on_eight
+from support.builders.record import record, round_of, session, solos
+
+
+def test_a_clean_run_passes_every_check_and_says_what_was_seen() -> None:
+    run = record([*solos(), round_of([session(0), session(1)])])
+    found = assurances(run, explain(run))
+    assert not [each.name for each in found if each.findings]
+    seen = {each.name: each.seen for each in found}
+    assert seen["the work was done"] == "5 of 5 sessions gave the known answer"
+    assert seen["the right processes were watched"].startswith("5 of 5 server processes verified")
+    assert seen["all were released together"] == "released within 0.4 ms at most"
+
+
+def test_a_failed_check_bears_its_findings() -> None:
+    run = nine_on_eight()
+    failed = {each.name: [finding.code for finding in each.findings] for each in assurances(run, explain(run))}
+    assert failed["the work was done"] == ["failed-session"]
+    assert failed["nobody took the CPUs away"] == ["throttled"]
+    assert failed["the host was quiet"] == ["foreign-load"]
+
+
+def test_every_finding_on_trust_belongs_to_a_check() -> None:
+    codes = {code for _, codes, _ in passed_checks._CHECKS for code in codes}
+    for module in (validity, database_counters, disturbance):
+        made = {
+            first.value
+            for node in ast.walk(ast.parse(inspect.getsource(module)))
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Finding", "noted")
+            for first in node.args[:1]
+            if isinstance(first, ast.Constant)
+        }
+        assert made, module
+        assert made <= codes, made - codes
+
+
+def test_a_run_without_rounds_can_be_asked_too() -> None:
+    run = record([], status="failed")
+    assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"the run is whole"}

@@ -1,0 +1,196 @@
+"""Runs against a baseline: what is refused, what decides, and what is never claimed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.comparison import (
+    BELOW_FLOOR,
+    LESS,
+    MORE,
+    NOT_MEASURED,
+    NOT_SHOWN,
+    SPREAD,
+    TOO_FEW,
+    Comparison,
+    Floor,
+)
+from dbcpu.errors import UnknownName, UsageError
+from dbcpu.record import RunRecord
+from support.builders.comparison import aa_run, noisy_run, with_variants
+
+
+def against(base: RunRecord, other: RunRecord, floor: Floor | None = None) -> Comparison:
+    return compare([Candidate("old", base), Candidate("new", other)], floor)
+
+
+def changed(run: RunRecord, **work: Any) -> RunRecord:
+    plan = replace(run.header.plan, workload=replace(run.header.plan.workload, **work))
+    return RunRecord(replace(run.header, plan=plan), run.rounds)
+
+
+@pytest.mark.parametrize(
+    ("work", "fact"),
+    [
+        ({"sql_hash": "1" * 64}, "SQL"),
+        ({"size": "long", "n": 120}, "size"),
+        ({"answer": "7"}, "answer"),
+        ({"plan_shape": "Aggregate, Hash Join"}, "plan shape"),
+    ],
+)
+def test_other_work_is_refused_by_the_name_of_the_fact(work: dict[str, Any], fact: str) -> None:
+    with pytest.raises(UsageError, match=f"their {fact} differs"):
+        against(noisy_run(1), changed(noisy_run(2), **work))
+
+
+def test_an_unknown_plan_shape_is_not_held_against_a_run() -> None:
+    assert against(noisy_run(1), changed(noisy_run(2), plan_shape=None)).sides[1].decisions
+
+
+def test_what_differs_is_listed_and_not_refused() -> None:
+    base, other = noisy_run(1), noisy_run(2, threads=1)
+    assert other.header.host is not None
+    other = RunRecord(
+        replace(
+            other.header,
+            database=replace(other.header.database, version="19.0"),
+            host=replace(other.header.host, kernel="6.6.1"),
+        ),
+        other.rounds,
+    )
+    told = {each.fact: (each.base, each.other) for each in against(base, other).sides[1].differs}
+    assert told["kernel"] == ("6.12.0", "6.6.1")
+    assert told["database"] == ("postgresql 18.0", "postgresql 19.0")
+    assert told["SMT"] == ("on", "off")
+    assert told["vCPUs"] == ("4", "2")
+
+
+def test_a_faster_host_is_told_with_ratio_interval_and_p() -> None:
+    found = against(noisy_run(1), noisy_run(2, speed=1.2))
+    decision = found.sides[1].decisions[0]
+    assert decision.outcome == MORE
+    assert decision.levels == "N=4"
+    assert decision.rounds == (6, 6)
+    assert decision.ratio == pytest.approx(1.2, rel=0.03)
+    assert decision.low is not None and decision.high is not None
+    assert decision.low < 1.2 < decision.high
+    assert decision.p == pytest.approx(2 / 924)
+    assert "throughput at N=4 is 20 % higher" in found.verdict[0] or "19 % higher" in found.verdict[0]
+
+
+def test_a_slower_one_is_told_as_lower() -> None:
+    assert against(noisy_run(1), noisy_run(2, speed=0.8)).sides[1].decisions[0].outcome == LESS
+
+
+def test_less_evenness_is_told_by_the_spread_over_cores_to_vcpus() -> None:
+    found = against(noisy_run(1), noisy_run(2, uneven=1.5))
+    throughput, spread = found.sides[1].decisions
+    assert spread.summary == SPREAD
+    assert spread.outcome == MORE
+    assert spread.levels == "N=2-4 (3 levels)"
+    assert spread.ratio == pytest.approx(1.5 ** (2 / 3), rel=0.03)  # of three levels two are uneven
+    assert "wider" in found.verdict[0]
+    assert throughput.outcome != MORE
+
+
+def test_three_rounds_against_three_never_decide_however_large_the_difference() -> None:
+    found = against(noisy_run(1, repeats=3), noisy_run(2, speed=3.0, repeats=3))
+    assert {each.outcome for each in found.sides[1].decisions} == {TOO_FEW}
+    assert "3 rounds against 3 never decide" in found.verdict[0]
+
+
+def test_no_difference_says_what_could_have_been_seen() -> None:
+    found = against(noisy_run(3), noisy_run(4))
+    decision = found.sides[1].decisions[0]
+    assert decision.outcome == NOT_SHOWN
+    assert decision.detectable is not None and 0.005 < decision.detectable < 0.1
+    assert "no difference shown" in found.verdict[0]
+    assert "could have seen" in found.verdict[0]
+    assert "same" not in found.verdict[0]
+
+
+def test_below_the_floor_nothing_is_claimed() -> None:
+    fast = noisy_run(2, speed=1.05, noise=0.002)
+    slow = noisy_run(1, noise=0.002)
+    assert against(slow, fast).sides[1].decisions[0].outcome == MORE
+    told = against(slow, fast, Floor(0.08, 0.08, "an A/A run"))
+    assert told.sides[1].decisions[0].outcome == BELOW_FLOOR
+    assert "no claim" in told.verdict[0]
+
+
+def test_an_aa_run_gives_the_floor() -> None:
+    run = aa_run(noisy_run(31, noise=0.02), noisy_run(32, noise=0.02))
+    floor, own = floor_from(run), explain(run).noise_floor
+    assert own is not None
+    assert floor.level == pytest.approx(max(own.level_ratio, own.level_seen) - 1)
+    assert 0.02 < floor.level < 0.12
+    assert floor.source == "A/A run run-31, 6 rounds against 6"
+    drifted = floor_from(aa_run(noisy_run(31), noisy_run(32, speed=1.3)))
+    assert drifted.level > 0.25
+
+
+def test_two_variants_of_other_things_give_no_floor() -> None:
+    for run in (noisy_run(1), with_variants(noisy_run(31), noisy_run(32), "smt_off")):
+        with pytest.raises(UsageError, match="is no A/A run"):
+            floor_from(run)
+    with pytest.raises(UsageError, match="too few rounds"):
+        floor_from(aa_run(noisy_run(1, repeats=1), noisy_run(2, repeats=1)))
+
+
+def test_false_alarms_between_runs_of_the_same_thing_are_rare() -> None:
+    alarms = sum(
+        each.shown
+        for seed in range(40)
+        for each in against(noisy_run(100 + seed, noise=0.03), noisy_run(200 + seed, noise=0.03)).sides[1].decisions
+    )
+    assert alarms <= 6  # of 80 at 5 %
+
+
+def test_each_run_is_loaded_at_its_own_vcpus() -> None:
+    found = against(noisy_run(1), noisy_run(2, threads=1, levels=(1, 2, 3)))
+    assert found.sides[1].decisions[0].levels == "N=4 and N=2"
+    assert found.sides[1].figure("smt_yield").value is None
+    assert found.sides[0].figure("smt_yield").value is not None
+
+
+def test_without_full_load_in_both_the_largest_common_level_decides() -> None:
+    found = against(noisy_run(1, levels=(1, 2, 3)), noisy_run(2))
+    assert found.sides[1].decisions[0].levels == "N=3"
+    nothing = against(noisy_run(1, levels=(2,)), noisy_run(2, levels=(1, 3)))
+    assert {each.outcome for each in nothing.sides[1].decisions} == {NOT_MEASURED}
+
+
+def test_variants_of_one_run_are_compared() -> None:
+    run = with_variants(noisy_run(1, uneven=1.5), noisy_run(2), "spread")
+    found = compare([Candidate("as it is", run), Candidate("spread", run, "spread")])
+    assert found.sides[1].variant == "spread"
+    assert found.sides[1].decisions[1].outcome == LESS
+    with pytest.raises(UnknownName, match="there are: baseline, spread"):
+        compare([Candidate("a", run), Candidate("b", run, "pack")])
+
+
+def test_the_ratio_of_the_spread_is_taken_at_the_levels_of_both() -> None:
+    found = against(noisy_run(1, cores=4, threads=1, levels=(1, 2, 3, 4)), noisy_run(2, uneven=1.5))
+    decision = found.sides[1].decisions[1]
+    assert decision.levels == "N=2-4 (3 levels)"
+    assert found.sides[1].figure("spread").ratio == pytest.approx(decision.ratio, rel=0.01)
+
+
+def test_the_baseline_is_one_and_figures_have_intervals() -> None:
+    found = against(noisy_run(1), noisy_run(2, speed=1.2))
+    assert [each.ratio for each in found.baseline.figures if each.value is not None] == [1.0] * 7
+    solo = found.sides[1].figure("solo")
+    assert solo.low is not None and solo.high is not None
+    assert solo.low < 1.2 < solo.high
+    assert found.sides[1].figure("effective_cores").ratio == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_comparison_needs_two_runs_with_rounds() -> None:
+    with pytest.raises(UsageError, match="two runs or more"):
+        compare([Candidate("a", noisy_run(1))])
+    with pytest.raises(UsageError, match="no valid round"):
+        against(noisy_run(1), RunRecord(noisy_run(2).header, ()))

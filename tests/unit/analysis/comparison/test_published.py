@@ -1,0 +1,169 @@
+"""The CSV form of published measurements, and the examples that come with dbcpu: their relations hold."""
+
+from pathlib import Path
+
+import pytest
+
+from dbcpu.analysis.comparison.published import Published, normalise, parse
+from dbcpu.errors import UsageError
+from dbcpu.reports.documents.published import sheet
+from support.paths import ROOT
+
+FOLDER = ROOT / "reports" / "examples" / "published"
+EXAMPLES = sorted(FOLDER.glob("*.csv"))
+
+
+def example(name: str) -> Published:
+    return parse((FOLDER / f"{name}.csv").read_text("utf-8"), name)
+
+
+def value(published: Published, label: str, configuration: str, metric: str) -> float:
+    (found,) = [
+        each.value
+        for each in published.measurements
+        if (each.label, each.configuration, each.metric) == (label, configuration, metric)
+    ]
+    return found
+
+
+def ratios(published: Published, metric: str, baseline: str | None = None) -> dict[tuple[str, str], float]:
+    return {
+        (each.measurement.label, each.measurement.configuration): each.ratio
+        for each in normalise(published, baseline)
+        if each.measurement.metric == metric
+    }
+
+
+def test_notes_columns_and_counts_are_read() -> None:
+    read = parse("# first\n# line\n#\n# source: x\n\nMetric,label,configuration,n,value\nTPS, a ,b,4,2.5\n", "file")
+    assert read.notes == ("first line", "source: x")
+    (row,) = read.measurements
+    assert (row.label, row.configuration, row.n, row.cpus, row.metric, row.value) == ("a", "b", 4, None, "TPS", 2.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("label,configuration,metric,value\n", "lacks column n or cpus"),
+        ("label,configuration,n,value\n", "lacks column metric"),
+        ("label,configuration,n,metric,value,colour\na,b,1,c,2,red\n", "has column colour"),
+        ("label,configuration,n,metric,value\n", "holds no measurement"),
+        ("label,configuration,n,metric,value\na,b,1,c,1,613\n", "line 2: there are not as many values as columns"),
+        (
+            "# note\nlabel,configuration,n,metric,value\na,b,1,c,1.613 TPS\n",
+            "line 3: value '1.613 TPS'",
+        ),
+        ("label,configuration,n,metric,value\na,b,1,c,0\n", "value '0' is not a number above 0"),
+        ("label,configuration,n,metric,value\na,b,1,c,nan\n", "value 'nan'"),
+        ("label,configuration,n,metric,value\na,b,two,c,1\n", "n 'two' is not a whole number"),
+        ("label,configuration,n,metric,value\n,b,1,c,1\n", "label or metric is empty"),
+        ("label,configuration,n,metric,value\na,b,1,c,1\na,b,1,c,2\n", "two values of c for a, b"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse(text, "file")
+
+
+def test_the_baseline_is_the_first_row_or_the_one_named() -> None:
+    read = parse("label,configuration,n,metric,value\na,x,1,m,2\na,y,1,m,4\nb,x,1,m,8\nb,y,1,m,4\n", "file")
+    assert list(ratios(read, "m").values()) == [1.0, 2.0, 1.0, 0.5]
+    assert list(ratios(read, "m", "y").values()) == [0.5, 1.0, 2.0, 1.0]
+    assert list(ratios(read, "m", "a").values()) == [1.0, 1.0, 4.0, 1.0]
+    with pytest.raises(UsageError, match="has no 'z' to be the baseline; there are: a, b, x, y"):
+        normalise(read, "z")
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+def test_an_example_says_its_source_and_can_be_shown(file: Path) -> None:
+    read = parse(file.read_text("utf-8"), file.stem)
+    assert any(note.startswith("Source:") for note in read.notes)
+    shown = sheet(read)
+    assert shown.bars or shown.curves
+    assert len(shown.lines) == len(read.measurements)
+
+
+def test_binding_box_a_to_one_node_is_worth_a_factor_of_six() -> None:
+    found = ratios(example("numa-policies"), "TPS")
+    assert found["Box A", "node 0"] == pytest.approx(6.20, abs=0.005)  # 1619 / 261
+    assert found["Box B", "node 0"] == pytest.approx(4.17, abs=0.005)  # 1613 / 387
+    across = ratios(example("numa-policies"), "TPS", "Box A")
+    assert across["Box B", "default"] == pytest.approx(1.48, abs=0.005)  # half the sockets, half as much again
+    assert across["Box B", "node 0"] == pytest.approx(1.0, abs=0.01)  # bound to a node, the boxes are alike
+
+
+def test_throughput_times_latency_is_the_number_of_threads() -> None:
+    """Little's law with 10 threads, to the two milliseconds that the table leaves open."""
+    numa = example("numa-policies")
+    for label, configuration in ratios(numa, "TPS"):
+        latency_ms = value(numa, label, configuration, "average latency")
+        rate = value(numa, label, configuration, "TPS")
+        assert rate * latency_ms / 1000 < 10 < rate * (latency_ms + 2) / 1000
+
+
+def test_the_affinity_table_is_short_of_linear_at_four_and_beyond_it_at_eight() -> None:
+    found = {
+        (each.measurement.label, each.measurement.cpus): each.ratio / each.linear
+        for each in normalise(example("affinity-cpus"))
+        if each.linear
+    }
+    assert found["ECperf measured", 2] == 1.0
+    assert found["ECperf measured", 4] == 0.875
+    assert found["ECperf measured", 8] > 1.18
+    whole = {each.measurement.cpus: each.ratio for each in normalise(example("affinity-cpus"))[4:]}
+    # Steady growth, only rounded down to whole rates: some rate per CPU explains every number but that at 2.
+    assert any(all(int(rate / 1000 * cpus) == whole[cpus] for cpus in (1, 4, 8)) for rate in range(1000, 2000))
+
+
+def test_time_per_call_is_total_over_calls_but_for_the_row_that_the_notes_name() -> None:
+    timers = example("ejb-timers")
+    rows = {(each.label, each.configuration) for each in timers.measurements}
+    assert len(rows) == 48
+    odd = [
+        row
+        for row in sorted(rows)
+        if abs(value(timers, *row, "total ms") / value(timers, *row, "calls") - value(timers, *row, "ms per call"))
+        > 0.011 * max(1.0, value(timers, *row, "ms per call") / 10)
+    ]
+    assert odd == [("Dispatch_Remote", "1 CPU")]
+    assert any("Dispatch_Remote" in note for note in timers.notes)
+
+
+def test_no_timer_but_the_web_call_changes_its_share_by_more_than_a_third() -> None:
+    """What the FAQ concludes: shares of time stay alike from 1 to 4 CPUs."""
+    shares = ratios(example("ejb-timers"), "percent of time")
+    moved = {label for (label, _), ratio in shares.items() if not 0.6 < ratio < 1.4}
+    assert moved == {"BuyerSes:BuyerSes.purchase()", "RuleBmp:EntityBean.ejbLoad()"} or moved == {
+        "BuyerSes:BuyerSes.purchase()"
+    }
+
+
+def test_ten_times_the_threads_are_one_per_cent_sooner_and_ten_times_slower_each() -> None:
+    pool = example("thread-pool")
+    assert ratios(pool, "total s")["server", "100 threads"] == pytest.approx(0.989, abs=0.001)
+    assert ratios(pool, "s per call")["server", "100 threads"] == pytest.approx(10.13, abs=0.01)
+    # 100 calls through 10 threads at 1.39 s each are ten waves.
+    assert value(pool, "server", "10 threads", "s per call") * 10 == pytest.approx(
+        value(pool, "server", "10 threads", "total s"), rel=0.15
+    )
+
+
+def test_local_cores_and_memory_keep_a_virtual_partition_within_one_per_cent() -> None:
+    partitions = example("virtual-partitions")
+    for metric, remote in (("SAPS", 0.92), ("BOPS", 0.90)):
+        found = {configuration: ratio for (_, configuration), ratio in ratios(partitions, metric).items()}
+        assert {found[name] for name in ("1B", "3B", "4A")} == {0.99}
+        assert found["3C"] == remote == min(found[name] for name in ("1B", "2A", "2B", "3A", "3B", "3C"))
+        assert all(found[two] <= found[one] for two, one in (("4A", "3B"), ("4B", "3C"), ("4C", "2A")))
+
+
+def test_the_2017_findings_are_a_half_more_for_sql_and_twice_for_a_loop() -> None:
+    ec2 = example("ec2-2017")
+    seconds = [each for each in ec2.measurements if each.metric == "seconds" and each.n == 9]
+    slow, fast = (
+        next(each.value for each in seconds if each.configuration.startswith(word)) for word in ("slow", "fast")
+    )
+    assert slow / fast == 1.5
+    assert ratios(ec2, "relative time")["shell loop", "slow processes"] == 2.0
+    # Of 9 sessions on 8 cores a scheduler that never moves leaves 2 (N - cores) on shared cores.
+    assert value(ec2, "Oracle SQL", "slow sessions", "number of sessions") == 2 * (9 - 8)

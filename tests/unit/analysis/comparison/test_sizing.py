@@ -1,0 +1,132 @@
+"""So many busy cores there are so many vCPUs here, with licences and price by dated rules."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from dbcpu.analysis.comparison.sizing import Sizing, size
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.scaling.capacity import even_level
+from dbcpu.config.rulebook import choose, shipped
+from dbcpu.config.rules import Licence, Price, SizingRules
+from dbcpu.errors import UsageError
+from dbcpu.record import RunRecord
+from support.builders.comparison import noisy_run
+
+DAY = date(2026, 1, 15)
+SMT = Licence("cloud with SMT", "vcpu", DAY, "policy page", when="smt", factor=0.5)
+NO_SMT = Licence("cloud without SMT", "vcpu", DAY, "policy page", when="no-smt", factor=1.0)
+PRICE = Price("shape", "vcpu", DAY, "price list", amount=0.05, currency="EUR", period="hour")
+RULES = SizingRules((SMT, NO_SMT), (PRICE,))
+
+
+def old_box() -> RunRecord:
+    return noisy_run(1, levels=(1, 2, 4, 8, 12), cores=12, threads=1, noise=0.001)
+
+
+def with_smt() -> RunRecord:
+    return noisy_run(2, levels=(1, 2, 4, 5, 6, 8), cores=4, threads=2, uneven=1.5, noise=0.001)
+
+
+def without_smt(speed: float = 1.0) -> RunRecord:
+    return noisy_run(3, levels=(1, 2, 4), cores=4, threads=1, speed=speed, noise=0.001)
+
+
+def sized(*runs: tuple[str, RunRecord], rules: SizingRules = RULES, busy: int | None = 12) -> Sizing:
+    return size([(name, run, explain(run)) for name, run in runs], rules, busy)
+
+
+def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() -> None:
+    found = sized(("old", old_box()), ("smt", with_smt()), ("no smt", without_smt(speed=0.96)))
+    smt, bare = found.needs
+    assert (smt.vcpus, smt.cores, smt.licences) == (24, 12, 12)
+    assert (bare.vcpus, bare.cores, bare.licences) == (13, 13, 13)
+    assert smt.price == pytest.approx(24 * 0.05)
+    assert found.sentence == (
+        "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
+        "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1."
+    )
+
+
+def test_a_faster_host_needs_less() -> None:
+    assert sized(("old", old_box()), ("new", without_smt(speed=1.5))).needs[0].vcpus == 8
+
+
+def test_rules_and_disclaimer_stand_beside_the_answer_and_without_rules_nothing_is_claimed() -> None:
+    found = sized(("old", old_box()), ("smt", with_smt()))
+    assert "cloud with SMT: 0.5 licences per vcpu, with SMT (policy page, 2026-01-15)" in found.rules
+    assert "legal advice" in found.disclaimer
+    bare = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules())
+    assert (bare.needs[0].licences, bare.needs[0].price, bare.rules, bare.disclaimer) == (None, None, (), "")
+    assert "licence" not in bare.sentence
+
+
+def test_a_rule_for_other_targets_is_not_used() -> None:
+    elsewhere = Licence("elsewhere", "core", DAY, "contract", targets=("other",), factor=9.0)
+    found = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules((elsewhere, SMT)))
+    assert found.needs[0].kind.licence == SMT
+
+
+def test_least_and_sockets_are_honoured() -> None:
+    few = Licence("sockets", "socket", DAY, "contract", factor=1.0, least=4)
+    assert sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules((few,))).needs[0].licences == 4
+
+
+def test_beyond_what_was_measured_the_old_cores_count_in_proportion() -> None:
+    twice = sized(("old", old_box()), ("new", without_smt()), busy=24).needs[0]
+    assert twice.vcpus == 24
+
+
+def test_the_fair_level_ends_at_the_first_uneven_one_even_if_a_later_one_is_even() -> None:
+    levels = explain(with_smt()).levels
+    best = even_level(levels, 1.1, 8)
+    assert best is not None and best.level == 4
+    loose = even_level(levels, 1.6, 8)
+    assert loose is not None and loose.level == 8
+
+
+def test_ranking_is_by_licence_then_by_vcpu() -> None:
+    found = sized(("old", old_box()), ("smt", with_smt()), ("no smt", without_smt()), busy=None)
+    assert found.needs == () and found.sentence == ""
+    per = {each.kind.name: (each.per_vcpu, each.per_core, each.per_licence) for each in found.ranking}
+    assert per["smt"] == (0.5, 1.0, 1.0)
+    assert per["no smt"] == (1.0, 1.0, 1.0)
+    assert [each.kind.name for each in found.ranking][-1] == "smt"
+
+
+def test_without_levels_up_to_the_cores_nothing_is_sized() -> None:
+    with pytest.raises(UsageError, match="no level has a throughput"):
+        sized(("old", RunRecord(old_box().header, ())), ("new", without_smt()))
+
+
+def test_ranking_by_any_count_puts_hosts_without_a_figure_last() -> None:
+    runs = [("old", old_box()), ("smt", with_smt()), ("no smt", without_smt())]
+    explained = [(name, run, explain(run)) for name, run in runs]
+    dear = replace(PRICE, amount=0.5, targets=("no smt",))
+    prices = SizingRules((), (dear, replace(PRICE, targets=("smt",))))
+    found = size(explained, prices, rank_by="money")
+    assert [each.kind.name for each in found.ranking] == ["smt", "no smt", "old"]
+    assert [each.kind.name for each in size(explained, prices, rank_by="vcpu").ranking][-1] == "smt"
+    with pytest.raises(UsageError, match="no host has a rule to count licence by"):
+        size(explained, prices, rank_by="licence")
+    mixed = SizingRules((), (replace(dear, currency="USD"), PRICE))
+    with pytest.raises(UsageError, match="prices are in EUR per hour and USD per hour"):
+        size(explained, mixed, rank_by="money")
+
+
+def test_a_shipped_rule_counts_once_somebody_asks_for_it() -> None:
+    runs = [("old", old_box()), ("smt", with_smt()), ("no smt", without_smt())]
+    explained = [(name, run, explain(run)) for name, run in runs]
+    assert [each.licences for each in size(explained, SizingRules(shipped()), 12).needs] == [None, None]
+    chosen = SizingRules(choose(shipped(), ["oracle-cloud-ee", "no smt=oracle-on-premises-ee"]))
+    smt, bare = size(explained, chosen, 12).needs
+    assert (smt.licences, bare.licences) == (12, 6)
+    small = size(explained, SizingRules(choose(shipped(), ["oracle-cloud-se2"])), 12)
+    assert [each.licences for each in small.needs] == [None, None], "24 and 12 vCPUs are more than SE2 may have"
+    assert "processor licences" in size(explained, chosen, 12).sentence
+
+
+def test_a_rule_that_fits_no_host_is_told() -> None:
+    found = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules((replace(SMT, most=1),)))
+    assert [each.partition(":")[0] for each in found.idle] == ["cloud with SMT"]

@@ -1,0 +1,89 @@
+"""How many active sessions are enough, and that it agrees with what was published of a thread pool."""
+
+import csv
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.errors import UsageError
+from dbcpu.measure.experiments.pool import Experiment
+from dbcpu.plan import rounds
+from dbcpu.record import RunRecord
+from dbcpu.reports import charts
+from support.builders import experiments as build
+from support.paths import ROOT
+
+PUBLISHED = ROOT / "reports/examples/published/thread-pool.csv"
+
+
+def test_the_smallest_pool_that_finishes_as_early_as_any_is_enough() -> None:
+    analysis = explain(build.pool({1: 10.0, 2: 5.1, 4: 5.0, 20: 4.95}))
+    assert analysis.pool is not None
+    assert (analysis.pool.enough, analysis.pool.best) == (2, 20)
+    assert analysis.verdict.startswith(
+        "2 active sessions are enough on 2 vCPUs: 20 pieces of work take 5.10 s; with 20 "
+    )
+    assert "each piece 9.71x" in analysis.verdict
+
+
+def test_times_and_memory_are_told_for_each_size() -> None:
+    analysis = explain(build.pool({2: 5.0, 10: 5.0}))
+    assert analysis.pool is not None
+    two, ten = analysis.pool.sizes
+    assert (two.total_s, two.piece_s, two.x_alone) == pytest.approx((5.0, 0.5, 1.0))
+    assert (ten.piece_s, ten.x_alone, ten.pieces_per_s) == pytest.approx((2.5, 5.0, 4.0))
+    assert (two.rss_bytes, ten.rss_bytes, ten.processes) == (20e6, 60e6, 15)
+    assert two.switches == 200
+
+
+def test_a_gain_beyond_the_tolerance_asks_for_the_larger_pool() -> None:
+    analysis = explain(build.pool({2: 5.0, 4: 4.0, 10: 3.9}))
+    assert analysis.pool is not None
+    assert analysis.pool.enough == 4
+
+
+def test_rounds_that_did_not_do_all_pieces_do_not_count() -> None:
+    record = build.pool({2: 5.0, 10: 5.0}, rounds=1)
+    broken = replace(record.rounds[2], sessions=record.rounds[2].sessions[:-1])
+    record = RunRecord(record.header, (*record.rounds[:2], broken))
+    analysis = explain(record)
+    assert analysis.pool is not None
+    assert [each.active for each in analysis.pool.sizes] == [2]
+    nothing = RunRecord(record.header, record.rounds[:1])
+    assert explain(nothing).verdict == "No pool did all of its work."
+
+
+def test_the_published_thread_pool_gets_the_advice_of_its_article() -> None:
+    """Ten times the threads: the same total, ten times the time per call, more memory. So ten are enough."""
+    lines = [line for line in PUBLISHED.read_text("utf-8").splitlines() if not line.startswith("#")]
+    told = {(row["configuration"], row["metric"]): float(row["value"]) for row in csv.DictReader(lines)}
+    totals = {size: told[f"{size} threads", "total s"] for size in (10, 100)}
+    analysis = explain(build.pool(totals, pieces=100))
+    assert analysis.pool is not None
+    ten, hundred = analysis.pool.sizes
+    assert analysis.pool.enough == 10
+    published = told["100 threads", "s per call"] / told["10 threads", "s per call"]
+    assert hundred.piece_s / ten.piece_s == pytest.approx(published, rel=0.05)
+
+
+def test_levels_are_checked_and_chosen() -> None:
+    pool = Experiment(100)
+    assert pool.levels("auto", 2, 2) == (1, 2, 4, 10, 100)
+    assert pool.levels("10,100", 2, 2) == (10, 100)
+    assert Experiment(5).levels("auto", 2, 2) == (1, 2, 4, 5)
+    with pytest.raises(UsageError, match="--active 101 is more than the 100 pieces of work"):
+        pool.levels("1,101", 2, 2)
+
+
+def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
+    specs = Experiment(100).specs((1, 10, 100), 3, 7, ("baseline",))
+    assert [each.order for each in specs] == list(range(len(specs)))
+    assert [each.anchor for each in specs] == [True, *[False] * 9, True]
+    assert sorted(each.level for each in specs[1:-1]) == [1, 1, 1, 10, 10, 10, 100, 100, 100]
+    assert len({tuple(each.level for each in specs), tuple(each.level for each in rounds((1, 10, 100), 3, 8))}) == 2
+
+
+def test_the_picture_shows_all_three_curves() -> None:
+    record = build.pool({2: 5.0, 10: 5.0})
+    assert next(iter(charts.pictures_with_data(record, explain(record), "svg"))) == "pool"

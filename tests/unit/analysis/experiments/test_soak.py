@@ -1,0 +1,209 @@
+"""The course of a soak: who is slow, since when, and what was lost."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dbcpu.analysis.experiments import MOST_KEPT, thinned
+from dbcpu.analysis.explain import explain, explain_rounds
+from dbcpu.analysis.results.experiments import Soak
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import Execution, KitCost, RunRecord
+from dbcpu.reports import charts
+from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.formats import table
+from support.builders import experiments as build
+
+
+def steady(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+    return float(2.0 * np.exp(chance.normal(0, 0.02)))
+
+
+def stuck(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+    """Sessions 1 and 3 share a core all the time."""
+    return steady(segment, ordinal, chance) * (1.6 if ordinal in (1, 3) else 1.0)
+
+
+def explained(record: RunRecord) -> tuple[Analysis, Soak]:
+    analysis = explain(record)
+    assert analysis.soak is not None
+    return analysis, analysis.soak
+
+
+def test_a_steady_soak_has_one_value_and_no_drift() -> None:
+    analysis, soak = explained(build.soak(steady))
+    assert (soak.second, soak.trend, soak.gaps) == (None, None, ())
+    assert soak.alone_s == pytest.approx(build.ALONE_S)
+    assert soak.lasted_s == pytest.approx(720.0)
+    assert analysis.verdict.endswith("one preferred value; no drift.")
+
+
+def test_sessions_that_stay_at_the_second_value_are_named() -> None:
+    analysis, soak = explained(build.soak(stuck, sessions=5))
+    assert soak.second is not None
+    assert soak.second.sessions == (1, 3)
+    assert soak.second.ratio == pytest.approx(1.6, rel=0.03)
+    assert "sessions 1,3 stayed there" in analysis.verdict
+    assert "1.6" in analysis.verdict
+
+
+def test_the_second_value_is_the_rarer_one_even_if_it_is_the_faster() -> None:
+    def mostly_slow(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+        return steady(segment, ordinal, chance) * (1.0 if ordinal == 0 else 1.6)
+
+    _, soak = explained(build.soak(mostly_slow, sessions=5))
+    assert soak.second is not None
+    assert soak.second.second_s < soak.second.first_s
+    assert soak.second.sessions == (0,)
+
+
+def test_all_take_turns() -> None:
+    def turns(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+        return steady(segment, ordinal, chance) * (1.6 if chance.uniform() < 0.3 else 1.0)
+
+    analysis, soak = explained(build.soak(turns))
+    assert soak.second is not None
+    assert soak.second.sessions == ()
+    assert soak.second.share == pytest.approx(0.3, abs=0.05)
+    assert "all sessions take turns" in analysis.verdict
+
+
+def test_a_bad_time_is_told_by_its_segments() -> None:
+    def bad_hour(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+        return steady(segment, ordinal, chance) * (1.5 if segment in (6, 7) else 1.0)
+
+    analysis, soak = explained(build.soak(bad_hour))
+    assert soak.second is not None
+    assert soak.second.segments == (6, 7)
+    assert soak.worst in (6, 7)
+    assert "all together, in 2 segments" in analysis.verdict
+
+
+def test_drift_is_told_with_its_size() -> None:
+    def slower(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+        return steady(segment, ordinal, chance) * (1 + 0.02 * segment)
+
+    analysis, soak = explained(build.soak(slower))
+    assert soak.trend is not None
+    assert soak.trend.change == pytest.approx(0.22, abs=0.04)
+    assert "slower by the end" in analysis.verdict
+
+
+def test_steal_and_run_queue_are_shares_of_their_segment() -> None:
+    record = build.soak(steady, segments=3)
+    rounds = list(record.rounds)
+    members = tuple(replace(each, run_delay_s=15.0) for each in rounds[2].sessions)
+    series = tuple(replace(each, steal_s=(6.0,)) for each in rounds[2].cpu_timeline)
+    rounds[2] = replace(rounds[2], sessions=members, cpu_timeline=series)
+    _, soak = explained(replace(record, rounds=tuple(rounds)))
+    assert [each.steal for each in soak.segments] == pytest.approx([0.0, 0.1, 0.0])
+    assert [each.queue for each in soak.segments] == pytest.approx([0.0, 0.25, 0.0])
+
+
+def broken(record: RunRecord, at: int, lost_s: float) -> RunRecord:
+    """Round ``at`` ends after 20 s by a failure, and what follows comes ``lost_s`` later than it should."""
+    rounds = list(record.rounds)
+    members = tuple(
+        replace(each, executions=each.executions[:10], error="terminating connection") for each in rounds[at].sessions
+    )
+    error = "4 of 4 sessions ended: terminating connection"
+    cost = KitCost(20.0, 0.01)
+    rounds[at] = replace(rounds[at], sessions=members, error=error, cost=cost)
+    moved = [replace(each, released_monotonic_s=each.released_monotonic_s + lost_s) for each in rounds[at + 1 :]]
+    return replace(record, rounds=(*rounds[: at + 1], *moved))
+
+
+def test_a_restart_is_a_gap_from_the_last_execution_to_the_next_release() -> None:
+    record = broken(build.soak(steady), 5, lost_s=30.0)
+    analysis, soak = explained(record)
+    (gap,) = soak.gaps
+    last = max(each.start_s + each.elapsed_s for s in record.rounds[5].sessions for each in s.executions)
+    assert gap.from_s == pytest.approx(4 * 60 + last, abs=0.01)
+    assert gap.to_s == pytest.approx(5 * 60 + 30, abs=0.01)
+    assert soak.segments[4].cut.endswith("terminating connection")
+    assert "1 gap" in analysis.verdict
+    assert any(name == "gap" for name, _ in experiment_lines(analysis))
+    assert "remark" in experiment_tables(analysis)[0].titles
+
+
+def test_a_soak_of_a_day_is_explained_from_few_rounds_and_all_times() -> None:
+    record = build.soak(stuck, segments=MOST_KEPT * 3, sessions=3)
+    kept, soak = thinned(record.header, iter(record.rounds))
+    assert len(kept.rounds) <= MOST_KEPT + 1
+    assert kept.rounds[0].anchor
+    assert len(soak.segments) == MOST_KEPT * 3
+    _, analysis = explain_rounds(record.header, iter(record.rounds))
+    assert analysis.soak == soak
+    assert {each.level for each in analysis.levels} == {1, 3}
+
+
+def test_a_wrong_answer_is_no_execution() -> None:
+    record = build.soak(steady, segments=2)
+    members = tuple(replace(each, answer_ok=False) for each in record.rounds[1].sessions)
+    rounds = (record.rounds[0], replace(record.rounds[1], sessions=members), record.rounds[2])
+    _, soak = explained(replace(record, rounds=rounds))
+    assert soak.segments[0].executions == 0
+    assert soak.segments[0].median_s is None
+
+
+def test_an_execution_counts_in_every_bin_that_it_lies_in() -> None:
+    record = build.soak(steady, segments=1, sessions=1)
+    (session,) = record.rounds[1].sessions
+    long = replace(session, executions=(Execution(0.0, 30.0), Execution(30.0, 90.0)))
+    rounds = (record.rounds[0], replace(record.rounds[1], sessions=(long,)))
+    _, soak = explained(replace(record, rounds=rounds))
+    assert soak.heat is not None
+    (row,) = soak.heat.values
+    assert row[0] == pytest.approx(30.0)
+    assert row[-1] == pytest.approx(90.0)
+    assert None not in row
+
+
+def test_short_sql_beside_long_is_compared_size_by_size() -> None:
+    record = build.soak(steady, segments=6)
+    long = replace(record.header.plan.workload, size="long", rows=10 * record.header.plan.workload.rows)
+    short = replace(record.header.plan.workload, size="tiny")
+    plan = replace(record.header.plan, workload=short, sizes=(long,), variants=("tiny", "long"))
+    chance = np.random.default_rng(1)
+    rounds = [replace(record.rounds[0], variant="tiny")]
+    for at, each in enumerate(record.rounds[1:]):
+        # The scheduler moves sessions every few seconds: short executions are wholly fast or slow, long ones both.
+        size = ("tiny", "long")[at % 2]
+        times = [1.0 if chance.uniform() < 0.5 else 2.0 for _ in range(40)] if size == "tiny" else [15.0, 15.2, 14.9]
+        members = tuple(build.session(ordinal, times) for ordinal in range(4))
+        rounds.append(replace(each, variant=size, sessions=members))
+    record = replace(record, header=replace(record.header, plan=plan), rounds=tuple(rounds))
+    analysis, soak = explained(record)
+    tiny, long_view = soak.sizes
+    assert (tiny.size, long_view.size) == ("tiny", "long")
+    assert tiny.slow_over_fast == pytest.approx(2.0)
+    assert long_view.slow_over_fast < 1.05
+    assert tiny.second is not None
+    assert tiny.second.ratio == pytest.approx(2.0, rel=0.02)
+    assert "the shorter the SQL the more uneven" in analysis.verdict
+    assert {each.variant for each in analysis.levels} == {"tiny"}
+    assert "sizes" in charts.pictures_with_data(record, analysis, "svg")
+
+
+def test_every_form_shows_the_soak() -> None:
+    record = build.soak(stuck, sessions=5)
+    analysis = explain(record)
+    text = table.render(record, analysis)
+    assert "two values" in text
+    assert "The segments" in text
+    drawn = charts.pictures_with_data(record, analysis, "svg")
+    assert next(iter(drawn)) == "soak"
+
+
+def test_an_interrupted_soak_says_so() -> None:
+    record = build.soak(steady, segments=3)
+    record = replace(record, header=replace(record.header, status="interrupted"))
+    assert explain(record).verdict.startswith("Interrupted after 3 rounds: 4 sessions in a loop for 3.0 min")
+
+
+def test_a_soak_without_any_execution_is_told_as_that() -> None:
+    record = build.soak(steady, segments=1)
+    analysis, soak = explained(replace(record, rounds=()))
+    assert analysis.verdict == "No execution ended."
+    assert (soak.heat, soak.histogram, soak.worst) == (None, None, None)

@@ -1,0 +1,104 @@
+"""What targets lose beside each other, and what may be asked for."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.config.targets import Request
+from dbcpu.errors import MeasureError, UsageError
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure.experiments._affinity import hold
+from dbcpu.measure.experiments.together import TOGETHER, Experiment, Guest, Household
+from dbcpu.reports import charts
+from dbcpu.reports.formats import html
+from dbcpu.workflows.launch import launch_together
+from support.builders import experiments as build
+from support.builders.record import ROWS
+
+GUESTS = (Guest("a", Request("a", "sqlite"), 2), Guest("b", Request("b", "sqlite"), 3, (0,)))
+
+
+def test_partitions_of_their_own_do_not_disturb_each_other() -> None:
+    analysis = explain(build.together([1.0, 2.0], [1.01, 2.02]))
+    assert analysis.together is not None
+    assert analysis.together.apart
+    assert [each.told for each in analysis.together.parties] == [False, False]
+    assert [each.loss for each in analysis.together.parties] == pytest.approx([1.01, 1.01], rel=1e-3)
+    assert analysis.verdict.endswith("nobody loses more than chance.")
+
+
+def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
+    record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
+    analysis = explain(record)
+    assert analysis.together is not None
+    assert [each.told for each in analysis.together.parties] == [True, False]
+    assert "sharing CPUs, a takes 1.70x as long as alone and b takes 1.02x as long as alone" in analysis.verdict
+    assert "a loses, the rest not" in analysis.verdict
+    assert next(iter(charts.pictures_with_data(record, analysis, "svg"))) == "together"
+    assert "Alone and beside the others" in html.render(record, analysis)
+
+
+def test_rounds_that_overlap_tell_no_loss() -> None:
+    record = build.together([2.0, 2.0], [2.6, 2.6])
+    lucky, *_ = [each for each in record.rounds if each.variant == "together"]
+    at_once = build.together([2.0, 2.0], [1.9, 2.6]).rounds[lucky.order]
+    analysis = explain(replace(record, rounds=tuple(at_once if each is lucky else each for each in record.rounds)))
+    assert analysis.together is not None
+    assert [round(each.loss or 0, 1) for each in analysis.together.parties] == [1.3, 1.3]
+    assert [each.told for each in analysis.together.parties] == [False, True]
+
+
+@pytest.mark.parametrize(("rounds", "told"), [(2, False), (3, True)])
+def test_two_rounds_tell_no_loss(rounds: int, told: bool) -> None:
+    analysis = explain(build.together([2.0, 2.0], [3.0, 2.0], rounds))
+    assert analysis.together is not None
+    assert [each.told for each in analysis.together.parties] == [told, False]
+
+
+def test_rates_are_the_partys_own() -> None:
+    analysis = explain(build.together([1.0, 2.0], [2.0, 4.0]))
+    assert analysis.together is not None
+    rows = ROWS / 1e6
+    assert [each.alone_rate for each in analysis.together.parties] == pytest.approx([2 * rows, rows], rel=0.02)
+    assert [each.beside_rate for each in analysis.together.parties] == pytest.approx([rows, rows / 2], rel=0.02)
+
+
+def test_rounds_are_each_alone_and_all_together_in_turns() -> None:
+    specs = Experiment(GUESTS).specs((2, 3, 5), 2, 1, ("baseline",))
+    assert [(each.variant, each.level) for each in specs[2:-2]] == [
+        ("a", 2), ("b", 3), (TOGETHER, 5), (TOGETHER, 5), ("b", 3), ("a", 2),
+    ]  # fmt: skip
+    assert [(each.variant, each.level, each.anchor) for each in specs[:2]] == [("a", 1, True), ("b", 1, True)]
+
+
+def test_ordinals_are_dealt_out_in_the_order_of_the_targets() -> None:
+    household = Household(GUESTS, Guard())
+    assert [household.place(ordinal) for ordinal in range(5)] == [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
+    household.tenant = 1
+    assert [household.place(ordinal) for ordinal in range(3)] == [(1, 2), (1, 3), (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("targets", "given", "complaint"),
+    [
+        (("sqlite",), {}, "--together needs two targets or more"),
+        (("sqlite", "sqlite"), {"sessions": "1-4"}, "give one number for each of them, or one per target: "),
+        (("sqlite", "sqlite"), {"sessions": "1:2:3"}, "--sessions 4:4"),
+        (("sqlite", "sqlite"), {"cpus": ("0",)}, "give it once per target, in their order: --cpus 0-3 --cpus 4-7"),
+        (("sqlite", "sqlite"), {"cpus": ("0", "x")}, "is not understood at 'x'"),
+        (("sqlite", "sqlite"), {"aa": True}, "--aa and --together do not go with each other"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dict[str, Any], complaint: str) -> None:
+    usual = {"sessions": "auto", "cpus": (), "aa": False, "for_s": None}
+    with pytest.raises(UsageError) as refused:
+        launch_together(targets, usual | given, lambda *_: None)
+    assert complaint in str(refused.value)
+
+
+def test_a_process_that_is_gone_cannot_be_held(tmp_path: Path) -> None:
+    with pytest.raises(MeasureError, match="could not be held on CPUs 0: No such process"):
+        hold(2**22 - 3, frozenset({0}))

@@ -1,0 +1,135 @@
+"""One run against limits and the history of its target."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.limits import band, change_point, check, comparable, in_maintenance, point
+from dbcpu.config.rules import Limits
+from dbcpu.record import RunRecord
+from support.builders.comparison import noisy_run
+from support.builders.record import round_of, session
+
+
+def night(day: int, **how: float) -> RunRecord:
+    return noisy_run(
+        day,
+        run_id=f"night-{day:02}",
+        started_at=f"2026-11-{day:02}T04:30:00+00:00",
+        speed=how.get("speed", 1.0),
+        uneven=how.get("uneven", 1.0),
+        connect_s=how.get("connect_s", 0.012),
+        levels=(1, 2, 3, 4),
+    )
+
+
+def held(run: RunRecord, *earlier: RunRecord, limits: Limits | None = None) -> list[str]:
+    points = [point(each, explain(each)) for each in earlier]
+    return [each.text for each in check(run, explain(run), points, limits or Limits())]
+
+
+def labelled(run: RunRecord, label: str = "", notes: tuple[str, ...] = (), status: str = "complete") -> RunRecord:
+    return RunRecord(replace(run.header, label=label, notes=notes, status=status), run.rounds)
+
+
+def test_a_usual_night_is_silent() -> None:
+    assert held(night(8), *(night(day) for day in range(1, 8))) == []
+
+
+def test_fixed_limits_need_no_history() -> None:
+    pairs = (round_of([session(0, 1.8), session(1, 3.6)], repeat=i, order=i + 1) for i in range(5))
+    lame = RunRecord(night(1).header, (*night(1).rounds[:1], *pairs))
+    (slow, uneven) = held(lame)
+    assert slow.startswith("slowdown at N=2 is ") and slow.endswith("above the limit of 1.25x")
+    assert uneven.startswith("max/min at N=2 is 2.00x, above the limit of 1.25x")
+    assert held(lame, limits=Limits(slowdown=None, max_over_min=None)) == []
+
+
+def test_unevenness_on_shared_cores_is_no_violation_of_the_fixed_limits() -> None:
+    assert held(night(1, uneven=1.5)) == []  # N=3 and 4 on 2 cores with 2 threads
+
+
+def test_slow_connects_are_told() -> None:
+    (line,) = held(night(1, connect_s=2.5))
+    assert line == "time to connect at N=1 is 2.50 s, above the limit of 1.00 s"
+
+
+def test_lost_throughput_is_told_against_the_own_history() -> None:
+    lines = held(night(8, speed=0.8), *(night(day) for day in range(1, 8)))
+    assert len(lines) == 4  # alone, and at 2, 3 and 4
+    assert lines[0].startswith("throughput alone is 18.")
+    assert "x the usual 22.8 Mrows/s" in lines[0]
+    assert "of 7 runs" in lines[0]
+
+
+def test_a_small_loss_is_no_violation_and_four_runs_are_no_history() -> None:
+    assert held(night(8, speed=0.95), *(night(day) for day in range(1, 8))) == []
+    assert held(night(8, speed=0.5), *(night(day) for day in range(1, 5))) == []
+
+
+def test_a_lasting_change_is_named_by_its_date() -> None:
+    earlier = [night(day) for day in range(1, 10)] + [night(day, speed=0.8) for day in range(10, 15)]
+    lines = held(night(15, speed=0.8), *earlier)
+    assert lines and all(line.endswith("lastingly since 2026-11-10") for line in lines)
+
+
+def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
+    lines = held(labelled(night(1), status="interrupted"))
+    assert lines == ["the run is interrupted, it has 24 rounds"]
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        labelled(night(9), label="maintenance window"),
+        labelled(night(9), notes=("maintenance-window: MONDAY_WINDOW is open",)),
+        RunRecord(
+            replace(
+                night(9).header,
+                database=replace(night(9).header.database, parameters={"maintenance_window": "MONDAY_WINDOW"}),
+            ),
+            night(9).rounds,
+        ),
+    ],
+    ids=["label", "note", "parameter"],
+)
+def test_runs_inside_a_maintenance_window_are_kept_apart(marked: RunRecord) -> None:
+    assert in_maintenance(marked.header)
+    usual = night(1)
+    assert not in_maintenance(usual.header)
+    assert not comparable(usual.header, marked.header)
+    assert comparable(usual.header, night(2).header)
+    slow_windows = [labelled(night(day, speed=0.5), label="maintenance window") for day in range(1, 8)]
+    assert held(night(8), *slow_windows) == []
+    assert held(labelled(night(8, speed=0.5), label="maintenance window"), *slow_windows) == []
+
+
+def test_only_complete_runs_of_the_same_work_and_target_are_history() -> None:
+    run = night(1)
+    assert not comparable(run.header, labelled(night(2), status="failed").header)
+    assert not comparable(run.header, noisy_run(2, target="other").header)
+    assert not comparable(run.header, noisy_run(2, cores=4).header)
+
+
+def test_bands_are_robust_and_need_five() -> None:
+    assert band([1.0] * 4, 4.0) is None
+    flat = band([10.0] * 5, 4.0)
+    assert flat is not None and (flat.low, flat.high) == (9.5, 10.5)  # at least 5 %
+    spoilt = band([10.0, 10.1, 9.9, 10.0, 10.1, 500.0], 4.0)
+    assert spoilt is not None and 9 < spoilt.low < spoilt.high < 11
+
+
+def test_noise_alone_has_hardly_ever_a_change_point_and_a_step_has_one() -> None:
+    luck = np.random.default_rng(5)
+
+    def series(values: np.ndarray) -> list[tuple[str, float]]:
+        return [(f"2026-11-{day:02}T04:30:00", float(value)) for day, value in enumerate(values, 1)]
+
+    assert sum(change_point(series(luck.normal(100, 2, 15))) is not None for _ in range(60)) <= 4
+    found = change_point(series(np.concatenate([luck.normal(100, 2, 8), luck.normal(90, 2, 7)])))
+    assert found is not None
+    assert found.since == "2026-11-09"
+    assert found.ratio == pytest.approx(0.9, abs=0.02)
+    assert change_point([("2026-11-01", 1.0)] * 7) is None

@@ -1,0 +1,158 @@
+"""A target's figures over its runs: sparklines, marks, pictures, and the commands that show them."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dbcpu import registry
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, PastRun, Trend, past_run, trend
+from dbcpu.cli import main
+from dbcpu.record import RunRecord
+from dbcpu.reports.documents import history
+from dbcpu.store.database import open_store
+from support.builders.comparison import noisy_run
+
+GOLDEN_NAMES = {"table": "table.txt", "markdown": "markdown.md", "csv": "csv.csv", "json": "json.json"}
+SLOWER_FROM, KERNEL_FROM, AWAY = 9, 4, ("2026-10-12", "2026-10-13", "2026-10-14")
+
+
+def nights(count: int = 16, target: str = "old-box") -> Iterator[RunRecord]:
+    """Weekdays at 04:30 from 1 October on, three of them left out; a new kernel, and later less speed."""
+    day = datetime(2026, 10, 1, 4, 30, tzinfo=UTC)
+    made = 0
+    while made < count:
+        if day.weekday() < 5 and f"{day:%Y-%m-%d}" not in AWAY:
+            run = noisy_run(
+                made + 1,
+                run_id=f"{day:%Y%m%d-%H%M%S}-{made:04x}",
+                started_at=day.isoformat(),
+                speed=1.0 if made < SLOWER_FROM else 0.9,
+                uneven=1.5,
+                repeats=3,
+                target=target,
+                label="nightly",
+            )
+            assert run.header.host is not None
+            host = replace(run.header.host, kernel="6.1.0" if made < KERNEL_FROM else "6.6.0")
+            yield RunRecord(replace(run.header, host=host), run.rounds)
+            made += 1
+        day += timedelta(days=1)
+
+
+def past(*runs: RunRecord) -> list[PastRun]:
+    return [past_run(each, explain(each)) for each in runs]
+
+
+@pytest.fixture(scope="module")
+def found() -> Trend:
+    return trend(past(*nights()))
+
+
+@pytest.mark.parametrize("form", GOLDEN_NAMES)
+def test_a_history_looks_as_when_somebody_last_looked(
+    form: str, found: Trend, golden: Callable[[str, str], None]
+) -> None:
+    rendered = registry.load("reports.comparison_formats", form).render(history.sheet(found))
+    golden(f"old_box_history/{GOLDEN_NAMES[form]}", rendered)
+
+
+def test_figures_are_those_that_show_gives(found: Trend) -> None:
+    newest = [*nights()][-1]
+    analysis = explain(newest)
+    assert analysis.reference is not None
+    solo, together, spread = (each.values[-1] for each in found.series)
+    assert solo == analysis.reference.mrows_per_s
+    assert together == next(each.throughput for each in analysis.levels if each.level == 4)
+    assert spread == max(each.max_over_min or 0 for each in analysis.levels)
+
+
+def test_gap_new_kernel_and_lasting_change_are_marked_where_they_happened(found: Trend) -> None:
+    marks = {(each.kind, each.metric): (each.index, each.text) for each in found.marks}
+    assert marks[CHANGED, ""] == (KERNEL_FROM, "kernel 6.1.0 -> 6.6.0")
+    assert marks[GAP_MARK, ""] == (7, "no run for 6 days before")
+    for metric in ("solo", "throughput"):
+        index, text = marks[LASTING, metric]
+        assert (index, text) == (SLOWER_FROM, "lastingly 0.90x")
+    assert (LASTING, "max_over_min") not in marks
+    assert history.sparkline(found.series[0], found)[KERNEL_FROM] == "|"
+
+
+def test_a_weekend_is_no_gap_and_a_week_is_one() -> None:
+    runs = [*nights(12)]
+    assert not [each for each in trend(past(*runs[:7])).marks if each.kind == GAP_MARK]
+    late = replace(runs[8].header, started_at="2026-10-23T04:30:00+00:00")
+    marks = trend(past(*runs[:7], RunRecord(late, runs[8].rounds))).marks
+    assert [(each.index, each.text) for each in marks if each.kind == GAP_MARK] == [(7, "no run for 14 days before")]
+
+
+def test_what_an_older_run_lacks_is_left_out_and_not_guessed() -> None:
+    runs = past(*nights(3))
+    without = replace(runs[1], solo=None, levels=tuple(each for each in runs[1].levels if each[0] != 4))
+    found = trend([runs[0], without, runs[2]])
+    assert [[value is None for value in each.values] for each in found.series] == [[False, True, False]] * 3
+    assert history.sparkline(found.series[0], found)[1] == " "
+
+
+def test_a_flat_series_is_drawn_flat() -> None:
+    found = trend(past(*nights(8)))
+    assert set(history.sparkline(found.series[0], found)) <= set("▄▅|·")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_runs_are_shown_and_nothing_is_claimed(count: int) -> None:
+    sheet = history.sheet(trend(past(*nights(count))))
+    assert "from 8 on a lasting change can be told" in sheet.verdict[0]
+    assert set(registry.load("reports.charts", "comparisons").pictures(sheet, "svg")) == {"history"}
+
+
+def test_the_picture_is_the_same_every_time_and_survives_a_time_that_is_none(found: Trend) -> None:
+    chart = registry.load("reports.charts", "comparisons")
+    assert chart.pictures(history.sheet(found), "svg") == chart.pictures(history.sheet(found), "svg")
+    odd = replace(found, started_at=("some day", *found.started_at[1:]))
+    assert chart.pictures(history.sheet(odd), "svg") == {}
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    with open_store() as store:
+        for each in nights(9):
+            store.save(each)
+        for each in nights(2, target="new-box"):
+            store.save(replace(each, header=replace(each.header, run_id=f"n{each.header.run_id}")))
+    return tmp_path
+
+
+def test_show_history_ends_with_the_run_and_writes_every_form(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "20261008", "--history", "--out", str(kept / "out"), "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["history"]
+    assert shown["target"] == "old-box"
+    assert [each[:8] for each in shown["run_ids"]] == [f"202610{day}" for day in ("01", "02", "05", "06", "07", "08")]
+    names = {file.name for file in (kept / "out").iterdir()}
+    assert names == {f"history.{suffix}" for suffix in ("txt", "md", "csv", "json", "svg", "png")}
+
+
+def test_list_history_has_every_target_once(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--history"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("old-box on ") == 2 and "old-box on db1: 9 runs" in told and "new-box on db1: 2 runs" in told
+    assert main(["list", "--history", "--json", "--target", "new-box"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["histories"]
+    assert len(only["run_ids"]) == 2
+    assert main(["list", "--history", "--host", "elsewhere"]) == 2
+    assert "no complete run" in capsys.readouterr().err
+
+
+def test_what_does_not_go_together_is_refused(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "last", "--out", "x"]) == 2
+    assert main(["show", "last", "--history", "--format", "metrics"]) == 2
+    assert "a history is not shown as metrics" in capsys.readouterr().err
+    assert main(["list", "--out", "x"]) == 2

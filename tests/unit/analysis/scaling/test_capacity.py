@@ -1,0 +1,103 @@
+"""How many sessions are served evenly, per vCPU and core, and what licences that takes by rules that can be edited."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Capacity
+from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences
+from dbcpu.config.rulebook import choose, shipped
+from dbcpu.config.rules import Licence
+from dbcpu.record import Round
+from support.builders.record import SOLO_S, host, record, round_of, session, solos
+
+
+def level(sessions: int, *slow: float) -> Round:
+    """One round: sessions at full speed but for those with the slowdowns given."""
+    factors = [*slow, *[1.0] * (sessions - len(slow))]
+    return round_of([session(i, SOLO_S * factor, cpu=i) for i, factor in enumerate(factors)])
+
+
+def room(rounds: list[Round], vcpus: int = 8) -> Capacity:
+    found = explain(record([*solos(), *rounds], host(cores=vcpus // 2, threads=2), vcpus=vcpus)).capacity
+    assert found is not None
+    return found
+
+
+def test_sessions_are_even_up_to_the_last_level_before_the_first_uneven_one() -> None:
+    found = room([level(2), level(4, 1.09), level(5, 1.5, 1.5), level(8, *[1.5] * 8)])
+    assert (found.even_up_to, found.even_again, found.full_speed_up_to, found.at_least) == (4, 8, 4, False)
+
+
+def test_even_and_slow_is_not_full_speed() -> None:
+    found = room([level(2), level(4, *[1.3] * 4)])
+    assert (found.even_up_to, found.full_speed_up_to, found.at_least) == (4, 2, True)
+
+
+def test_throughput_is_told_per_vcpu_and_per_core() -> None:
+    found = room([level(4), level(5, 1.5, 1.5), level(8, *[1.5] * 8)])
+    alone = 40.96 / SOLO_S
+    assert found.even_throughput == pytest.approx(4 * alone)
+    assert found.most_throughput == pytest.approx(8 * alone / 1.5)
+    assert found.per_vcpu == pytest.approx(alone / 1.5)
+    assert found.per_core == pytest.approx(2 * alone / 1.5)
+
+
+def test_one_session_alone_says_nothing_of_capacity() -> None:
+    assert explain(record(solos())).capacity is None
+
+
+# --- licences ------------------------------------------------------------------------------------
+
+
+def counts(facts: LicenceFacts) -> dict[str, float]:
+    return {each.rule.removeprefix("oracle-"): each.count for each in licences(shipped(), facts)}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (LicenceFacts(16, 8, 1, 2), {"cloud-ee": 8, "on-premises-ee": 4, "on-premises-se2": 1}),
+        (LicenceFacts(8, 8, 1, 1), {"cloud-ee": 8, "cloud-se2": 2, "on-premises-ee": 4, "on-premises-se2": 1}),
+        (LicenceFacts(3, 2, 1, 2), {"cloud-ee": 2, "cloud-se2": 1, "on-premises-ee": 1, "on-premises-se2": 1}),
+        (LicenceFacts(160, 20, 4, 8, "POWER9 (raw)"), {"cloud-ee": 80, "on-premises-ee": 20}),
+        (LicenceFacts(16, None, None, None), {}),
+    ],
+    ids=["SMT on", "SMT off", "rounded up", "POWER, too many sockets for SE2", "managed"],
+)
+def test_shipped_rules_count_an_oracle_host(facts: LicenceFacts, expected: dict[str, float]) -> None:
+    assert counts(replace(facts, database="oracle")) == expected
+    assert counts(replace(facts, database="postgresql")) == {}
+
+
+def test_each_shipped_rule_has_a_date_a_source_and_words() -> None:
+    found = licences(shipped(), LicenceFacts(8, 4, 1, 2, database="oracle"))
+    assert found
+    for each in found:
+        assert date.fromisoformat(each.date) >= date(2026, 1, 1)
+        assert each.source and each.applies
+        assert " x " in each.how
+
+
+def test_a_run_is_counted_by_the_rules_it_is_given() -> None:
+    run = record([*solos(), level(4)], host(cores=4, threads=2), vcpus=8)
+    own = Licence("per core", "core", date(2020, 1, 31), "a document", factor=0.75)
+    capacity = explain(run, [own, *shipped()]).capacity
+    assert capacity is not None
+    assert [(each.rule, each.count, each.date) for each in capacity.licences] == [("per core", 3.0, "2020-01-31")]
+
+
+def test_a_chosen_rule_counts_alone() -> None:
+    facts = LicenceFacts(16, 8, 1, 2, database="oracle")
+    chosen = choose(shipped(), ["oracle-cloud-ee"])
+    assert [each.rule for each in licences([*shipped()[1:], *chosen], facts)] == ["oracle-cloud-ee"]
+    assert [each.count for each in licences(chosen, replace(facts, database="sqlite"))] == [8]
+
+
+def test_facts_come_from_the_cpus_that_may_be_used() -> None:
+    run = record(solos(), host(cores=4, threads=2), vcpus=8)
+    found = facts_of(run, 8, 4, "box")
+    assert replace(found, names=frozenset()) == LicenceFacts(8, 4, 1, 2, "Example CPU 2.6 GHz", "postgresql")
+    assert {"box", "embedded"} <= found.names

@@ -1,0 +1,178 @@
+"""The frame: exit codes, the error boundary, what is loaded when. Commands are tested in test_cli_commands."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from dbcpu import __version__
+from dbcpu.cli import main
+from dbcpu.errors import Interrupted, MeasureError, UsageError
+from dbcpu.store import database
+from dbcpu.store.database import open_store
+from plugins import runs
+
+HEAVY = {"rich", "sqlalchemy", "alembic", "numpy", "scipy", "matplotlib", "jinja2", "psycopg", "oracledb",
+         "importlib.metadata"}  # fmt: skip
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("DBCPU_DEBUG", raising=False)
+    return monkeypatch
+
+
+def start(*arguments: str, **how: object) -> subprocess.Popen[str]:
+    environment = runs.environment(PYTHONPATH=":".join(sys.path))
+    how = {"stderr": subprocess.PIPE, "env": environment, **how}
+    return subprocess.Popen([sys.executable, "-m", "dbcpu", *arguments], text=True, **how)  # type: ignore[call-overload, no-any-return]
+
+
+def fail_with(failing: pytest.MonkeyPatch, error: BaseException) -> int:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    failing.setattr(database, "open_store", fail)
+    return main(["list"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (MeasureError("17 of 32 connected"), 3, "dbcpu: 17 of 32 connected\n"),
+        (UsageError("no such thing"), 2, "dbcpu: no such thing\n"),
+        (Interrupted("stopped after 3 rounds"), 130, "dbcpu: stopped after 3 rounds\n"),
+        (KeyboardInterrupt(), 130, "dbcpu: interrupted\n"),
+        (click.Abort(), 130, "dbcpu: interrupted\n"),
+        (MemoryError(), 3, "dbcpu: there was not enough memory; lower --sessions or free some\n"),
+    ],
+)
+def test_expected_failures_are_one_sentence_and_a_code(
+    failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int, said: str
+) -> None:
+    assert fail_with(failing, error) == code
+    assert capsys.readouterr() == ("", said)
+
+
+def test_unexpected_failure_is_one_sentence_and_its_traceback_a_private_file(
+    failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert fail_with(failing, ZeroDivisionError("a fault of ours")) == 3
+    (kept,) = (tmp_path / "dbcpu").iterdir()
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == (
+        f"dbcpu: this should not have happened (ZeroDivisionError); the details are in {kept}; please report it\n"
+    )
+    assert "ZeroDivisionError: a fault of ours" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_unexpected_failure_without_any_place_for_its_traceback_still_ends_well(
+    failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.setattr("dbcpu.cli._crash_report._folders", lambda: [Path("/proc/nowhere")])
+    assert fail_with(failing, ZeroDivisionError()) == 3
+    assert "set DBCPU_DEBUG=1 to see the details" in capsys.readouterr().err
+
+
+def test_debugging_shows_the_traceback(failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    failing.setenv("DBCPU_DEBUG", "1")
+    assert fail_with(failing, MeasureError("17 of 32 connected")) == 3
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["lisst"], ["list", "--limit", "-1"], ["list", "--nonsense"], ["show"], []])
+def test_wrong_command_line_exits_2_and_leaves_stdout_empty(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Usage: dbcpu" in output.err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"dbcpu {__version__}\n", "")
+
+
+def test_help_lists_exit_codes_and_loads_nothing_heavy() -> None:
+    code = "import sys; from dbcpu.cli import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    environment = runs.environment(PYTHONPATH=":".join(sys.path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert "130  interrupted" in done.stdout
+    assert set(done.stderr.split()) & HEAVY == set()
+
+
+# --- as a process of its own
+
+
+def test_results_and_remarks_go_separate_ways(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    with open_store(path) as opened:
+        opened.save(runs.record("r1"))
+        opened.save(runs.record("r2"))
+    child = start("list", "--store", path, "--limit", "1", stdout=subprocess.PIPE)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["run", "r2"]
+    assert err == "only the newest 1 are shown; --limit 0 shows all\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_with_130_and_one_sentence(tmp_path: Path, number: int) -> None:
+    pipe = tmp_path / "run.json"
+    os.mkfifo(pipe)
+    # Between open() and its with block a signal leaves a file to the garbage collector.
+    environment = runs.environment(PYTHONPATH=":".join(sys.path), PYTHONWARNINGS="ignore::ResourceWarning")
+    child = start("import", str(pipe), stdout=subprocess.PIPE, env=environment)
+    with pipe.open("wb"):  # opens only once the child has opened it for reading, and waits
+        child.send_signal(number)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (130, "", "dbcpu: interrupted\n")
+
+
+def test_ctrl_c_while_a_class_is_being_made_ends_with_130_too(tmp_path: Path) -> None:
+    """Dataclasses are made by exec of text; Ctrl-C out of one of these has ``python -m`` end in its own way."""
+    press = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "pressed.py").write_text(
+        f"import sys\nfrom dbcpu import cli\ncli._invoke = lambda _: exec({press!r})\nsys.exit(cli.main([]))\n"
+    )
+    environment = runs.environment(PYTHONPATH=":".join([str(tmp_path), *sys.path]))
+    given = [sys.executable, "-m", "pressed"]
+    done = subprocess.run(given, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (130, "dbcpu: interrupted\n")
+
+
+def test_reader_that_went_away_ends_it_quietly(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    with open_store(path) as opened:
+        opened.save(runs.record(rounds=30))
+    reading, writing = os.pipe()
+    os.close(reading)
+    for arguments in (["list", "--store", path], ["export", "last", "-", "--store", path], ["--help"]):
+        child = start(*arguments, stdout=writing)
+        assert child.communicate(timeout=60)[1] == ""
+        assert child.returncode == 141
+    os.close(writing)
+
+
+def test_full_output_device_is_told() -> None:
+    with Path("/dev/full").open("w") as full:
+        child = start("--help", stdout=full)
+        assert child.communicate(timeout=60)[1] == (
+            "dbcpu: the result could not be written: No space left on device; send it where there is room\n"
+        )
+    assert child.returncode == 3
+
+
+def test_closed_output_does_no_harm() -> None:
+    child = start("--version", preexec_fn=lambda: os.close(1))
+    assert child.communicate(timeout=60)[1] == ""
+    assert child.returncode == 0

@@ -1,0 +1,176 @@
+"""The commands that look after kept runs."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dbcpu import registry
+from dbcpu.cli import group, main
+from dbcpu.record import RunRecord
+from dbcpu.store import codec, record_file
+from dbcpu.store.database import load_run, open_store
+from plugins import runs
+
+RUN = runs.record("20250102-a", label="old box")
+OTHER = runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod\x1b[31m", levels=(1, 2))
+
+
+@pytest.fixture(autouse=True)
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store of two runs, named by the environment."""
+    path = tmp_path / "runs.db"
+    monkeypatch.setenv("DBCPU_STORE", str(path))
+    with open_store() as store:
+        store.save(RUN)
+        store.save(OTHER)
+    return path
+
+
+def run(*arguments: str, typed: str | None = None) -> Result:
+    return CliRunner().invoke(group, arguments, input=typed, catch_exceptions=False)
+
+
+def test_list_shows_the_newest_first_and_steers_no_terminal() -> None:
+    lines = run("list").stdout.splitlines()
+    assert lines[0].split()[:3] == ["run", "started", "(UTC)"]
+    assert lines[1].split() == ["20250103-b", "2025-01-03", "00:00:00", "complete", "prod?[31m", "cartesian", "short",
+                                "1-2", "2"]  # fmt: skip
+    assert lines[2].endswith("1-3,8   2       old box")
+    assert lines[1].index("1-2") == lines[2].index("1-3,8") == lines[0].index("levels")
+
+
+def test_list_as_json_and_of_one_target() -> None:
+    (only,) = json.loads(run("list", "--json", "--target", "embedded").stdout)
+    assert (only["run_id"], only["levels"], only["rounds"]) == ("20250102-a", "1-3,8", 2)
+    nothing = run("list", "--target", "none")
+    assert (nothing.stdout, nothing.stderr) == ("", "no run is kept yet\n")
+    assert json.loads(run("list", "--target", "none", "--json").stdout) == []
+
+
+@pytest.mark.parametrize("limit", ["1", "0"])
+def test_list_says_when_there_are_more(limit: str) -> None:
+    result = run("list", "--limit", limit)
+    assert len(result.stdout.splitlines()) == (2 if limit == "1" else 3)
+    assert ("only the newest 1 are shown" in result.stderr) is (limit == "1")
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.json.gz"])
+def test_export_and_import_bring_the_same_run_to_another_store(tmp_path: Path, name: str) -> None:
+    file, other = str(tmp_path / name), str(tmp_path / "other.db")
+    assert run("export", "20250102", file).output == ""
+    result = run("import", file, "--store", other)
+    assert (result.exit_code, result.stdout) == (0, "20250102-a\n")
+    with open_store(other) as store:
+        assert store.load("last") == RUN
+
+
+def test_export_to_standard_output_is_the_record() -> None:
+    assert codec.from_data(json.loads(run("export", "last", "-").stdout), "stdout") == OTHER
+
+
+def test_export_of_a_file_changes_its_form(tmp_path: Path) -> None:
+    record_file.write_record(tmp_path / "a.json", RUN)
+    run("export", str(tmp_path / "a.json"), str(tmp_path / "b.json.gz"))
+    assert record_file.read(tmp_path / "b.json.gz") == RUN
+
+
+def test_export_replaces_a_file_only_by_force(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text("precious")
+    result = run("export", "last", str(file))
+    assert result.exit_code == 2
+    assert f"{file} exists already; give another name, or --force to replace it" in result.stderr
+    assert file.read_text() == "precious"
+    assert run("export", "last", str(file), "--force").exit_code == 0
+    assert record_file.read(file) == OTHER
+
+
+def test_import_of_a_run_that_is_there_says_so_and_of_a_different_one_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record_file.write_record(tmp_path / "same.json", RUN)
+    assert "run 20250102-a was kept already" in run("import", str(tmp_path / "same.json")).stderr
+    record_file.write_record(tmp_path / "changed.json", RunRecord(RUN.header, ()))
+    assert main(["import", str(tmp_path / "changed.json")]) == 3
+    assert "has a different run 20250102-a" in capsys.readouterr().err
+
+
+def test_import_takes_all_files_or_none_when_one_is_damaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record_file.write_record(tmp_path / "good.json", runs.record("new"))
+    (tmp_path / "bad.json").write_text("{")
+    assert main(["import", str(tmp_path / "good.json"), str(tmp_path / "bad.json")]) == 3
+    assert "bad.json is damaged: it is not JSON" in capsys.readouterr().err
+    with open_store() as store:
+        assert len(store.list()) == 2
+
+
+@pytest.mark.parametrize(("typed", "left"), [("y\n", 1), ("n\n", 2), ("", 2)])
+def test_delete_asks_first(typed: str, left: int) -> None:
+    result = run("delete", "last", typed=typed)
+    assert "Delete 20250103-b?" in result.stderr
+    with open_store() as store:
+        assert len(store.list()) == left
+
+
+def test_delete_takes_several_runs_without_asking() -> None:
+    assert run("delete", "20250102", "20250103-b", "last", "--yes").exit_code == 0
+    with open_store() as store:
+        assert store.list() == ()
+
+
+def test_delete_deletes_nothing_when_one_name_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delete", "20250102", "x", "--yes"]) == 2
+    assert "begins with 'x'; the newest are 20250103-b, 20250102-a; dbcpu list shows all" in capsys.readouterr().err
+    with open_store() as store:
+        assert len(store.list()) == 2
+
+
+def test_reading_commands_do_not_create_a_mistyped_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["list"], ["show", "last"], ["export", "last", "-"], ["delete", "last", "--yes"]):
+        assert main([*command, "--store", str(tmp_path / "typo.db")]) == 3
+        assert "there is no store at" in capsys.readouterr().err
+    assert not (tmp_path / "typo.db").exists()
+
+
+def test_store_upgrade_says_what_it_did(path: Path) -> None:
+    assert run("store", "upgrade").stdout == f"the store {path} is at schema 0001 already\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "renderer"),
+    [((), "table"), (("--json",), "json"), (("--format", "csv"), "csv"), (("--format", "markdown"), "markdown")],
+)
+def test_show_hands_the_run_and_its_analysis_to_the_renderer(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], renderer: str
+) -> None:
+    asked: list[str] = []
+
+    def load(room: str, name: str) -> Any:
+        if room == "cli":
+            return real(room, name)
+        asked.append(name)
+        return SimpleNamespace(render=lambda record, analysis: f"{record.header.run_id} {analysis}\n")
+
+    real = registry.load
+    explaining = ModuleType("dbcpu.workflows.explain")
+
+    def explained_run(name: str, url: str | None, licences: Sequence[str]) -> tuple[RunRecord, str]:
+        record = load_run(name, url)
+        return record, f"explains {len(record.rounds)} rounds"
+
+    explaining.explained_run = explained_run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "dbcpu.workflows.explain", explaining)
+    monkeypatch.setattr(registry, "load", load)
+    assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
+    assert asked == [renderer]
+
+
+def test_run_gets_as_far_as_its_target(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "no-such-target", "--yes"]) == 2
+    assert "no target is called 'no-such-target'" in capsys.readouterr().err

@@ -1,0 +1,307 @@
+"""All sessions or none are released, and all are ended again, with descriptors and without."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbcpu.errors import ConnectError, GateError, ServerError
+from dbcpu.measure import gate as module
+from dbcpu.measure.gate import Gate
+from dbcpu.measure.interruptible_pool import Crew
+from dbcpu.targets.base import ServerClaim
+from support.doubles.proc_folder import TICKS, FakeProc
+from support.doubles.target import FIRST_PID, WORK, FakeSession, FakeTarget, open_descriptors
+
+PATIENCE_S = 20.0
+both_kinds = pytest.mark.parametrize("threaded", [False, True], ids=["descriptor", "thread"])
+
+
+class CtrlC:
+    """A queue during whose wait Ctrl-C is pressed."""
+
+    def get(self, timeout: float | None) -> None:
+        raise KeyboardInterrupt
+
+    def put(self, _: None) -> None: ...
+
+
+class InterruptedCrew(Crew[Any, Any]):
+    """A crew whose wait is interrupted at once."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        vars(self)["_ended"] = CtrlC()
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> FakeProc:
+    return FakeProc(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waits that a deaf session makes the gate sit out."""
+    monkeypatch.setattr(module, "CANCEL_S", 0.1)
+    monkeypatch.setattr(module, "CANCEL_AGAIN_S", 0.02)
+
+
+# --- gathering
+
+
+@both_kinds
+def test_sessions_are_prepared_warmed_and_released_together(threaded: bool) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(12, WORK)
+        assert [member.session.ordinal for member in gate.members] == list(range(12))
+        assert all(session.log == ["identify", "prepare", "warm"] for session in target.opened)
+        released = gate.release(3, None, PATIENCE_S)
+        outcomes = gate.outcomes()
+    assert [len(outcome.executions) for outcome in outcomes] == [3] * 12
+    assert {outcome.error for outcome in outcomes} == {None}
+    assert all(session.given == (3, None) for session in target.opened)
+    assert all(session.log[-1] == "close" and "cancel" not in session.log for session in target.opened)
+    starts = [execution.start_s for outcome in outcomes for execution in outcome.executions[:1]]
+    assert released.skew_s == pytest.approx(max(starts) - min(starts), abs=0.005)
+    assert min(starts) >= released.monotonic_s
+
+
+def test_both_kinds_go_through_one_gate() -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=ordinal % 2 == 1))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(5, WORK)
+        gate.release(1, None, PATIENCE_S)
+        assert [outcome.error for outcome in gate.outcomes()] == [None] * 5
+
+
+def test_fixed_time_ends_for_all_at_the_same_moment() -> None:
+    target = FakeTarget()
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        released = gate.release(None, 2.5, PATIENCE_S)
+    assert {session.given for session in target.opened} == {(None, released.monotonic_s + 2.5)}
+
+
+def test_at_most_a_batch_connects_at_once() -> None:
+    now, most, lock, full = 0, 0, threading.Lock(), threading.Event()
+
+    def make(ordinal: int) -> FakeSession:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+            if now == 3:
+                full.set()
+        assert full.wait(PATIENCE_S)
+        with lock:
+            now -= 1
+        return FakeSession(ordinal)
+
+    with Gate(FakeTarget(make), None, TICKS, batch=3) as gate:
+        gate.gather(9, WORK)
+    assert most == 3
+
+
+def test_missing_session_releases_none_and_is_counted() -> None:
+    def make(ordinal: int) -> FakeSession:
+        if ordinal == 5:
+            raise ConnectError("FATAL: sorry, too many clients already")
+        return FakeSession(ordinal)
+
+    target = FakeTarget(make)
+    with (
+        pytest.raises(
+            GateError,
+            match=r"^5 of 32 sessions connected: FATAL: sorry, too many clients already; "
+            r"lower --sessions or raise max_connections$",
+        ),
+        Gate(target, None, TICKS, batch=1) as gate,
+    ):
+        gate.gather(32, WORK)
+    assert len(target.opened) == 5, "no further connection is tried"
+    assert all(session.log == ["close"] for session in target.opened)
+
+
+def test_other_reasons_get_no_advice_about_connections() -> None:
+    def make(ordinal: int) -> FakeSession:
+        raise ConnectError("no route to host")
+
+    with (
+        pytest.raises(GateError, match=r"^0 of 2 sessions connected: no route to host$"),
+        Gate(FakeTarget(make), None, TICKS) as gate,
+    ):
+        gate.gather(2, WORK)
+
+
+def test_fault_of_the_program_stays_what_it_is() -> None:
+    def make(ordinal: int) -> FakeSession:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), Gate(FakeTarget(make), None, TICKS) as gate:
+        gate.gather(2, WORK)
+
+
+def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while connecting: the listener answers afterwards."""
+    go, closed, session = threading.Event(), threading.Event(), FakeSession(0)
+    close = session.close
+
+    def close_and_tell() -> None:
+        close()
+        closed.set()
+
+    monkeypatch.setattr(session, "close", close_and_tell)
+
+    def make(ordinal: int) -> FakeSession:
+        assert go.wait(PATIENCE_S)
+        return session
+
+    monkeypatch.setattr("dbcpu.measure.gate.Crew", InterruptedCrew)
+    with pytest.raises(KeyboardInterrupt), Gate(FakeTarget(make), None, TICKS) as gate:
+        gate.gather(1, WORK)
+    go.set()
+    assert closed.wait(PATIENCE_S)
+
+
+def test_refused_warm_up_closes_all() -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, warm_error="out of memory" if ordinal == 1 else ""))
+    with pytest.raises(ServerError, match="out of memory"), Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+    assert [session.log[-1] for session in target.opened] == ["close"] * 3
+
+
+# --- identity
+
+
+def test_own_processes_are_verified(proc: FakeProc) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc))
+    with Gate(target, proc.host, TICKS) as gate:
+        gate.gather(4, WORK)
+    assert [member.server.pid for member in gate.members] == [FIRST_PID + ordinal for ordinal in range(4)]
+    assert all(member.server.verified for member in gate.members), gate.members[0].server.how
+
+
+def test_innocent_process_of_the_same_number_is_not_trusted(proc: FakeProc) -> None:
+    """It is called postgres too, and stands still while the session works."""
+    proc.process(77, schedstat=(5_000_000_000, 0))
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(77, command="postgres")))
+    with Gate(target, proc.host, TICKS) as gate:
+        gate.gather(1, WORK)
+    (member,) = gate.members
+    assert not member.server.verified
+    assert "used no CPU during its session's warm-up" in member.server.how
+    assert target.opened[0].log.count("warm") == 1 + module.WARM_UPS, "a slow clock gets more chances"
+
+
+def test_a_process_that_waits_for_a_cpu_while_its_session_is_idle_is_not_trusted(proc: FakeProc) -> None:
+    """On a crowded host it gets none until the warm-up, and would look like the session's own."""
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
+    with Gate(target, proc.host, TICKS) as gate:
+        gate.gather(1, WORK)
+    assert "was busy while its session was idle" in gate.members[0].server.how
+
+
+def test_a_process_may_take_its_time_to_fall_asleep(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it does until then is not held against it: where time is stolen, CPU times grow by more than the work."""
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
+    naps = iter(range(module.IDLE_LOOKS))
+
+    def nap(_: float) -> None:
+        if next(naps) == 2:
+            target.opened[0].state = "S"
+            target.opened[0].cpu_ns += 2_000_000
+            target.opened[0].show()
+
+    monkeypatch.setattr(time, "sleep", nap)
+    with Gate(target, proc.host, TICKS) as gate:
+        gate.gather(1, WORK)
+    assert gate.members[0].server.verified, gate.members[0].server.how
+    assert next(naps) == 4, "no look more than needed"
+
+
+def test_sessions_that_share_a_process_are_not_told_apart(proc: FakeProc) -> None:
+    shared = FakeSession(0, proc=proc)
+    second = FakeSession(1, claim=ServerClaim(FIRST_PID, command="postgres"))
+    with Gate(FakeTarget(lambda ordinal: (shared, second)[ordinal]), proc.host, TICKS) as gate:
+        gate.gather(2, WORK)
+    assert [member.server.verified for member in gate.members] == [True, False]
+    assert f"process {FIRST_PID} already serves session 0" in gate.members[1].server.how
+
+
+def test_without_a_host_nothing_is_verified_and_all_is_measured() -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(FIRST_PID, command="postgres")))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(2, WORK)
+        gate.release(1, None, PATIENCE_S)
+        assert [outcome.error for outcome in gate.outcomes()] == [None, None]
+    assert not any(member.server.verified for member in gate.members)
+
+
+# --- deadlines and cancelling
+
+
+@both_kinds
+def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(threaded: bool) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        gate.release(2, None, timeout_s=1.0)  # long enough for the others on a machine that is busy
+        outcomes = gate.outcomes()
+    assert [outcome.error for outcome in outcomes] == [None, "no answer within 1 s; cancelled", None]
+    assert [len(outcome.executions) for outcome in outcomes] == [2, 0, 2]
+    opened = sorted(target.opened, key=lambda session: session.ordinal)
+    assert ["cancel" in session.log for session in opened] == [False, True, False]
+
+
+@both_kinds
+def test_session_that_hears_no_cancel_is_given_up_and_closed(threaded: bool) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, deaf=True))
+    began_s = time.monotonic()
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(2, WORK)
+        gate.release(1, None, timeout_s=0.01)
+        assert {outcome.error for outcome in gate.outcomes()} == {"no answer within 0.01 s; cancelled"}
+    assert time.monotonic() - began_s < PATIENCE_S
+    assert all(session.log.count("cancel") > 1 and session.log[-1] == "close" for session in target.opened)
+
+
+@both_kinds
+def test_ctrl_c_while_running_cancels_all_and_closes_all(threaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=True))
+    with pytest.raises(KeyboardInterrupt), Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        receive = gate._receive
+
+        def interrupted(deadline_s: float) -> None:
+            monkeypatch.setattr(gate, "_receive", receive)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(gate, "_receive", interrupted)
+        gate.release(1, None, PATIENCE_S)
+    for session in target.opened:
+        assert "cancel" in session.log
+        assert session.log[-1] == "close"
+
+
+@both_kinds
+def test_nothing_stays_open_after_a_round(threaded: bool) -> None:
+    def run() -> None:
+        with Gate(FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded)), None, TICKS) as gate:
+            gate.gather(3, WORK)
+            gate.release(1, None, PATIENCE_S)
+
+    run()
+    before = open_descriptors()
+    for _ in range(5):
+        run()
+    assert open_descriptors() == before
+
+
+def test_gate_that_gathered_without_release_ends_quietly() -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=True))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(2, WORK)
+    assert all(session.log[-1] == "close" for session in target.opened)

@@ -1,0 +1,65 @@
+"""Colours are told apart by everybody, and words and marks stand out from what is behind them."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from dbcpu.analysis.placement.timeline import ABSENT
+from dbcpu.reports.charts import cpu_map, lanes
+from dbcpu.reports.charts.style import FAINT, INK, MARKS, PART_COLOURS
+from dbcpu.reports.charts.titles import COLOURS, GREY
+from dbcpu.reports.formats import html
+from support.colour_vision import VISIONS, apart, contrast
+
+TEXT, GRAPHICS = 4.5, 3.0
+"""Least contrast of text and of marks (WCAG 2.2, success criteria 1.4.3 and 1.4.11)."""
+PALETTES = {
+    "causes": ({name: colour for name, (colour, _) in MARKS.items()}, 12.0),
+    "parts of a session's time": (dict(PART_COLOURS), 12.0),
+    "what a CPU does": ({str(use): colour for use, colour in cpu_map.COLOURS.items()}, 18.0),
+    "what a session shares": (
+        {str(state): colour for state, colour in lanes.STATE_COLOURS.items() if state != ABSENT},
+        18.0,
+    ),
+    "runs": ({str(at): colour for at, colour in enumerate(COLOURS)}, 12.0),
+}
+"""Each with the least distance of any two."""
+
+
+def test_contrast_is_that_of_the_guidelines() -> None:
+    assert contrast("#000", "#fff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert apart("#ff0000", "#ff0000", "no red") == 0.0
+    assert apart("#d55e00", "#8a9a00", "all colours") > 2 * apart("#d55e00", "#8a9a00", "no green")
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("name", PALETTES)
+def test_any_two_colours_of_a_picture_are_apart_for_all_eyes(name: str, vision: str) -> None:
+    palette, least = PALETTES[name]
+    near = {
+        (one, other): round(distance, 1)
+        for one, other in combinations(palette, 2)
+        if (distance := apart(palette[one], palette[other], vision)) < least
+    }
+    assert not near
+
+
+def test_marks_and_words_of_pictures_stand_out_from_their_card() -> None:
+    faint = {cause: round(contrast(colour), 2) for cause, (colour, _) in MARKS.items() if contrast(colour) < GRAPHICS}
+    assert not faint
+    assert all(contrast(colour) >= TEXT for colour in (INK, FAINT, GREY))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
+def test_words_of_the_page_stand_out_in_every_scheme(scheme: str) -> None:
+    style = (Path(html.__file__).parent / "templates" / "style.css").read_text("utf-8")
+    schemes = re.findall(r":root \{([^}]*)\}", style)
+    light, dark, paper = (dict(re.findall(r"--(\w+): (#[0-9a-f]+)", each)) for each in schemes)
+    colours = {"light": light, "dark": dark, "print": paper}[scheme]
+    assert colours.keys() == light.keys()
+    for ink in ("ink", "soft", "accent", "problem", "warning", "good"):
+        for page in ("page", "raised"):
+            assert contrast(colours[ink], colours[page]) >= TEXT, (ink, page)

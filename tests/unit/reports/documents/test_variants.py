@@ -1,0 +1,185 @@
+"""A run of several variants shows them beside each other, on the same axes, with the same numbers in every form."""
+
+import json
+from collections.abc import Iterator
+from csv import DictReader
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+
+from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.levels.representative_round import telling_rounds
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import count, number, percent
+from dbcpu.record import RunRecord
+from dbcpu.reports import charts
+from dbcpu.reports.charts.style import STYLE, narrow
+from dbcpu.reports.formats import csv, html, markdown, table
+from dbcpu.reports.formats import json as json_form
+from dbcpu.store.record_file import write_record
+from dbcpu.workflows import compare
+from support.builders.comparison import noisy_run, with_variants
+from support.builders.example import two_settings
+from support.page_reader import read_page
+
+NAMES = ["baseline", "smt_off"]
+
+
+@pytest.fixture(autouse=True)
+def chart_style() -> Iterator[None]:
+    with mpl.rc_context(STYLE):
+        yield
+
+
+@cache
+def explained() -> tuple[RunRecord, Analysis]:
+    run = two_settings()
+    return run, explain(run)
+
+
+def drawn(name: str) -> Figure:
+    figure = {**charts.DRAWINGS, **charts.OF_SEVERAL_VARIANTS}[name](*explained())
+    assert figure is not None
+    return figure
+
+
+@pytest.mark.parametrize("name", ["slowdown", "throughput", "connect", "sessions", "cpu_map", "lanes"])
+def test_each_variant_has_a_panel_on_the_same_axes(name: str) -> None:
+    panels = drawn(name).axes
+    assert [each.get_title("left") for each in panels] == NAMES
+    assert panels[0].get_xlim() == panels[1].get_xlim()
+    if name in ("slowdown", "throughput", "connect"):
+        assert panels[0].get_ylim() == panels[1].get_ylim()
+
+
+def test_panels_stand_beside_each_other_and_on_a_phone_below() -> None:
+    def places() -> list[tuple[float, float]]:
+        figure = drawn("slowdown")
+        figure.draw_without_rendering()
+        return [(each.get_position().x0, each.get_position().y0) for each in figure.axes]
+
+    wide = places()
+    assert wide[0][0] < wide[1][0]
+    assert wide[0][1] == pytest.approx(wide[1][1])
+    with narrow():
+        phone = places()
+    assert phone[0][0] == pytest.approx(phone[1][0])
+    assert phone[0][1] > phone[1][1]
+
+
+def test_crowded_panels_are_counted_on_grids_of_the_same_axes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbcpu.reports.charts.slowdown.MOST_POINTS", 10)
+    panels = drawn("slowdown").axes
+    assert [len(each.images) for each in panels] == [1, 1]
+    assert panels[0].get_ylim() == panels[1].get_ylim()
+
+
+def test_every_variant_is_drawn_at_the_level_of_the_most_telling_round() -> None:
+    run, analysis = explained()
+    told = telling_rounds(analysis)
+    assert [each.variant for each in told] == NAMES
+    assert {each.level for each in told} == {9}
+    assert told[0].order == analysis.telling_order
+    assert [run.rounds[each.order].variant for each in told] == NAMES
+
+
+def test_cpus_that_a_variant_switched_off_are_not_shown_as_free() -> None:
+    on, off = drawn("cpu_map").axes
+    assert [len(each.get_yticks()) for each in (on, off)] == [16, 8]
+
+
+def test_bars_are_normalised_to_the_first_variant() -> None:
+    (axes,) = drawn("variants").axes
+    assert [each.get_text() for each in axes.get_xticklabels()] == NAMES
+    heights = {round(float(bar.get_height()), 2) for bar in axes.patches if bar.get_x() < 0.5}  # type: ignore[attr-defined]
+    assert heights == {1.0}
+    found = explained()[1].variants
+    assert found is not None
+    even = found.variants[1].row(9), found.first.row(9)
+    assert even[0] is not None and even[1] is not None
+    ratio = (even[0].max_over_min or 0) / (even[1].max_over_min or 1)
+    assert ratio < 0.95
+    assert f"{ratio:.2f}" in {text.get_text() for text in axes.texts}
+
+
+def test_each_panel_has_the_limits_of_its_variant() -> None:
+    on, off = drawn("slowdown").axes
+    said = [{text.get_text().strip() for text in axes.texts} for axes in (on, off)]
+    assert "8 cores" in said[0]
+    assert "8 vCPUs" in said[1]
+    assert "8 cores" not in said[1]
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the words are looked at, drawing would be most of the time."""
+    blank = b'<svg width="72pt" height="36pt" viewBox="0 0 72 36"></svg>'
+    names = (*charts.OF_SEVERAL_VARIANTS, *charts.DRAWINGS)
+    monkeypatch.setattr(charts, "pictures_with_data", lambda *_, **__: dict.fromkeys(names, blank))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_run_of_one_variant_says_nothing_of_variants() -> None:
+    run = one_variant(two_settings(), "baseline")
+    analysis = explain(run)
+    assert analysis.variants is None
+    assert charts.OF_SEVERAL_VARIANTS["variants"](run, analysis) is None
+    assert 'id="variants"' not in html.render(run, analysis)
+
+
+def test_a_second_variant_without_a_valid_round_is_no_comparison() -> None:
+    run = two_settings()
+    broken = tuple(r if r.variant == "baseline" else replace(r, error="17 of 32 connected") for r in run.rounds)
+    analysis = explain(replace(run, rounds=broken))
+    assert analysis.variants is None
+    assert analysis.verdict == explained()[1].verdict
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_all_forms_show_all_variants_and_agree() -> None:
+    run, analysis = explained()
+    page = read_page(html.render(run, analysis))
+    document = json.loads(json_form.render(run, analysis))
+    assert analysis.variants is not None
+    (sentence,) = variant_sentences(analysis.variants)
+    assert sentence in page.text
+    assert sentence in " ".join(table.render(run, analysis).split())
+    assert "smt\\_off against baseline" in markdown.render(run, analysis)
+    (found,) = (row for row in document["variants"]["variants"][1]["rows"] if row["level"] == 9)
+    rows = page.tables["The same sessions under each variant"]
+    (shown,) = (row for row in rows if row[:2] == ["9", "smt_off"])
+    assert shown[2:7] == [
+        number(found["median_s"], 3), percent(found["cv"]), number(found["max_over_min"]), count(found["slow"]),
+        number(found["throughput"], 1),
+    ]  # fmt: skip
+    for caption in (
+        "Slowdown against one session alone",
+        "Mrows/s of all sessions together",
+        "Where the time of each session went",
+        "What each core did, in shares of the round",
+        "Where each session ran, in shares of its own run",
+        "Time to connect",
+    ):
+        assert page.tables[caption][0][0] == "variant"
+        assert [row[0] for row in page.tables[caption][1:]] == sorted(row[0] for row in page.tables[caption][1:])
+        assert {row[0] for row in page.tables[caption][1:]} == set(NAMES)
+    assert {row["variant"] for row in DictReader(StringIO(csv.render(run, analysis)))} == set(NAMES)
+
+
+def test_compare_takes_a_run_of_several_variants_as_all_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "both.json.gz"
+    write_record(str(file), with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread"))
+    sheet = compare.comparison_sheet([str(file)])
+    assert [each.title.split(" (")[0] for each in sheet.panels] == ["baseline", "spread"]
+    several = compare.comparison_sheet([f"all={file}", f"new={file}:spread"])
+    assert [each.title.split(" (")[0] for each in several.panels] == ["all baseline", "all spread", "new"]
+    named = compare.comparison_sheet([f"old={file}:baseline", f"new={file}:spread"])
+    assert [each.title.split(" (")[0] for each in named.panels] == ["old", "new"]
+    assert "new against old: throughput at N=4 is 20 % lower" in named.verdict[0]

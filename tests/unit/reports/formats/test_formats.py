@@ -1,0 +1,163 @@
+"""Every form shows the same numbers, nothing from outside is taken for markup, and pictures do not vary."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from dbcpu import registry
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.formatting import CAUSE_WORDS, number, percent, times
+from dbcpu.record import RunRecord
+from dbcpu.reports import charts
+from dbcpu.reports.charts.sessions import LABELLED_SESSIONS
+from dbcpu.reports.charts.style import MARKS
+from support.builders.example import nine_on_eight, three_on_two
+from support.builders.record import record, round_of, session, solos, unsampled
+from support.page_reader import drawn_texts, read_page, without_pictures
+
+RUNS = {"three_on_two": three_on_two, "nine_on_eight": nine_on_eight}
+TEXTS = ("table", "json", "csv", "markdown")
+PICTURES = {"host", "slowdown", "throughput", "sessions", "cpu_map", "lanes", "connect"}
+
+
+def shown(form: str, run: RunRecord) -> str:
+    text = registry.load("reports.formats", form).render(run, explain(run))
+    assert isinstance(text, str)
+    return text
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("name", RUNS)
+def test_texts_are_as_they_were_last_looked_at(name: str, form: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"{name}/{form}{registry.load('reports.formats', form).SUFFIX}", shown(form, RUNS[name]()))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_page_without_its_drawings_is_as_it_was(name: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"{name}/html.html", without_pictures(shown("html", RUNS[name]())))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_writing_in_pictures_is_as_it_was(name: str, golden: Callable[[str, str], None]) -> None:
+    run = RUNS[name]()
+    lines = [
+        f"{picture}: {text}"
+        for picture, content in charts.pictures(run, explain(run), "svg").items()
+        for text in drawn_texts(content.decode())
+    ]
+    golden(f"{name}/chart.txt", "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("run", [make() for make in RUNS.values()], ids=list(RUNS))
+def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
+    document: dict[str, Any] = json.loads(shown("json", run))
+    table, markdown = shown("table", run), shown("markdown", run)
+    page = read_page(shown("html", run))
+    page_levels = page.tables["Medians over rounds, by the number of sessions at once (N)"]
+    rows = list(csv.DictReader(StringIO(shown("csv", run))))
+    for level in document["levels"]:
+        figures = [
+            number(level["median_s"], 3),
+            number(level["slowdown_median"]),
+            number(level["slowdown_max"]),
+            number(level["max_over_min"]),
+            percent(level["cv"]),
+            number(level["throughput"], 1),
+            number(level["makespan_throughput"], 1),
+        ]
+        assert re.search(rf"^ *{level['level']} +" + " +".join(map(re.escape, figures[:5])), table, re.MULTILINE)
+        assert f"| {level['level']} | " + " | ".join(figures[:5]) in markdown
+        assert all(figure in table and figure in markdown for figure in figures)
+        row_on_page = next(cells for cells in page_levels if cells[0] == str(level["level"]))
+        assert row_on_page[1:6] + row_on_page[7:9] == figures
+    for session_view, row in zip(document["sessions"], rows, strict=True):
+        for name in ("elapsed_s", "slowdown", "inflation_s", "queue_s", "throttled_s", "gap_s", "mrows_per_s"):
+            cell = float(row[name]) if row[name] else None
+            assert cell == pytest.approx(session_view[name], abs=1e-6), name
+        assert (row["cause"], row["evidence"]) == (session_view["cause"], session_view["evidence"])
+        if session_view["order"] == document["telling_order"] and session_view["cause"] != "none":
+            told = [times(session_view["slowdown"]), CAUSE_WORDS[session_view["cause"]]]
+            assert " | ".join(told) in markdown
+            on_page = [
+                cells for caption, cells_ in page.tables.items() if caption.startswith("N = ") for cells in cells_
+            ]
+            assert [str(session_view["ordinal"]), *told, session_view["evidence"]] in on_page
+    assert " ".join(table.split()).endswith(document["verdict"])
+    assert document["verdict"] in page.text
+
+
+def test_json_keeps_the_names_that_programs_rely_on() -> None:
+    document = json.loads(shown("json", three_on_two()))
+    assert {"verdict", "levels", "sessions", "scaling", "findings"} <= set(document)
+    assert {"level", "median_s", "max_over_min", "cv", "slow", "throughput", "regime"} <= set(document["levels"][0])
+    assert {"level", "repeat", "variant", "ordinal", "slowdown", "cause", "evidence"} <= set(document["sessions"][0])
+    assert {"knees", "smt_yield", "effective_cores"} <= set(document["scaling"])
+    assert {"code", "level", "seen", "meaning", "remedy"} == set(document["findings"][0])
+    assert document["findings"][0]["level"] in ("info", "warning", "problem")
+
+
+def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes() -> None:
+    evil = replace(session(1, answer_ok=None, error="=cmd|' /C calc'!A0 [red]x[/red] \x1b[2J | <img>"), cgroup="@evil")
+    run = record([*solos(), round_of([session(0), evil])], label="=HYPERLINK(1)")
+    rows = list(csv.DictReader(StringIO(shown("csv", run))))
+    assert {row["label"] for row in rows} == {"'=HYPERLINK(1)"}
+    assert rows[-1]["why"].startswith("'=cmd")
+    assert rows[-1]["cgroup"] == "'@evil"
+    assert "[red]x[/red]" in shown("table", run)
+    assert "\\|" in shown("markdown", run)
+    assert "<img>" not in shown("markdown", run)
+    assert all("\x1b" not in shown(form, run) for form in ("table", "csv", "markdown"))
+
+
+def test_the_table_fits_its_width() -> None:
+    assert max(len(line) for line in shown("table", nine_on_eight()).splitlines()) <= 100
+
+
+@pytest.mark.parametrize("form", charts.FORMS)
+def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
+    run = three_on_two()
+    first, second = (charts.pictures(run, explain(run), form) for _ in range(2))
+    assert first == second
+    assert set(first) == PICTURES
+
+
+def test_the_legend_names_only_causes_that_occur() -> None:
+    run = three_on_two()
+    texts = drawn_texts(charts.pictures(run, explain(run), "svg")["slowdown"].decode())
+    assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run queue"}
+
+
+def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
+    assert set(CAUSE_WORDS) == set(MARKS) == set(CAUSES)
+    assert len(set(MARKS.values())) == len(MARKS)
+
+
+def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
+    def texts(sessions: int) -> list[str]:
+        run = record([*solos(), round_of([session(i, cpu=i % 2) for i in range(sessions)])])
+        return drawn_texts(charts.pictures(run, explain(run), "svg")["sessions"].decode())
+
+    assert f"session {LABELLED_SESSIONS - 1}" in texts(LABELLED_SESSIONS)
+    assert not any(text.startswith("session ") for text in texts(LABELLED_SESSIONS + 1))
+
+
+@pytest.mark.parametrize("form", [*TEXTS, "html"])
+@pytest.mark.parametrize(
+    "run",
+    [
+        record([], status="failed"),
+        record([round_of([session(0), session(1, 2.7)])]),
+        record([*solos(), round_of([unsampled(session(0, 3.0)), unsampled(session(1))], not_sampled="remote")]),
+        replace(three_on_two(), header=replace(three_on_two().header, host=None, label="数据库 $x$ 😀")),
+    ],
+    ids=["empty", "no solo", "not sampled", "no host, odd letters"],
+)
+def test_every_form_shows_every_kind_of_run(form: str, run: RunRecord) -> None:
+    assert registry.load("reports.formats", form).render(run, explain(run))

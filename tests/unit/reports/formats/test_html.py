@@ -1,0 +1,203 @@
+"""The page is self-contained, escapes everything, and shows the numbers of every other form."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from dbcpu.analysis.causes.time_parts import time_parts
+from dbcpu.analysis.checks.headline import answer
+from dbcpu.analysis.explain import explain
+from dbcpu.formatting import seconds, times
+from dbcpu.record import RunRecord
+from dbcpu.reports import charts
+from dbcpu.reports.charts.style import NARROW
+from dbcpu.reports.documents.run import head, level_columns, summary
+from dbcpu.reports.formats import html
+from dbcpu.reports.formats.html.inline import inline
+from support.builders.example import nine_on_eight, three_on_two
+from support.builders.record import host as build_host
+from support.builders.record import record, round_of, session, solos, unsampled
+from support.page_reader import read_page, without_pictures
+
+SECTIONS = tuple(charts.DRAWINGS)
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&--><svg onload=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return {name: html.render(run, explain(run)) for name, run in RUNS.items()}
+
+
+RUNS = {"three": three_on_two(), "nine": nine_on_eight()}
+every_run = pytest.mark.parametrize("name", RUNS)
+
+
+@every_run
+def test_the_page_loads_nothing_and_runs_nothing(name: str, pages: dict[str, str]) -> None:
+    page = read_page(pages[name])
+    assert not page.tags & {"script", "iframe", "object", "embed", "base", "form"}
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    assert not re.search(r"@import|@font-face|url\((?!#)", pages[name])
+    assert "default-src 'none'" in pages[name]
+
+
+@every_run
+def test_identifiers_are_unique_and_every_reference_leads_to_one(name: str, pages: dict[str, str]) -> None:
+    page = read_page(pages[name])
+    assert [each for each, times_ in Counter(page.ids).items() if times_ > 1] == []
+    wanted = {link[1:] for link in page.links if link.startswith("#")}
+    wanted |= set(re.findall(r"url\(#([^)]+)\)", pages[name]))
+    assert len(wanted) > 100
+    assert wanted <= set(page.ids)
+
+
+@every_run
+def test_every_picture_is_there_for_both_widths_with_a_table_beside_it(name: str, pages: dict[str, str]) -> None:
+    for section in SECTIONS:
+        part = pages[name].split(f'<section id="{section}">')[1].split("</section>")[0]
+        assert part.count("<svg ") == part.count('role="img" aria-label="') == 2, section
+        assert "<summary>The numbers as a table</summary>" in part, section
+        assert part.count("<tr>") > 1, section
+
+
+@every_run
+def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: dict[str, str]) -> None:
+    run, page = RUNS[name], read_page(pages[name])
+    analysis = explain(run)
+    assert analysis.verdict in page.text
+    for text in [text for _, text in (*head(run, analysis), *summary(run, analysis))] + [
+        f"{each.seen}; {each.meaning}." for each in analysis.findings
+    ]:
+        assert " ".join(text.split()) in page.text
+    columns = level_columns(analysis)
+    rows = [[column.text(each) for column in columns] for each in analysis.levels]
+    assert page.tables["Medians over rounds, by the number of sessions at once (N)"][1:] == rows
+    bars = page.tables["Where the time of each session went"]
+    for part, row in zip(time_parts(run, analysis), bars[1:], strict=True):
+        assert row[:3] == [str(part.view.ordinal), seconds(part.view.elapsed_s), times(part.view.slowdown)]
+    connect = page.tables["Time to connect"]
+    assert [row[1:] for row in connect[1:]] == [
+        [seconds(each.connect_median_s), seconds(each.connect_max_s)] for each in analysis.levels
+    ]
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the words are looked at, drawing would be most of the time."""
+    monkeypatch.setattr(charts, "pictures_with_data", lambda *_, **__: {})
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_text_from_outside_stays_text() -> None:
+    run = record(
+        [*solos(), round_of([session(0), replace(session(1, answer_ok=None, error=EVIL), cgroup=EVIL)])], label=EVIL
+    )
+    host = run.header.host
+    assert host is not None
+    odd_host = replace(host, hostname=EVIL, cpu_model=EVIL, kernel="\x1b[2J", facts={EVIL: EVIL})
+    workload = replace(run.header.plan.workload, sql=EVIL, plan_shape=EVIL)
+    plan = replace(run.header.plan, target=EVIL, workload=workload)
+    database = replace(run.header.database, version=EVIL, parameters={EVIL: EVIL})
+    run = replace(run, header=replace(run.header, host=odd_host, plan=plan, database=database, notes=(EVIL,)))
+    page = html.render(run, explain(run))
+    read = read_page(page)
+    assert not read.tags & {"script", "img"}
+    assert "onload=alert" not in re.sub(r"&lt;.*?&gt;", "", page)
+    assert "\x1b" not in page
+    assert EVIL in read.text
+
+
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (record([], status="failed"), "No round shows anything."),
+        (
+            record([round_of([session(0), session(1, 2.7)])]),
+            "No valid session of this run can be compared with one alone.",
+        ),
+        (
+            record([*solos(), round_of([unsampled(session(0, 3.0)), unsampled(session(1))], not_sampled="no root")]),
+            "2 sessions not watched: no root.",
+        ),
+        (
+            replace(three_on_two(), header=replace(three_on_two().header, host=None)),
+            "The measured host was not looked at: the database runs elsewhere.",
+        ),
+    ],
+    ids=["empty", "no solo", "not sampled", "no host"],
+)
+def test_a_page_without_a_picture_says_why(run: RunRecord, reason: str) -> None:
+    assert reason in read_page(html.render(run, explain(run))).text
+
+
+@every_run
+def test_the_first_screen_answers(name: str, pages: dict[str, str]) -> None:
+    found = answer(explain(RUNS[name]))
+    header = squeezed(read_page(pages[name].split("<header>")[1].split("</header>")[0]).text)
+    told = (found.headline, explain(RUNS[name]).verdict, f"What helps: {found.remedy}.")
+    places = [header.index(squeezed(text)) for text in told]
+    assert places == sorted(places)
+    for fact in found.facts:
+        assert squeezed(f"{fact.name}{fact.value}{fact.beside}") in header
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s`]", "", text)
+
+
+@every_run
+def test_headings_go_down_one_step_at_a_time(name: str, pages: dict[str, str]) -> None:
+    steps = [int(each) for each in re.findall(r"<h(\d)[ >]", without_pictures(pages[name]))]
+    assert steps[0] == 1
+    assert steps.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(steps))
+
+
+def test_words_between_backticks_are_code_and_escaped() -> None:
+    assert html.with_code("`a <b> &` and ``") == "<code>a &lt;b&gt; &amp;</code> and ``"
+    assert html.with_code("<i>`<u>") == "&lt;i&gt;`&lt;u&gt;"
+
+
+@pytest.mark.slow
+def test_256_levels_up_to_512_sessions_make_a_page_that_can_be_mailed() -> None:
+    """Fewer sessions are kept of most levels: what fills the page are levels, the last round and single dots."""
+    levels = [*range(2, 511, 2), 512]
+    crowds = [[session(i, 1.8, cpu=i % 64) for i in range(512 if each == 512 else min(each, 12))] for each in levels]
+    rounds = [round_of(crowd, level=level) for level, crowd in zip(levels, crowds, strict=True)]
+    run = record([*solos(), *rounds], build_host(64), vcpus=64)
+    page = html.render(run, explain(run))
+    assert len(page.encode("utf-8")) < 10_000_000
+    assert len(read_page(page).tables["Slowdown against one session alone"]) == 258
+
+
+def test_the_same_run_gives_the_same_page(pages: dict[str, str]) -> None:
+    assert html.render(three_on_two(), explain(three_on_two())) == pages["three"]
+
+
+def test_narrow_pictures_are_no_wider_than_a_phone_shows() -> None:
+    run = RUNS["nine"]
+    drawn = charts.pictures_with_data(run, explain(run), "svg", for_phone=True)
+    widths = {name: float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for name, picture in drawn.items()}  # type: ignore[index]
+    assert set(widths) == set(SECTIONS)
+    assert max(widths.values()) <= NARROW * 72
+
+
+def test_an_inlined_picture_has_only_its_own_identifiers() -> None:
+    svg = (
+        '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x" "http://www.w3.org/x.dtd">\n'
+        '<svg xmlns="http://www.w3.org/2000/svg" width="72pt" height="36pt" viewBox="0 0 72 36">\n'
+        "<metadata>m</metadata>\n"
+        '<!-- a word --><g id="a" clip-path="url(#b)"><use xlink:href="#c"/></g></svg>\n'
+    )
+    assert inline(svg, "one", 'say "this"') == (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 72 36" role="img" aria-label="say &#34;this&#34;" '
+        'style="width:115px"><g id="one-a" clip-path="url(#one-b)"><use xlink:href="#one-c"/></g></svg>'
+    )
+
+
+def test_pictures_can_be_left_out_of_a_page(pages: dict[str, str]) -> None:
+    assert len(without_pictures(pages["three"])) < 60_000

@@ -1,0 +1,62 @@
+"""OpenMetrics text: taken by the official parsers, in both formats."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.record import RunRecord
+from dbcpu.reports.formats import metrics
+from support.builders.example import nine_on_eight, three_on_two
+
+PARSERS = ("prometheus_client.openmetrics.parser", "prometheus_client.parser")
+
+
+def parsed(text: str, parser: str) -> dict[tuple[str, ...], float]:
+    """(name, sorted labels) -> value, by the official parser."""
+    module = pytest.importorskip(parser, reason="prometheus-client is not installed")
+    return {
+        (sample.name, *(f"{name}={value}" for name, value in sorted(sample.labels.items()))): sample.value
+        for family in module.text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def renamed(record: RunRecord, target: str) -> RunRecord:
+    return RunRecord(replace(record.header, plan=replace(record.header.plan, target=target)), record.rounds)
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_the_official_parser_reads_every_value_that_the_analysis_has(parser: str) -> None:
+    record = nine_on_eight()
+    analysis = explain(record)
+    found = parsed(metrics.render(record, analysis), parser)
+    for each in analysis.levels:
+        labels = ("database=postgresql", f"level={each.level}", "target=embedded", f"variant={each.variant}")
+        assert found["dbcpu_elapsed_seconds", *labels] == pytest.approx(each.median_s)
+        ratio = found.get(("dbcpu_max_over_min_ratio", *labels))
+        assert ratio == (None if each.max_over_min is None else pytest.approx(each.max_over_min))
+        assert found["dbcpu_throughput_rows_per_second", *labels] == pytest.approx((each.throughput or 0) * 1e6)
+    assert found["dbcpu_findings", "database=postgresql", "severity=problem", "target=embedded"] == 1
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_awkward_text_is_escaped(parser: str) -> None:
+    target = 'quote " back\\slash\nline \x1b[31m'
+    record = renamed(three_on_two(), target)
+    found = parsed(metrics.render(record, explain(record)), parser)
+    assert any('target=quote " back\\slash\nline  [31m' in key for key in found)
+
+
+def test_the_text_has_no_time_stamps_and_ends_as_it_must() -> None:
+    record = three_on_two()
+    lines = metrics.render(record, explain(record)).splitlines()
+    assert lines[-1] == "# EOF"
+    assert all(len(line.rpartition("}")[2].split()) == 1 for line in lines if not line.startswith("#"))
+
+
+def test_a_run_without_rounds_says_that_it_is_not_complete() -> None:
+    record = RunRecord(replace(three_on_two().header, status="failed"), ())
+    text = metrics.render(record, explain(record))
+    assert 'dbcpu_run_complete{target="embedded",database="postgresql"} 0' in text
+    assert "dbcpu_elapsed_seconds" not in text

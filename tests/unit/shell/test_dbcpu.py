@@ -1,0 +1,246 @@
+"""shell/dbcpu and shell/venv, with a stand-in for Python that makes a virtual environment in no time."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+SHELL = ROOT / "shell"
+DEADLINE_S = 20.0
+
+# The stand-in: answers the version probe, makes a venv, "installs" (noting each), and runs "dbcpu".
+FAKE_PYTHON = r"""#!/bin/sh
+me=$0
+case "$1 $2" in
+    "-I -c") echo "${FAKE_MINOR:-14} ${FAKE_WHOLE:-1} $me" ;;
+    "-I -m") mkdir -p "$4/bin"; : >"$4/pyvenv.cfg"; cp "$me" "$4/bin/python" ;;
+    "-m pip")
+        echo "$*" >>"$FAKE_NOTES"
+        [ -z "${FAKE_HANG:-}" ] || { : >"$FAKE_HANG.begun"; while [ -e "$FAKE_HANG" ]; do sleep 0.02; done; }
+        [ -z "${FAKE_FAIL:-}" ] || { echo "$FAKE_FAIL" >&2; exit 1; } ;;
+    "-P -m") shift 3; echo "ran in $PWD:"; for argument; do echo "<$argument>"; done; exit "${FAKE_EXIT:-0}" ;;
+    *) echo "Python 3.9.1" ;;
+esac
+"""
+
+
+class Clone:
+    """A project folder that holds the two scripts, and a PATH with nothing but the stand-in and the basics."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / "a clone"
+        shutil.copytree(SHELL, self.folder / "shell")
+        (self.folder / "pyproject.toml").write_text("[project]\n")
+        self.notes = root / "notes"
+        self.bin = root / "bin"
+        self.bin.mkdir()
+        self.python = self.bin / "python3.14"
+        self.python.write_text(FAKE_PYTHON)
+        self.python.chmod(0o755)
+        basics = ("sh cat cksum cp flock grep ls mkdir mv", "readlink rm rmdir sleep sort tail touch")
+        for name in " ".join(basics).split():
+            (self.bin / name).symlink_to(shutil.which(name) or name)
+        self.venv = self.folder / ".venv"
+        self.environment = {"PATH": str(self.bin), "FAKE_NOTES": str(self.notes)}
+
+    def start(self, *arguments: str, by: Path | None = None, **environment: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [str(by or self.folder / "shell" / "dbcpu"), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.parent,
+            env={**self.environment, **environment},
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, by: Path | None = None, **environment: str) -> tuple[int, str, str]:
+        with self.start(*arguments, by=by, **environment) as process:
+            out, errors = process.communicate(timeout=DEADLINE_S)
+            return process.returncode, out, errors
+
+    def installs(self) -> int:
+        return len(self.notes.read_text().splitlines()) if self.notes.exists() else 0
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path)
+
+
+def await_file(file: Path) -> None:
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not file.exists():
+        assert time.monotonic() < deadline_s, f"{file} did not appear"
+        time.sleep(0.01)
+
+
+def test_first_use_installs_and_later_ones_are_silent(clone: Clone) -> None:
+    code, out, errors = clone.run("run", "two words", "")
+    assert (code, out) == (0, f"ran in {clone.folder.parent}:\n<run>\n<two words>\n<>\n")
+    assert errors.splitlines() == [
+        f"dbcpu: first use: installing into {clone.venv} with Python 3.14; this takes a minute or two"
+    ]
+    assert f"-e {clone.folder}" in clone.notes.read_text()
+    assert clone.run("list") == (0, f"ran in {clone.folder.parent}:\n<list>\n", "")
+    assert clone.installs() == 1
+
+
+def test_the_exit_code_is_that_of_dbcpu(clone: Clone) -> None:
+    assert clone.run(FAKE_EXIT="130")[0] == 130
+
+
+def test_it_is_found_through_symbolic_links(clone: Clone, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "relative").symlink_to("../a clone/shell/dbcpu")
+    (tmp_path / "links" / "absolute").symlink_to(tmp_path / "links" / "relative")
+    assert clone.run(by=tmp_path / "links" / "absolute")[0] == 0
+    assert clone.venv.is_dir()
+
+
+def test_the_virtual_environment_can_be_elsewhere(clone: Clone, tmp_path: Path) -> None:
+    assert clone.run(DBCPU_VENV="else where/venv")[0] == 0
+    assert (tmp_path / "else where" / "venv" / "dbcpu-complete").exists()
+    assert not clone.venv.exists()
+
+
+def test_a_changed_pyproject_installs_again_into_the_same_environment(clone: Clone) -> None:
+    clone.run()
+    (clone.venv / "kept").touch()
+    (clone.folder / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    code, _, errors = clone.run()
+    assert code == 0
+    assert "has changed: installing" in errors
+    assert (clone.installs(), (clone.venv / "kept").exists()) == (2, True)
+    assert clone.run()[2] == ""
+
+
+def test_a_clone_that_was_moved_installs_again(clone: Clone, tmp_path: Path) -> None:
+    clone.run()
+    clone.folder = clone.folder.rename(tmp_path / "moved")
+    code, _, errors = clone.run()
+    assert (code, clone.installs()) == (0, 2)
+    assert "has changed" in errors
+
+
+def test_an_environment_whose_python_is_gone_is_made_anew(clone: Clone) -> None:
+    clone.run()
+    (clone.venv / "bin" / "python").unlink()
+    assert clone.run()[0] == 0
+    assert clone.installs() == 2
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_install_is_made_anew(clone: Clone, tmp_path: Path, how: signal.Signals) -> None:
+    hang = tmp_path / "hang"
+    hang.touch()
+    with clone.start(FAKE_HANG=str(hang)) as process:
+        await_file(Path(f"{hang}.begun"))
+        os.killpg(process.pid, how)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+        if how != signal.SIGKILL:
+            assert process.returncode == 130
+            assert "interrupted; the next start goes on" in errors
+    (clone.venv / "half").touch()
+    code, _, errors = clone.run()
+    assert (code, clone.installs()) == (0, 2)
+    assert "first use" in errors
+    assert not (clone.venv / "half").exists()
+
+
+@pytest.mark.parametrize("with_flock", [True, False])
+def test_two_first_starts_at_once_install_once(clone: Clone, tmp_path: Path, with_flock: bool) -> None:
+    if not with_flock:
+        (clone.bin / "flock").unlink()
+    hang = tmp_path / "hang"
+    hang.touch()
+    with clone.start("one", FAKE_HANG=str(hang)) as first:
+        await_file(Path(f"{hang}.begun"))
+        with clone.start("two") as second:
+            assert second.stderr is not None
+            assert "another start is installing" in second.stderr.readline()
+            hang.unlink()
+            outputs = [process.communicate(timeout=DEADLINE_S)[0] for process in (first, second)]
+    assert ["<one>" in outputs[0], "<two>" in outputs[1]] == [True, True]
+    assert clone.installs() == 1
+
+
+def test_the_lock_of_a_killed_start_does_not_hold(clone: Clone) -> None:
+    (clone.bin / "flock").unlink()
+    held = Path(f"{clone.venv}.lock.d")
+    held.mkdir()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (held / "pid").write_text(f"{gone.pid}\n")
+    assert clone.run()[0] == 0
+    assert not held.exists()
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"FAKE_WHOLE": "0"}, "Python 3.14 is here, but not its venv module; install it (Debian, Ubuntu: apt-get"),
+        ({"FAKE_FAIL": "NewConnectionError: refused"}, "the package index could not be reached"),
+        ({"FAKE_FAIL": "OSError: No space left on device"}, "no space is left for"),
+        ({"FAKE_FAIL": "ERROR: some wheel is broken"}, "failed: ERROR: some wheel is broken. Log: "),
+        ({"DBCPU_PYTHON": "/nowhere/python3.12"}, "DBCPU_PYTHON=/nowhere/python3.12 is not a Python 3.11 or newer"),
+        ({"DBCPU_VENV": "/proc/venv"}, "/proc is not writable; name a folder"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_sentence(clone: Clone, environment: dict[str, str], says: str) -> None:
+    code, out, errors = clone.run(by=None, **environment)
+    assert (code, out) == (3, "")
+    *_, last = errors.splitlines()
+    assert says in last
+    if "Log: " in last:
+        assert environment["FAKE_FAIL"] in Path(last.rpartition("Log: ")[2]).read_text()
+    assert clone.run()[0] == 0
+
+
+def test_no_python_is_said_with_the_version_that_was_found(clone: Clone) -> None:
+    clone.python.rename(clone.bin / "python2")
+    code, _, errors = clone.run()
+    assert code == 3
+    assert "Python 3.11 or newer is needed and was not found (no python3); install it" in errors
+
+
+def test_an_older_python_is_used_where_a_package_has_no_build_for_the_newest(clone: Clone) -> None:
+    older = clone.bin / "python3.12"
+    older.write_text(FAKE_PYTHON.replace("FAKE_MINOR:-14", "FAKE_MINOR:-12").replace("FAKE_FAIL", "FAKE_NOT"))
+    older.chmod(0o755)
+    code, _, errors = clone.run(FAKE_FAIL="ERROR: No matching distribution found for x")
+    assert code == 0
+    assert [line.split("Python 3.")[1][:2] for line in errors.splitlines()] == ["14", "12"]
+
+
+def test_a_folder_that_is_something_else_is_left_alone(clone: Clone, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letter").touch()
+    code, _, errors = clone.run(DBCPU_VENV=str(tmp_path / "home"))
+    assert code == 3
+    assert "exists and is not a virtual environment" in errors
+    assert (tmp_path / "home" / "letter").exists()
+
+
+def test_a_redirect_file_in_its_place_is_left_alone(clone: Clone) -> None:
+    clone.venv.write_text(".tox/type\n")
+    code, _, errors = clone.run()
+    assert code == 3
+    assert "is a file that tells tools where another environment is; remove it" in errors
+    assert clone.venv.is_file()
+
+
+def test_a_virtual_environment_made_by_hand_is_used_and_kept(clone: Clone) -> None:
+    subprocess.run([clone.python, "-I", "-m", "venv", clone.venv], check=True, env=clone.environment)
+    (clone.venv / "kept").touch()
+    code, _, errors = clone.run()
+    assert code == 0
+    assert "already at" in errors
+    assert (clone.venv / "kept").exists()

@@ -1,0 +1,226 @@
+"""shell/nightly with a stand-in for dbcpu: lock, exit codes, metrics, retention; and once with the real one."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from plugins.runs import environment
+from support.paths import ROOT
+
+SHELL = ROOT / "shell" / "nightly"
+KIT = ROOT / "kit"
+DEADLINE_S = 180.0
+
+# Notes each call; `run` waits while FAKE_HANG exists, and fails as FAKE_RUN says; `check` as FAKE_CHECK says.
+FAKE_DBCPU = r"""#!/bin/sh
+echo "$*" >>"$FAKE_NOTES"
+case $1 in
+    run)
+        [ -z "${FAKE_HANG:-}" ] || { : >"$FAKE_HANG.begun"; while [ -e "$FAKE_HANG" ]; do sleep 0.02; done; }
+        [ "${FAKE_RUN:-0}" -le 1 ] || { echo "dbcpu: connection refused; is it running?" >&2; exit "$FAKE_RUN"; }
+        while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; shift; done
+        echo "run       20261101-043000-ab12 nightly, 2026-11-01T04:30:00+00:00, complete" ;;
+    check)
+        [ "${FAKE_CHECK:-0}" -ne 1 ] || echo "box: max/min at N=2 is 2.00x, above the limit of 1.25x"
+        [ "${FAKE_CHECK:-0}" -le 1 ] || echo "dbcpu: the store is damaged" >&2
+        exit "${FAKE_CHECK:-0}" ;;
+    show) echo "dbcpu_run 1"; echo "# EOF" ;;
+esac
+"""
+
+
+class Night:
+    """A folder with a state, metrics, and a stand-in for dbcpu."""
+
+    def __init__(self, root: Path) -> None:
+        self.state = root / "the state"
+        self.metrics = root / "metrics"
+        self.metrics.mkdir()
+        self.notes = root / "notes"
+        self.dbcpu = root / "dbcpu"
+        self.dbcpu.write_text(FAKE_DBCPU)
+        self.dbcpu.chmod(0o755)
+        self.environment = {**os.environ, "DBCPU": str(self.dbcpu), "FAKE_NOTES": str(self.notes)}
+
+    def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [str(SHELL), "-s", str(self.state), "-m", str(self.metrics), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**self.environment, **environment},
+        )
+
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        with self.start(*arguments, **environment) as process:
+            out, errors = process.communicate(timeout=DEADLINE_S)
+            return process.returncode, out, errors
+
+    def calls(self) -> list[str]:
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+    def log(self) -> str:
+        return (self.state / "nightly.log").read_text()
+
+    def told(self, name: str) -> str:
+        return (self.metrics / name).read_text()
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Night:
+    return Night(tmp_path)
+
+
+def until(file: Path) -> None:
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not file.exists():
+        assert time.monotonic() < deadline_s, f"{file} did not appear"
+        time.sleep(0.01)
+
+
+def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> None:
+    assert night.run("box", "--size", "medium") == (0, "", "")
+    run, check, show, history, delete = night.calls()
+    assert run.startswith("run box --sessions few --repeats 6 --label nightly --size medium --yes --quiet --out ")
+    assert check == "check 20261101-043000-ab12"
+    assert show == "show 20261101-043000-ab12 --format metrics"
+    assert history.startswith("show 20261101-043000-ab12 --history --out ")
+    assert delete == "delete --like 20261101-043000-ab12 --keep 30 --older-than 90d --yes"
+    assert night.told("dbcpu-box.prom").startswith("dbcpu_run 1")
+    assert 'dbcpu_nightly_exit_code{job_target="box"} 0' in night.told("dbcpu-nightly-box.prom")
+    assert night.log().splitlines()[-1].endswith("box exit 0")
+    assert {file.name for file in night.state.iterdir()} == {"lock", "nightly.log", "reports"}
+
+
+@pytest.mark.parametrize("parser", ["prometheus_client.openmetrics.parser", "prometheus_client.parser"])
+def test_how_the_night_went_is_read_by_the_official_parsers(night: Night, parser: str) -> None:
+    module = pytest.importorskip(parser, reason="prometheus-client is not installed")
+    assert night.run("postgresql://db1/a?b=c", FAKE_CHECK="1")[0] == 1
+    told = night.told("dbcpu-nightly-postgresql-db1-a-b-c.prom")
+    families = {each.name: each for each in module.text_string_to_metric_families(told)}
+    (code,), (finished,) = (
+        families[f"dbcpu_nightly_{name}"].samples for name in ("exit_code", "finished_timestamp_seconds")
+    )
+    assert (code.value, code.labels) == (1, {"job_target": "postgresql-db1-a-b-c"})
+    assert abs(finished.value - time.time()) < 3600
+
+
+def test_violations_are_printed_and_exit_with_one(night: Night) -> None:
+    code, out, errors = night.run("box", FAKE_CHECK="1")
+    assert (code, errors) == (1, "")
+    assert out == "box: max/min at N=2 is 2.00x, above the limit of 1.25x\n"
+    assert "above the limit" in night.log()
+    assert 'dbcpu_nightly_exit_code{job_target="box"} 1' in night.told("dbcpu-nightly-box.prom")
+
+
+def test_a_database_that_is_down_is_told_with_exit_three_and_the_next_night_goes_on(night: Night) -> None:
+    code, out, errors = night.run("box", FAKE_RUN="3")
+    assert (code, out) == (3, "")
+    assert errors == "nightly: box was not measured: dbcpu: connection refused; is it running?\n"
+    assert 'dbcpu_nightly_exit_code{job_target="box"} 3' in night.told("dbcpu-nightly-box.prom")
+    assert len(night.calls()) == 1
+    assert night.run("box")[0] == 0
+
+
+def test_a_check_that_cannot_be_made_is_no_fine_night(night: Night) -> None:
+    code, _, errors = night.run("box", FAKE_CHECK="3")
+    assert code == 3
+    assert "could not be checked: dbcpu: the store is damaged" in errors
+
+
+@pytest.mark.parametrize("with_flock", [True, False], ids=["flock", "folder"])
+def test_two_at_once_are_refused_and_the_first_goes_on(night: Night, tmp_path: Path, with_flock: bool) -> None:
+    environment = {"FAKE_HANG": str(tmp_path / "hang")}
+    if not with_flock:
+        basics = "sh cat chmod cp cut date find grep mkdir mv rm sed sleep sort wc"
+        (tmp_path / "bin").mkdir()
+        for name in basics.split():
+            (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+        environment["PATH"] = str(tmp_path / "bin")
+    (tmp_path / "hang").touch()
+    with night.start("box", **environment) as first:
+        until(tmp_path / "hang.begun")
+        code, out, errors = night.run("other", **environment)
+        assert (code, out) == (3, "")
+        assert "another nightly run is still going" in errors
+        assert "other not started" in night.log()
+        (tmp_path / "hang").unlink()
+        assert first.wait(DEADLINE_S) == 0
+    assert night.run("other", **environment) == (0, "", "")
+
+
+def test_a_killed_night_does_not_block_the_next_one(night: Night, tmp_path: Path) -> None:
+    (tmp_path / "hang").touch()
+    with night.start("box", FAKE_HANG=str(tmp_path / "hang")) as first:
+        until(tmp_path / "hang.begun")
+        first.kill()
+        first.wait(DEADLINE_S)
+        (tmp_path / "hang").unlink()
+        first.communicate(timeout=DEADLINE_S)
+    # What the killed night had started keeps the lock until it is over.
+    deadline_s = time.monotonic() + DEADLINE_S
+    while (told := night.run("box"))[0] == 3 and time.monotonic() < deadline_s:
+        assert "another nightly run" in told[2]
+    assert told[0] == 0, told
+
+
+def test_old_reports_go_but_never_the_newest(night: Night) -> None:
+    reports = night.state / "reports"
+    long_ago = time.time() - 200 * 86_400
+    for name in ("box.20250101-043000.1", "box.20250102-043000.1", "box.20250103-043000.1", "other.20250101-043000.1"):
+        (reports / name).mkdir(parents=True)
+        os.utime(reports / name, (long_ago, long_ago))
+    assert night.run("-k", "2", "box")[0] == 0
+    left = sorted(file.name for file in reports.iterdir())
+    assert left[0] == "box.20250103-043000.1"
+    assert left[1].startswith("box.20")
+    assert left[2:] == ["other.20250101-043000.1"]
+
+
+def test_a_url_becomes_a_file_name_without_its_password(night: Night) -> None:
+    code, _, errors = night.run("postgresql://dba:s3cret@db1/postgres?sslmode=require", FAKE_RUN="3")
+    assert code == 3
+    (file,) = night.metrics.iterdir()
+    assert file.name == "dbcpu-nightly-postgresql-db1-postgres-sslmode-require.prom"
+    assert "s3cret" not in errors + night.log() + file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-k", "0"), "0 is not a whole number from 1 on"),
+        (("-d", "ten"), "ten is not a whole number"),
+        (("-x",), "that option there is not"),
+        (("--", "--size"), "the target comes before"),
+        (("-m", "/nowhere/at/all"), "there is no folder /nowhere/at/all"),
+    ],
+)
+def test_wrong_usage_exits_with_two(night: Night, arguments: tuple[str, ...], message: str) -> None:
+    code, _, errors = night.run(*arguments)
+    assert code == 2
+    assert message in errors
+    assert night.calls() == []
+
+
+@pytest.mark.slow
+def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_path: Path) -> None:
+    night.dbcpu.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m dbcpu "$@"\n')
+    store = {"DBCPU_STORE": str(tmp_path / "runs.db"), "PYTHONPATH": str(KIT), "HOME": str(tmp_path)}
+    store["PYTHONWARNINGS"] = environment()["PYTHONWARNINGS"]
+    limits = tmp_path / "dbcpu.toml"
+    limits.write_text('[check]\nslowdown = "off"\nmax_over_min = "off"\nsteal = "off"\nconnect_s = 0.000001\n')
+    few = ("sqlite", "--size", "tiny", "--executions", "1", "--repeats", "1", "--sessions", "1,2")
+    code, out, errors = night.run(*few, **store, DBCPU_CONFIG=str(limits))
+    assert (code, errors) == (1, ""), night.log()
+    assert out.startswith("sqlite ") and "time to connect at N=" in out
+    assert 'dbcpu_run_complete{target="sqlite",database="sqlite"} 1' in night.told("dbcpu-sqlite.prom")
+    (report,) = (night.state / "reports").iterdir()
+    assert (report / "report.md").is_file()
+    assert "1 comparable run" in (report / "history.txt").read_text("utf-8")
+    assert (report / "history.svg").is_file()

@@ -1,0 +1,171 @@
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dbcpu.errors import RecordFormatError
+from dbcpu.record import SCHEMA, Execution, Header, Residency, RunRecord
+from dbcpu.store import codec, record_file
+from plugins import runs
+from support.paths import TESTS
+
+RUNS = TESTS / "runs"
+
+
+def values_of(hint: Any) -> st.SearchStrategy[Any]:
+    """Any value that fits a type hint of the record."""
+    plain: dict[Any, st.SearchStrategy[Any]] = {
+        int: st.integers(-(2**70), 2**70),
+        bool: st.booleans(),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+        str: st.text(st.characters(exclude_categories=()), max_size=5),
+    }
+    if hint in plain:
+        return plain[hint]
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        members = {each.name: values_of(hints[each.name]) for each in dataclasses.fields(hint)}
+        if hint is Header:
+            members["run_id"] = st.from_regex(codec.RUN_ID, fullmatch=True)
+            members["status"] = st.sampled_from(codec.STATUSES)
+            members["schema"] = st.just(SCHEMA)
+        return st.builds(typing.cast(Any, hint), **members)
+    arguments = typing.get_args(hint)
+    if typing.get_origin(hint) is types.UnionType:
+        return st.none() | values_of(arguments[0])
+    if typing.get_origin(hint) is tuple:
+        return st.lists(values_of(arguments[0]), max_size=2).map(tuple)
+    assert typing.get_origin(hint) is Mapping
+    return st.dictionaries(values_of(str), values_of(arguments[1]), max_size=2)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(values_of(RunRecord))
+def test_any_run_comes_back_the_same(record: RunRecord) -> None:
+    text = "".join(codec.json_pieces(record.header, record.rounds))
+    assert text.isascii()
+    assert codec.from_data(codec.loads(text, "test"), "test") == record
+
+
+def test_whole_floats_come_back_as_floats() -> None:
+    back = codec.decode(Execution, json.loads('{"start_s": 1, "elapsed_s": 2}'), "test")
+    assert (type(back.start_s), type(back.elapsed_s)) == (float, float)
+
+
+def test_data_and_pieces_are_the_same_json() -> None:
+    record = runs.full_record()
+    assert json.loads("".join(codec.json_pieces(record.header, record.rounds))) == codec.to_data(record)
+    assert next(iter(codec.to_data(record))) == "schema"
+
+
+def test_example_sets_every_field_to_something_else_than_its_default() -> None:
+    missed = {
+        f"{type(value).__name__}.{each.name}"
+        for value in _all_dataclasses(runs.full_record())
+        for each in dataclasses.fields(value)
+        if each.default is not dataclasses.MISSING and getattr(value, each.name) != each.default
+    }
+    wanted = {
+        f"{type(value).__name__}.{each.name}"
+        for value in _all_dataclasses(runs.full_record())
+        for each in dataclasses.fields(value)
+        if each.default is not dataclasses.MISSING
+    }
+    assert wanted - missed == {"Header.schema", "HostInfo.clock_ticks"}
+
+
+def _all_dataclasses(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return [found for each in value for found in _all_dataclasses(each)]
+    if not dataclasses.is_dataclass(value):
+        return []
+    members = tuple(getattr(value, each.name) for each in dataclasses.fields(value))
+    return [value, *_all_dataclasses(members)]
+
+
+def test_committed_file_of_schema_1_is_read_and_written_unchanged() -> None:
+    path = RUNS / "schema-1.json"
+    record = record_file.read(path)
+    assert record.header.plan.for_s == 2.5
+    assert record.rounds[0].foreign[0].command == "backup \udcff) R"
+    assert record.rounds[0].sessions[0].residency[1] == Residency(1, "S", 0.1, 0.3)
+    assert "".join(codec.json_pieces(record.header, record.rounds)) == path.read_text("ascii")
+
+
+def test_fields_with_defaults_may_be_absent_and_unknown_ones_are_passed_over() -> None:
+    data = codec.to_data(runs.record())
+    del data["rounds"][0]["anchor"]
+    del data["rounds"][0]["sessions"][0]["db"]
+    data["rounds"][0]["sessions"][0]["added_later"] = {"x": [1]}
+    data["remark"] = "of another program"
+    assert codec.from_data(data, "test") == runs.record()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_no_number_that_json_lacks_is_written(bad: float) -> None:
+    session = dataclasses.replace(runs.round_of(1, 0).sessions[0], cpu_s=bad)
+    with pytest.raises(RecordFormatError, match=r"Round\.sessions\[0\]\.cpu_s should be a finite number, but is -?\w+"):
+        codec.encode(runs.round_of(1, 0, sessions=(session,)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"level": "2"}, r"Round\.level should be a whole number, but is '2'"),
+        ({"level": True}, r"Round\.level should be a whole number, but is True"),
+        ({"anchor": 1}, r"Round\.anchor should be true or false, but is 1"),
+        ({"variant": None}, r"Round\.variant should be text, but is None"),
+        ({"sessions": []}, r"Round\.sessions should be a tuple, but is \[\]"),
+        ({"cost": runs.header()}, r"Round\.cost should be a KitCost"),
+        ({"released_monotonic_s": 10**400}, r"Round\.released_monotonic_s should be a finite number"),
+    ],
+)
+def test_what_does_not_fit_its_hint_is_not_written(changed: dict[str, Any], reason: str) -> None:
+    with pytest.raises(RecordFormatError, match=reason):
+        codec.encode(dataclasses.replace(runs.round_of(1, 0), **changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"schema": None}, "f.json has no schema number, so it is not a run recorded by dbcpu"),
+        ({"schema": SCHEMA + 1}, f"f.json has schema {SCHEMA + 1}, newer than {SCHEMA}, the newest .* update dbcpu"),
+        ({"schema": "1"}, "f.json is damaged: its schema is '1'"),
+        ({"schema": 0}, "f.json is damaged: its schema is '0'"),
+        ({"rounds": None}, "f.json is damaged: it has no list of rounds"),
+        ({"rounds": [{}]}, r"f.json is damaged: rounds\[0\].level should be a whole number, but is nothing"),
+        ({"plan": []}, r"f.json is damaged: plan should be an object, but is \[\]"),
+        ({"notes": [1]}, r"f.json is damaged: notes\[0\] should be text, but is 1"),
+        ({"run_id": "../../etc"}, "f.json is damaged: run_id '../../etc'"),
+        ({"run_id": "last"}, "f.json is damaged: run_id 'last'"),
+        ({"status": "odd"}, "f.json is damaged: status 'odd'"),
+    ],
+)
+def test_each_way_to_be_unreadable_has_its_sentence(changed: dict[str, Any], sentence: str) -> None:
+    data = {**codec.to_data(runs.record()), **changed}
+    with pytest.raises(RecordFormatError, match=sentence):
+        codec.from_data(data, "f.json")
+
+
+@pytest.mark.parametrize("data", [[], "text", 7, None, {}])
+def test_json_that_is_no_run_at_all_has_no_schema(data: object) -> None:
+    with pytest.raises(RecordFormatError, match="has no schema number"):
+        codec.from_data(data, "f.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": NaN}', '{"a": -Infinity}', "[" * 100_000, b"\xff\xfe{}"])
+def test_text_that_is_not_json_is_damaged(text: str | bytes) -> None:
+    with pytest.raises(RecordFormatError, match=r"^f\.json is damaged: "):
+        codec.loads(text, "f.json")
+
+
+def test_number_too_large_for_a_float_is_damaged() -> None:
+    data = codec.loads('{"start_s": 1e999, "elapsed_s": 0}', "f.json")
+    with pytest.raises(RecordFormatError, match="start_s should be a finite number, but is inf"):
+        codec.decode(Execution, data, "f.json")

@@ -1,0 +1,67 @@
+"""One catalogue for all findings: the code and the page that documents them cannot drift apart."""
+
+import ast
+import re
+from string import Formatter
+
+import pytest
+
+from dbcpu.findings import ENTRIES, TOPICS, Level, noted, page
+from support.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "findings.md"
+CATALOGUE = ROOT / "kit/dbcpu/findings.py"
+MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each != CATALOGUE]
+
+
+def calls(name: str) -> list[ast.Call]:
+    """Every call of the function ``name`` outside of the catalogue."""
+    return [
+        node
+        for file in MODULES
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+    ]
+
+
+def code_of(call: ast.Call) -> str:
+    assert isinstance(call.args[0], ast.Constant)
+    return str(call.args[0].value)
+
+
+def test_the_page_is_made_from_the_catalogue(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        DOCUMENT.write_text(page(), "utf-8", newline="\n")
+    assert DOCUMENT.read_text("utf-8") == page(), "look, then run pytest --update-golden"
+
+
+def test_code_and_catalogue_have_the_same_findings() -> None:
+    assert {code_of(call) for call in calls("noted")} == set(ENTRIES)
+    assert calls("Finding") == [], "use findings.noted, so that the finding is documented"
+    assert len(ENTRIES) == sum(len(topic.entries) for topic in TOPICS), "a code stands under two topics"
+
+
+@pytest.mark.parametrize("code", ENTRIES)
+def test_a_remedy_is_a_command_or_a_setting(code: str) -> None:
+    remedy = ENTRIES[code].remedy
+    assert not remedy or re.search(r"`[^`]+`", remedy), f"{code}: name a command or a setting between backticks"
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+
+
+def test_only_what_needs_none_is_without_a_remedy() -> None:
+    assert {code for code, entry in ENTRIES.items() if not entry.remedy} == {"sampled"}
+
+
+def test_what_is_to_be_filled_in_is_given_where_the_finding_is_made() -> None:
+    for call in calls("noted"):
+        entry = ENTRIES[code_of(call)]
+        wanted = {name for _, name, _, _ in Formatter().parse(entry.meaning + entry.remedy) if name}
+        given = {str(keyword.arg) for keyword in call.keywords} - {"level"}
+        assert given == wanted, code_of(call)
+
+
+def test_a_finding_carries_the_words_of_the_catalogue() -> None:
+    finding = noted("oversubscribed", "seen this", vcpus=16)
+    assert (finding.code, finding.level, finding.seen) == ("oversubscribed", Level.INFO, "seen this")
+    assert "no more than 16 busy sessions" in finding.remedy
+    assert noted("incomplete-run", "seen", level=Level.PROBLEM).level is Level.PROBLEM

@@ -1,0 +1,399 @@
+"""Undo is sacred: whatever is changed is written down first, and put back at any end, on trees of recorded hosts."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbcpu.errors import HostError
+from dbcpu.hosts.base import Finished
+from dbcpu.hosts.cleanup_guard import start_ticks
+from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.topology import read_host
+from dbcpu.plan import RoundSpec
+from dbcpu.record import Database
+from dbcpu.variants._apply import Conditions
+from dbcpu.variants._journal import STEPS, Journal
+from dbcpu.variants._restore import findings, leftovers, restore
+from dbcpu.variants._selection import chosen
+from dbcpu.variants._settings import Hands, of_process
+from dbcpu.variants.base import Place
+from support import varying_host
+from support.driving import until
+from support.paths import HOSTS
+
+CONTROL = "sys/devices/system/cpu/smt/control"
+ONLINE = "sys/devices/system/cpu/cpu{}/online"
+
+
+@pytest.fixture(autouse=True)
+def journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "journals"
+    monkeypatch.setenv("DBCPU_JOURNAL", str(folder))
+    return folder
+
+
+def tree(tmp_path: Path, name: str) -> Path:
+    root = tmp_path / "root"
+    with tarfile.open(HOSTS / f"{name}.tar.gz") as archive:
+        archive.extractall(root, filter="data")
+    boot = root / "proc/sys/kernel/random/boot_id"
+    boot.parent.mkdir(parents=True, exist_ok=True)
+    boot.write_text("the-first-boot\n")
+    return root
+
+
+def contents(root: Path) -> dict[str, str]:
+    return {str(file): file.read_text().strip() for file in root.rglob("*") if file.is_file()}
+
+
+def conditions(root: Path, variants: str = "smt_off", step: object = None) -> Conditions:
+    host = LocalHost(root)
+    place = Place(read_host(host), Database("postgresql", "18"))
+    given = {"step": step} if step else {}
+    return Conditions(chosen(variants), place, host, "embedded", None, **given)  # type: ignore[arg-type]
+
+
+def begin(variant: str) -> RoundSpec:
+    return RoundSpec(1, 0, variant, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "off"), [("two-sockets", CONTROL, "off"), ("c4-4xlarge", ONLINE.format(9), "0")]
+)
+def test_a_variant_is_in_force_for_its_rounds_and_undone_for_the_others(
+    tmp_path: Path, journals: Path, name: str, file: str, off: str
+) -> None:
+    root = tree(tmp_path, name)
+    before = contents(root)
+    with conditions(root) as varied:
+        varied.begin(begin("baseline"))
+        assert contents(root) == before
+        varied.begin(begin("smt_off"))
+        assert (root / file).read_text().strip() == off
+        varied.begin(begin("smt_off"))
+        varied.begin(begin("baseline"))
+        assert contents(root) == before
+        varied.begin(begin("smt_off"))
+    assert contents(root) == before
+    assert list(journals.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("at", STEPS)
+def test_an_error_or_ctrl_c_at_any_step_undoes_all(
+    tmp_path: Path, journals: Path, at: str, error: type[BaseException]
+) -> None:
+    root = tree(tmp_path, "c4-4xlarge")
+    before, hit = contents(root), False
+
+    def step(name: str) -> None:
+        nonlocal hit
+        if name == at and not hit:
+            hit = True
+            raise error
+
+    with pytest.raises(error), conditions(root, step=step) as varied:
+        varied.begin(begin("smt_off"))
+        varied.begin(begin("baseline"))
+    assert hit
+    assert contents(root) == before
+    assert list(journals.iterdir()) == []
+
+
+def killed(root: Path, at: str, times: int, *more: str) -> None:
+    script = Path(varying_host.__file__)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(script), str(root), at, str(times), *more]
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, f"{at}\n"), done.stderr
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("at", [step for step in STEPS if step != "begun"])
+def test_a_driver_killed_at_any_step_is_cleaned_up_after_by_the_next_command(
+    tmp_path: Path, journals: Path, at: str, times: int
+) -> None:
+    root = tree(tmp_path, "c4-4xlarge")
+    before = contents(root)
+    killed(root, at, min(times, 2) if at in ("written", "emptied") else times)
+    left = leftovers()
+    assert not any(each.running for each in left)
+    assert (contents(root) != before) <= bool(left), "what is changed is written down"
+    restored = restore()
+    assert restored.failures == []
+    assert contents(root) == before
+    assert list(journals.iterdir()) == []
+    assert restore().lines == ()
+
+
+@pytest.mark.parametrize("at", ["begun", "written", "changed", "undone"])
+def test_a_driver_killed_at_any_step_is_cleaned_up_after_by_its_guard(tmp_path: Path, journals: Path, at: str) -> None:
+    root = tree(tmp_path, "two-sockets")
+    before = contents(root)
+    killed(root, at, 1, "guard")
+    until(lambda: contents(root) == before and not list(journals.iterdir()), "the guard put all back")
+
+
+def left_behind(tmp_path: Path) -> Path:
+    root = tree(tmp_path, "two-sockets")
+    killed(root, "verified", 1)
+    assert (root / CONTROL).read_text() == "off"
+    return root
+
+
+def test_what_is_left_is_found_and_told_before_it_is_put_back(tmp_path: Path) -> None:
+    root = left_behind(tmp_path)
+    (found,) = findings()
+    assert found.code == "left-changed"
+    assert CONTROL in found.seen
+    assert restore(dry_run=True).lines[0].startswith("put back: ")
+    assert (root / CONTROL).read_text() == "off"
+    assert restore().undone[0] == ("file:/sys/devices/system/cpu/smt/control", "on")
+    assert findings() == ()
+
+
+def test_nothing_survives_a_restart_of_the_host(tmp_path: Path, journals: Path) -> None:
+    root = left_behind(tmp_path)
+    (root / "proc/sys/kernel/random/boot_id").write_text("the-second-boot\n")
+    (line,) = restore().lines
+    assert "earlier start" in line
+    assert (root / CONTROL).read_text() == "off", "it is what this boot has, and not ours"
+    assert list(journals.iterdir()) == []
+
+
+def test_what_somebody_else_has_set_since_is_left_to_them(tmp_path: Path) -> None:
+    root = left_behind(tmp_path)
+    (root / CONTROL).write_text("forceoff\n")
+    restored = restore()
+    assert (root / CONTROL).read_text() == "forceoff\n"
+    assert any("somebody has set it since" in line for line in restored.lines)
+    assert restored.failures == []
+
+
+def test_a_living_driver_keeps_its_journal_to_itself(tmp_path: Path) -> None:
+    root = tree(tmp_path, "two-sockets")
+    with conditions(root) as varied:
+        varied.begin(begin("smt_off"))
+        assert [each.running for each in leftovers()] == [True]
+        assert findings() == ()
+        assert restore().lines == ()
+        assert (root / CONTROL).read_text() == "off"
+
+
+def test_a_journal_of_a_newer_version_is_not_touched(journals: Path) -> None:
+    journals.mkdir()
+    (journals / "x.journal").write_text(json.dumps({"journal": 99, "host": "local", "target": ""}) + "\n")
+    (failure,) = restore().failures
+    assert "newer version" in failure
+    assert (journals / "x.journal").exists()
+
+
+def test_a_last_line_cut_short_counts_for_nothing(tmp_path: Path, journals: Path) -> None:
+    root = left_behind(tmp_path)
+    (journal,) = journals.iterdir()
+    with journal.open("a") as file:
+        file.write('{"change": 99, "what": "file:/etc/pas')
+    assert restore().failures == []
+    assert (root / CONTROL).read_text() == "on"
+
+
+def test_what_cannot_be_put_back_is_told_with_the_command_and_stays_in_the_journal(
+    tmp_path: Path, journals: Path
+) -> None:
+    root = left_behind(tmp_path)
+    (root / CONTROL).unlink()
+    (root / CONTROL).mkdir()
+    (failure,) = [line for line in restore().failures if "control" in line]
+    assert "echo on > /sys/devices/system/cpu/smt/control" in failure
+    assert len(list(journals.iterdir())) == 1
+    (root / CONTROL).rmdir()
+    (root / CONTROL).write_text("off")
+    assert restore().failures == []
+    assert (root / CONTROL).read_text() == "on"
+
+
+def test_without_a_journal_nothing_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tree(tmp_path, "two-sockets")
+    before = contents(root)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DBCPU_JOURNAL", str(tmp_path / "file" / "below"))
+    with pytest.raises(HostError, match="so nothing was changed"), conditions(root) as varied:
+        varied.begin(begin("smt_off"))
+    assert contents(root) == before
+
+
+def test_a_setting_that_does_not_hold_is_an_error_and_undone(tmp_path: Path) -> None:
+    class Stubborn(LocalHost):
+        def write(self, path: str, text: str) -> None:
+            super().write(path, "on" if text == "off" else text)
+
+    root = tree(tmp_path, "two-sockets")
+    host = Stubborn(root)
+    with (
+        pytest.raises(HostError, match="was set to 'off' and is 'on'"),
+        Journal(host, Hands(host), None, "embedded") as journal,
+    ):
+        journal.apply([(f"file:/{CONTROL}", "off")])
+
+
+def test_cpusets_of_version_1_and_what_was_bound_to_siblings_alone_are_as_before(tmp_path: Path) -> None:
+    root = tree(tmp_path, "two-sockets")
+    for path, text in {
+        "proc/self/mountinfo": "41 30 0:34 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n",
+        "sys/fs/cgroup/cpuset/cpuset.cpus": "0-79\n",
+        "sys/fs/cgroup/cpuset/db/cpuset.cpus": "0-1,40-41\n",
+        "proc/irq/30/smp_affinity_list": "41\n",
+        "proc/irq/31/smp_affinity_list": "0-79\n",
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    before = contents(root)
+    with conditions(root) as varied:
+        varied.begin(begin("smt_off"))
+        # As the kernel does when CPUs go, and does not take back when they return.
+        (root / "sys/fs/cgroup/cpuset/db/cpuset.cpus").write_text("0-1\n")
+        (root / "proc/irq/30/smp_affinity_list").write_text("0-39\n")
+        varied.begin(begin("baseline"))
+        assert contents(root) == before
+
+
+# --- processes of this machine
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as started:
+        yield started
+        started.kill()
+
+
+def test_cpus_and_policy_of_a_process_are_set_and_put_back(process: subprocess.Popen[bytes]) -> None:
+    pid, host = process.pid, LocalHost()
+    before = os.sched_getaffinity(pid)
+    names = [of_process(kind, pid, None, start_ticks(pid) or 0) for kind in ("affinity", "policy")]
+    with Journal(host, Hands(host), None, "embedded") as journal:
+        entries = journal.apply([(names[0], str(min(before))), (names[1], "batch")])
+        assert os.sched_getaffinity(pid) == {min(before)} or len(before) == 1
+        assert os.sched_getscheduler(pid) == os.SCHED_BATCH
+        journal.undo(entries)
+        assert os.sched_getaffinity(pid) == before
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        journal.apply([(names[1], "batch")])
+    assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+
+
+def test_a_process_that_has_gone_needs_no_undo_and_another_with_its_number_is_not_touched(
+    process: subprocess.Popen[bytes],
+) -> None:
+    host = LocalHost()
+    hands = Hands(host)
+    another = of_process("policy", process.pid, None, (start_ticks(process.pid) or 0) + 1)
+    assert hands.read(another) is None
+    hands.write(another, "batch")
+    assert os.sched_getscheduler(process.pid) == os.SCHED_OTHER
+    name = of_process("policy", process.pid, None, start_ticks(process.pid) or 0)
+    with Journal(host, hands, None, "embedded") as journal:
+        journal.apply([(name, "idle")])
+        process.kill()
+        process.wait()
+
+
+def test_a_process_that_ends_before_a_command_elsewhere_reaches_it_needs_no_undo(
+    process: subprocess.Popen[bytes],
+) -> None:
+    class Elsewhere(LocalHost):
+        def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished:
+            if argv[2] == "0-1":
+                process.kill()
+                process.wait()
+            return super().run(argv, timeout_s)
+
+    host = Elsewhere()
+    host.name = "ssh:there"
+    name = of_process("affinity", process.pid, None, start_ticks(process.pid) or 0)
+    Hands(host).write(name, str(min(os.sched_getaffinity(0))))
+    Hands(host).write(name, "0-1")
+    assert process.returncode == -signal.SIGKILL
+    with pytest.raises(HostError, match="taskset failed on ssh:there"):
+        Hands(host).write(of_process("affinity", os.getpid(), None, start_ticks(os.getpid()) or 0), "4095")
+
+
+# --- parameters of a database
+
+
+class FakeInstance:
+    """Parameters of an instance, and whether it lets itself be altered."""
+
+    def __init__(self) -> None:
+        self.values = {"cpu_count": "16", "resource_manager_plan": ""}
+
+    def parameter(self, name: str) -> str:
+        return self.values[name]
+
+    def set_parameter(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+def caged(instance: FakeInstance) -> Conditions:
+    parameters = {name: value for name, value in instance.values.items() if value}
+    place = Place(None, Database("oracle", "19.20", parameters))
+    return Conditions(chosen("cage:2"), place, None, "db1", None, instance)
+
+
+def test_a_cage_is_set_for_its_rounds_with_a_plan_and_taken_back(journals: Path) -> None:
+    instance = FakeInstance()
+    with caged(instance) as varied:
+        varied.begin(begin("cage:2"))
+        assert instance.values == {"cpu_count": "2", "resource_manager_plan": "DEFAULT_PLAN"}
+        assert varied.cpus(begin("cage:2")) is None
+        varied.begin(begin("baseline"))
+        assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+        varied.begin(begin("cage:2"))
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    assert list(journals.iterdir()) == []
+
+
+def test_a_cage_that_was_left_is_undone_once_its_database_is_named(journals: Path) -> None:
+    instance = FakeInstance()
+    varied = caged(instance)
+    varied.begin(begin("cage:2"))
+    file = varied._journal._file
+    assert file is not None
+    file.close()  # as when the driver is killed: its lock goes
+    failures = restore().failures
+    assert "cpu_count of db1 is still 2, it was '16'; dbcpu restore db1" in failures
+    assert instance.values["cpu_count"] == "2"
+    assert restore("another", FakeInstance()).failures == failures
+    assert restore("db1", instance).failures == []
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    assert list(journals.iterdir()) == []
+
+
+def test_a_variant_that_wants_its_own_server_gets_one_and_only_one() -> None:
+    from contextlib import nullcontext
+    from types import SimpleNamespace
+
+    from dbcpu.hosts.recorded import open_host
+
+    info = read_host(open_host(str(HOSTS / "two-sockets.tar.gz")))
+    place = Place(info, Database("postgresql", "18"), ours=True, tools=frozenset({"numactl"}))
+    asked: list[str] = []
+
+    def open_server(command: str) -> Any:
+        asked.append(command)
+        return nullcontext(SimpleNamespace(name=command))
+
+    with Conditions(chosen("node:0,node:1"), place, None, "embedded", None, open_server=open_server) as varied:
+        assert varied.target(begin("baseline")) is None
+        first = varied.target(begin("node:0"))
+        assert varied.target(begin("node:0")) is first
+        assert varied.target(begin("node:1")) is not first
+    assert asked == ["numactl --cpunodebind=0 --membind=0", "numactl --cpunodebind=1 --membind=1"]

@@ -1,0 +1,80 @@
+"""dbcpu check and dbcpu delete --like on a store with a history."""
+
+from pathlib import Path
+
+import pytest
+
+from dbcpu.cli import main
+from dbcpu.store.database import open_store
+from dbcpu.store.record_file import write_record
+from support.builders.comparison import noisy_run
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Eight nights of one target, the last one slow, and one run of another target."""
+    monkeypatch.chdir(tmp_path)
+    url = str(tmp_path / "runs.db")
+    with open_store(url) as opened:
+        for day in range(1, 9):
+            speed = 0.7 if day == 8 else 1.0
+            started = f"2026-11-{day:02}T04:30:00+00:00"
+            opened.save(
+                noisy_run(day, speed, repeats=2, levels=(1, 2), started_at=started, target="box", label="nightly")
+            )
+        opened.save(noisy_run(20, repeats=2, levels=(1, 2), started_at="2026-11-09T04:30:00+00:00", target="other"))
+    return url
+
+
+def test_a_slow_night_is_told_in_lines_and_exits_with_one(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--last", "--target", "box", "--store", store]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("box run-8: throughput alone is ")
+    assert lines[1].startswith("box run-8: throughput at N=2 is ")
+    assert len(lines) == 2
+
+
+def test_a_usual_night_and_the_only_run_of_a_target_are_silent(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "run-7", "--store", store]) == 0
+    assert main(["check", "--last", "--store", store]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_limits_of_the_command_line_win_and_zero_switches_off(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "run-7", "--connect-s", "0.001", "--store", store]) == 1
+    assert "above the limit of 1.0 ms" in capsys.readouterr().out
+    (tmp_path / "dbcpu.toml").write_text("[check]\nconnect_s = 0.001\n")
+    assert main(["check", "run-7", "--store", store]) == 1
+    assert main(["check", "run-7", "--connect-s", "0", "--store", store]) == 0
+
+
+def test_a_file_is_held_against_fixed_limits_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(tmp_path / "run.json")
+    write_record(file, noisy_run(1, connect_s=3.0))
+    assert main(["check", file, "--json"]) == 1
+    assert '"metric": "connect_s"' in capsys.readouterr().out.replace('":"', '": "')
+
+
+@pytest.mark.parametrize("arguments", [[], ["run-1", "--last"], ["run-1", "--target", "box"]])
+def test_a_run_or_the_last_one_has_to_be_named(
+    arguments: list[str], store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *arguments, "--store", store]) == 2
+    assert "either a RUN, or --last" in capsys.readouterr().err
+
+
+def test_an_unknown_target_is_said(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--last", "--target", "bx", "--store", store]) == 2
+    assert "holds no run of 'bx' yet" in capsys.readouterr().err
+
+
+def test_old_runs_like_one_are_deleted_and_nothing_else(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["delete", "--like", "run-8", "--keep", "5", "--older-than", "1s", "--yes", "--store", store]
+    assert main(given) == 0
+    with open_store(store) as opened:
+        assert {run.run_id for run in opened.list()} == {"run-4", "run-5", "run-6", "run-7", "run-8", "run-20"}
+    assert main(given) == 0
+    assert main(["delete", "--store", store]) == 2
+    assert main(["delete", "run-4", "--like", "run-8", "--yes", "--store", store]) == 2
