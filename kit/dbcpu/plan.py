@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dbcpu.errors import UsageError
 from dbcpu.record import Header, Round
 
-MOST_SESSIONS = 10_000
+MAX_SESSIONS = 10_000
 SMALL_HOST_VCPUS = 16
 BASELINE = "baseline"
 AA = ("aa1", "aa2")
@@ -51,9 +51,9 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, 
         if not (low.isdecimal() and (high.isdecimal() if dash else True)):
             raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8, auto or few")
         first, last = int(low), int(high or low)
-        if not 1 <= first <= last <= MOST_SESSIONS:
+        if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
-                f"--sessions {text!r}: {part!r} is not between 1 and {MOST_SESSIONS}, rising; give 4, 1-8 or auto"
+                f"--sessions {text!r}: {part!r} is not between 1 and {MAX_SESSIONS}, rising; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from bench import report
-from bench.pairs import LEAST_ROUNDS, Result, Setup
+from bench.pairs import MIN_ROUNDS, Result, Setup
 from dbcpu.errors import DbcpuError
 from dbcpu.hosts.cleanup_guard import Guard
 
@@ -22,15 +22,15 @@ BENCHES = ("skew", "oracle_skew", "idle", "cost", "truth", "thousand", "startup"
 
 @click.command()
 @click.option("--only", type=click.Choice(BENCHES), multiple=True, help="Run this one; may be repeated.")
-@click.option("--rounds", type=click.IntRange(1), default=LEAST_ROUNDS, show_default=True, help="Turns per contestant.")
+@click.option("--rounds", type=click.IntRange(1), default=MIN_ROUNDS, show_default=True, help="Turns per contestant.")
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write all results to this file; - for stdout.")
 @click.option(
     "--write-docs", is_flag=True, help="Keep the results and write docs/benchmarks.md from all that are kept."
 )
 def main(only: tuple[str, ...], rounds: int, file: Path | None, write_docs: bool) -> None:
     """Measure what dbcpu costs and how exact it is, on this machine. No figure makes it fail."""
-    if write_docs and rounds < LEAST_ROUNDS:
-        raise click.UsageError(f"--write-docs keeps results of {LEAST_ROUNDS} rounds or more; --rounds is {rounds}")
+    if write_docs and rounds < MIN_ROUNDS:
+        raise click.UsageError(f"--write-docs keeps results of {MIN_ROUNDS} rounds or more; --rounds is {rounds}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and traces are cleaned up
     to_stdout = file is not None and str(file) == "-"
     found = []

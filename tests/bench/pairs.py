@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from dbcpu.hosts.cleanup_guard import Guard
 
-LEAST_ROUNDS = 5
+MIN_ROUNDS = 5
 
 Measured = TypeVar("Measured")
 

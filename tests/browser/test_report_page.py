@@ -15,7 +15,7 @@ from support.builders.example import nine_on_eight, three_on_two, two_settings
 
 DESKTOP, PHONE = 1280, 390
 PHONE_HEIGHT = 844
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 CONTRAST = 4.5
 """The least contrast of text that WCAG 2.2 asks for (success criterion 1.4.3)."""
 
@@ -53,7 +53,7 @@ def test_nothing_is_requested_nothing_is_complained_of_and_nothing_leaves_the_sc
     assert [each for each in seen.requests if not each.startswith("data:")] == [report]
     assert seen.console == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    assert local_file(report).stat().st_size < MOST_BYTES
+    assert local_file(report).stat().st_size < MAX_BYTES
 
 
 def test_the_answer_and_what_helps_are_on_the_first_screen_of_a_phone(browser: Browser, report: str) -> None:

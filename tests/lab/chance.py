@@ -20,7 +20,7 @@ from dbcpu.findings import RESULT
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 
-LEAST_CV, MOST_CV = 0.01, 0.08
+MIN_CV, MAX_CV = 0.01, 0.08
 SLOWDOWN = 1.2
 REPEATS = 5
 PAIR_REPEATS = 6
@@ -97,7 +97,7 @@ def quiet_host(rng: np.random.Generator, kind: str) -> SimulatedHost:
         threads=2 if free else int(rng.integers(1, 3)),
         smt_yield=1.0 if free else 0.33,
         scheduler="smt_balancing",
-        noise=float(rng.uniform(LEAST_CV, MOST_CV)),
+        noise=float(rng.uniform(MIN_CV, MAX_CV)),
     )
 
 
@@ -174,7 +174,7 @@ def curves(count: int, seed: int) -> Iterator[Covered]:
             cores=int(rng.integers(3, 9)),
             scheduler=str(rng.choice(["sticky", "smt_balancing"])),
             smt_yield=float(rng.uniform(0.1, 0.6)),
-            noise=float(rng.uniform(LEAST_CV, MOST_CV)),
+            noise=float(rng.uniform(MIN_CV, MAX_CV)),
         )
         once = "_once" if number % 2 else ""
         size, executions = ("medium", 1) if once else ("short", int(rng.integers(2, 13)))
@@ -199,7 +199,7 @@ def coverage(count: int, seed: int) -> Iterator[Covered]:
             cores=int(rng.integers(3, 9)),
             scheduler="sticky",
             smt_yield=float(rng.uniform(0.0, 0.5)),
-            noise=float(rng.uniform(LEAST_CV, MOST_CV)),
+            noise=float(rng.uniform(MIN_CV, MAX_CV)),
         )
         c = host.cores
         levels = tuple(sorted({1, c // 2 + 1, c, c + 1, c + c // 2, 2 * c}))

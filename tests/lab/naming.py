@@ -7,7 +7,7 @@ from lab.labelled import rows as labelled_sessions
 from lab.labelled import treated as left_alone_and_treated
 from lab.live import Lab
 
-MOST = 0.75
+MIN_RIGHT = 0.75
 
 
 def skip_where_nothing_can_be_made() -> None:
@@ -25,4 +25,4 @@ def named(generators: list[type[Generator]], seed: int, n: int | None = None) ->
     if len(treated) < len(rows) / 4:
         pytest.skip(f"this machine is too busy: only {len(treated)} of {len(rows)} sessions were left alone")
     wrong = [row for row in treated if row["said"] not in (row["label"], "unexplained")]
-    assert sum(row["said"] == row["label"] for row in treated) >= MOST * len(treated), wrong
+    assert sum(row["said"] == row["label"] for row in treated) >= MIN_RIGHT * len(treated), wrong

@@ -115,12 +115,12 @@ def test_server_goes_on_while_the_driver_does_nothing(
     """The point of the pipeline: 64 executions are done though nobody takes the answers in."""
     session = open_session(QUICK)
     pid = session.identify().pid or 0
-    session.start(module.MOST_AHEAD, None)
+    session.start(module.MAX_AHEAD, None)
     session.feed()
     until(lambda: not is_active(admin, pid))
     drive(session)
     outcome = session.outcome()
-    assert len(outcome.executions) == module.MOST_AHEAD
+    assert len(outcome.executions) == module.MAX_AHEAD
     starts = [one.server_start_s or 0.0 for one in outcome.executions]
     ends = [start + (one.server_elapsed_s or 0.0) for start, one in zip(starts, outcome.executions, strict=True)]
     assert starts == sorted(starts)
@@ -138,7 +138,7 @@ def test_fixed_time_ends_soon_after(open_session: Callable[..., LibpqSession]) -
     last = outcome.executions[-1]
     assert last.start_s + last.elapsed_s > until_s, "it works until then"
     queued = [one for one in outcome.executions if one.start_s > until_s]
-    assert len(queued) <= module.MOST_AHEAD, "no more than was sent ahead"
+    assert len(queued) <= module.MAX_AHEAD, "no more than was sent ahead"
 
 
 def test_fixed_time_that_is_over_at_once_ends_after_what_was_sent(open_session: Callable[..., LibpqSession]) -> None:
@@ -226,7 +226,7 @@ def test_cancel_between_two_executions_of_a_long_queue_ends_it(open_session: Cal
     drive(session, after_first=session.cancel)
     outcome = session.outcome()
     assert outcome.error == "cancelled"
-    assert 0 < len(outcome.executions) <= 3 * module.MOST_AHEAD, "nothing is queued any more"
+    assert 0 < len(outcome.executions) <= 3 * module.MAX_AHEAD, "nothing is queued any more"
     assert outcome.answer_ok
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.levels.consistency import by_round
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, reference
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, reference
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.run import Reference
@@ -26,10 +26,10 @@ from dbcpu.record import Header, Round, RunRecord
 
 NARROW = 0.05
 """Half-width of the 95 % interval of a level's median and worst slowdown, relative, that is good enough."""
-LEAST_ROUNDS = 2
+MIN_ROUNDS = 2
 """Of the levels between which the verdict changes; others may do with one where rounds scatter little."""
-MOST_REFINED = 8
-MOST_ANCHORS = 3
+MAX_REFINED = 8
+MAX_ANCHORS = 3
 OWN_SCATTER_FROM = 3
 
 
@@ -75,7 +75,7 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
         return wanted
     seen = _seen(sessions, alone)
     refined = len(set(done)) - len(set(levels))
-    wanted = _deciding(seen, vcpus, cores) if refined < MOST_REFINED else None
+    wanted = _deciding(seen, vcpus, cores) if refined < MAX_REFINED else None
     if wanted is not None:
         return wanted
     if done.count(1) < 2:
@@ -83,7 +83,7 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
     wanted = _least_known(seen, done, record.header.plan.repeats)
     if wanted is not None:
         return wanted
-    return 1 if done[-1] != 1 and done.count(1) < record.header.plan.repeats + MOST_ANCHORS else None
+    return 1 if done[-1] != 1 and done.count(1) < record.header.plan.repeats + MAX_ANCHORS else None
 
 
 def _first_pass(done: Sequence[int], levels: Sequence[int], seed: int) -> int | None:
@@ -104,7 +104,7 @@ def _seen(sessions: Sequence[Timed], alone: Reference) -> dict[int, _Level]:
 
 def _border(seen: Mapping[int, _Level]) -> tuple[int, int] | None:
     """The largest level below which all are even, and the smallest that is not."""
-    limit = 1 + LEAST_TOLERANCE
+    limit = 1 + MIN_TOLERANCE
     uneven = min((level for level, each in seen.items() if level > 1 and not each.even(limit)), default=None)
     if uneven is None:
         return None
@@ -124,7 +124,7 @@ def _deciding(seen: Mapping[int, _Level], vcpus: int, cores: int | None) -> int 
 def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int) -> int | None:
     """The level to measure again: ends of the border first, then the widest interval; None when all are narrow."""
     border = _border(seen) or (max(seen), max(seen))
-    due = [level for level in (1, *border) if level in seen and done.count(level) < min(LEAST_ROUNDS, most)]
+    due = [level for level in (1, *border) if level in seen and done.count(level) < min(MIN_ROUNDS, most)]
     if due:
         return due[0]
     widths = {level: _half_width(seen, level) for level in seen if done.count(level) < most}

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from dbcpu import registry
-from dbcpu.plan import MOST_SESSIONS, QUICK
+from dbcpu.plan import MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -162,7 +162,7 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      help="What watches the server processes.  [default: the best that works here]"),
         click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True,
                      help="Polls per second of each server process."),
-        click.option("--vcpus", type=click.IntRange(1, MOST_SESSIONS), metavar="N",
+        click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="vCPUs of the database, where they cannot be seen from here."),
         click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
         click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",

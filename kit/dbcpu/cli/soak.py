@@ -5,12 +5,12 @@ from typing import Any
 import click
 
 from dbcpu.cli._options import Duration, fail_on_option, size_option, watching_options, workload_option
-from dbcpu.plan import MOST_SESSIONS
+from dbcpu.plan import MAX_SESSIONS
 
 
 @click.command()
 @click.argument("target", default="embedded")
-@click.option("--sessions", type=click.IntRange(1, MOST_SESSIONS), default=8, show_default=True, metavar="N",
+@click.option("--sessions", type=click.IntRange(1, MAX_SESSIONS), default=8, show_default=True, metavar="N",
               help="Sessions at once.")  # fmt: skip
 @click.option("--for", "for_s", type=Duration(), default="10m", show_default=True, metavar="TIME",
               help="How long: 10m, 8h, 2d.")  # fmt: skip

@@ -10,8 +10,8 @@ from pathlib import Path
 from dbcpu.errors import HostError
 from dbcpu.hosts.base import Finished
 
-MOST_FILE_BYTES = 4 * 1024**2
-MOST_BYTES = 256 * 1024**2
+MAX_FILE_BYTES = 4 * 1024**2
+MAX_BYTES = 256 * 1024**2
 """Files of /proc and /sys are small: larger ones are not a capture (or were made to fill the memory)."""
 
 
@@ -82,7 +82,7 @@ def _absolute(path: str) -> str:
 
 def _files_of_folder(root: Path) -> dict[str, str]:
     files: dict[str, str] = {}
-    room = MOST_BYTES
+    room = MAX_BYTES
     try:
         for folder, _, names in os.walk(root):  # does not follow links to folders
             for name in names:
@@ -100,7 +100,7 @@ def _files_of_folder(root: Path) -> dict[str, str]:
 
 def _files_of_archive(path: Path) -> dict[str, str]:
     files: dict[str, str] = {}
-    room = MOST_BYTES
+    room = MAX_BYTES
     try:
         with tarfile.open(path, "r:*") as archive:
             for member in archive:
@@ -119,5 +119,5 @@ def _files_of_archive(path: Path) -> dict[str, str]:
 
 
 def _check_size(where: Path, name: str, size: int, room: int) -> None:
-    if size > MOST_FILE_BYTES or room < 0:
+    if size > MAX_FILE_BYTES or room < 0:
         raise HostError(f"recorded host {where} is too large at {name}; a capture holds small files of /proc and /sys")

@@ -20,7 +20,7 @@ from typing import Self
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
-from dbcpu.measure.identity import LEAST_WORK_S, judge, look_at_all, on_host, refuse
+from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import Crew
 from dbcpu.record import Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
@@ -373,7 +373,7 @@ def _prepare(member: Member, work: Work) -> None:
 
 
 def _moved(before: Process | None, after: Process | None) -> bool:
-    return before is not None and after is not None and after.cpu_s - before.cpu_s >= LEAST_WORK_S
+    return before is not None and after is not None and after.cpu_s - before.cpu_s >= MIN_WORK_S
 
 
 def _realtime(wanted: bool) -> bool:

@@ -14,7 +14,7 @@ from dbcpu.hosts.proc import START_TOLERANCE_S, Process, apart_s, boot_time_s, i
 from dbcpu.record import Server
 from dbcpu.targets.base import ServerClaim
 
-LEAST_WORK_S = 0.001
+MIN_WORK_S = 0.001
 IDLE_WORK_S = 0.0005
 _ELSEWHERE = "another pid namespace or another machine"
 
@@ -101,7 +101,7 @@ def judge(claim: ServerClaim, idle: tuple[Process | None, Process | None], warme
     # On a crowded host a busy process may get no CPU between two looks, but it waits for one.
     if second.runnable or second.cpu_s - first.cpu_s > IDLE_WORK_S + 0.1 * work_s:
         why = f"process {claim.pid} was busy while its session was idle"
-    elif work_s < LEAST_WORK_S:
+    elif work_s < MIN_WORK_S:
         why = f"process {claim.pid} used no CPU during its session's warm-up"
     elif warmed.start_ticks != first.start_ticks:
         why = f"process {claim.pid} was replaced during the check"

@@ -55,7 +55,7 @@ def preview_of(
 ) -> Preview:
     solo_work_s = for_s if for_s else solo_s * (executions or 1)
     # Fixed time does not grow with the level.
-    sharing = plan.MOST_SESSIONS if for_s else vcpus or 1
+    sharing = plan.MAX_SESSIONS if for_s else vcpus or 1
     return Preview(
         target=request.name,
         private=target.private,

@@ -22,7 +22,7 @@ from dbcpu.record import Gate as GateRecord
 from dbcpu.record import Session as SessionRecord
 from dbcpu.targets.base import Outcome, Session, Target, Work
 
-LEAST_TIMEOUT_S = 60.0
+MIN_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
 """A round may take so many times what it should before its sessions are cancelled."""
 
@@ -196,7 +196,7 @@ def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
     share = max(1.0, level / max(1, vcpus or setting.vcpus))
     executions = math.ceil(setting.pieces / level) if setting.pieces else setting.executions or 1
     expected_s = setting.for_s or setting.solo_s * executions * share
-    return max(LEAST_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
+    return max(MIN_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
 
 
 def assemble(

@@ -10,7 +10,7 @@ from dbcpu.errors import UsageError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.preview import Preview
-from dbcpu.plan import MOST_SESSIONS, RoundSpec
+from dbcpu.plan import MAX_SESSIONS, RoundSpec
 from dbcpu.record import HostInfo, Server
 from dbcpu.targets.base import Target
 from dbcpu.variants import _selection as selection
@@ -45,7 +45,7 @@ class Varied:
         if per_cpu is None:
             return cls(variants, place, {each.name: levels for each in variants}, cpus)
         sessions = {name: per_cpu * (count or 0) for name, count in cpus.items()}
-        if not all(1 <= count <= MOST_SESSIONS for count in sessions.values()):
+        if not all(1 <= count <= MAX_SESSIONS for count in sessions.values()):
             raise UsageError("--per-cpu needs a host whose CPUs can be seen from here; give --sessions instead")
         return cls(variants, place, {name: (count,) for name, count in sessions.items()}, cpus)
 
@@ -69,7 +69,7 @@ class Varied:
             own = [spec for spec in specs if spec.variant == each.name]
             at_most = int(each.argument) if each.kind == "active" else None
             places = min([n for n in (self.cpus[each.name], at_most) if n], default=1)
-            duration_s += plan.estimate_s(own, solo_work_s, plan.MOST_SESSIONS if fixed_time else places)
+            duration_s += plan.estimate_s(own, solo_work_s, plan.MAX_SESSIONS if fixed_time else places)
             duration_s += SWITCH_S * len(own) if each.scope in ("host", "server") else 0.0
         found = tuple(
             sorted((*preview.findings, *selection.findings(self.variants, self.place)), key=lambda f: -f.level)

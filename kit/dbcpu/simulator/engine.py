@@ -12,10 +12,10 @@ from dbcpu.simulator.scheduler import Scheduler
 Floats = NDArray[np.float64]
 STEAL_CHANGES_S = 0.25
 NEIGHBOUR_CYCLE_S = 0.5
-MOST_LOST = 0.95
+MAX_LOST = 0.95
 """Share of a CPU that steal and interrupts together can take."""
 _TINY_S = 1e-10
-MOST_EVENTS = 2_000_000
+MAX_EVENTS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Clockwork:
             history.append(sums)
             self._finish()
             self._due()
-            if len(times) > MOST_EVENTS:
+            if len(times) > MAX_EVENTS:
                 raise RuntimeError(f"the simulation of {self.host.name} does not end")
         run, delay, lost, work, busy, steal, irq, foreign, speed = (
             np.array(column) for column in zip(*history, strict=True)
@@ -169,7 +169,7 @@ class Clockwork:
         lost_by_irq[0] = host.irq
         irq = lost_by_irq * busy
         overbooked = busy.sum() > host.steal_above
-        steal = np.minimum(self.steal, MOST_LOST - irq) * busy * overbooked
+        steal = np.minimum(self.steal, MAX_LOST - irq) * busy * overbooked
         usable = 1 - steal - irq
         share = np.zeros(len(alive)) if self.throttled else alive / np.maximum(queue[cpu], 1)
         on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)

@@ -20,7 +20,7 @@ _KERNELS = {"frozen": "4.4.0", "sticky": "4.4.0", "rotating": "5.15.0", "smt_bal
 SMT_DIMINISHES = 0.6
 """Each further thread of a core adds this share of what the one before it added."""
 GROUP = "/database.slice"
-MOST_CPUS = 4096
+MAX_CPUS = 4096
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
@@ -77,7 +77,7 @@ class SimulatedHost:
                 ("sockets", self.sockets, "at least 1", self.sockets >= 1),
                 ("cores", self.cores, "at least 1", self.cores >= 1),
                 ("threads", self.threads, "1 to 8", 1 <= self.threads <= 8),
-                ("CPUs in all", cpus, f"1 to {MOST_CPUS}", 1 <= cpus <= MOST_CPUS),
+                ("CPUs in all", cpus, f"1 to {MAX_CPUS}", 1 <= cpus <= MAX_CPUS),
                 ("nodes", self.nodes, "1 to the number of cores", 1 <= self.nodes <= self.sockets * self.cores),
                 ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
                 ("smt_yield", self.smt_yield, "0 to 1", 0 <= self.smt_yield <= 1),

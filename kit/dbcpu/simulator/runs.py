@@ -14,7 +14,7 @@ from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import (
     BASELINE,
-    MOST_SESSIONS,
+    MAX_SESSIONS,
     NextRound,
     Planner,
     RoundSpec,
@@ -63,8 +63,8 @@ def simulate(
     """
     if size not in SIZES:
         raise UnknownName("size of workload 'cartesian'", size, SIZES)
-    if not levels or not 1 <= min(levels) <= max(levels) <= MOST_SESSIONS:
-        raise UsageError(f"levels {levels} are not between 1 and {MOST_SESSIONS} sessions; give some, such as 1-8")
+    if not levels or not 1 <= min(levels) <= max(levels) <= MAX_SESSIONS:
+        raise UsageError(f"levels {levels} are not between 1 and {MAX_SESSIONS} sessions; give some, such as 1-8")
     if not 0.1 <= hz <= 1000:
         raise UsageError(f"{hz:g} polls per second is not between 0.1 and 1000; 20 is usual")
     rows = SIZES[size] ** 4

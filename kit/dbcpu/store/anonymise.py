@@ -32,7 +32,7 @@ from dbcpu.record import (
 
 LEFT_OUT = "(text left out)"
 RUN_ID_SUFFIX = "-anonymous"
-MOST_RUN_ID = 64
+MAX_RUN_ID = 64
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI|TNS|SP2)-\d{4,5}\b")
 _NOTE_CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?=: )")
 _KERNEL = re.compile(r"[0-9]+(?:\.[0-9]+)*")
@@ -135,7 +135,7 @@ _HOST: Rule = lambda names, text: names.name("host", text)  # noqa: E731 - a rul
 
 RULES: Mapping[type, Mapping[str, Rule]] = {
     Header: {
-        "run_id": lambda _, text: text[: MOST_RUN_ID - len(RUN_ID_SUFFIX)].removesuffix(RUN_ID_SUFFIX) + RUN_ID_SUFFIX,
+        "run_id": lambda _, text: text[: MAX_RUN_ID - len(RUN_ID_SUFFIX)].removesuffix(RUN_ID_SUFFIX) + RUN_ID_SUFFIX,
         "label": _gone, "started_at": _keep, "status": _keep, "tool_version": _keep, "notes": _note,
     },
     Plan: {

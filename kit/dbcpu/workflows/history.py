@@ -11,10 +11,10 @@ from dbcpu.reports.documents import history
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.check import earlier_runs
 
-MOST_RUNS = 60
+MAX_RUNS = 60
 
 
-def history_sheet(run: str, store: str | None = None, most: int = MOST_RUNS) -> Sheet:
+def history_sheet(run: str, store: str | None = None, most: int = MAX_RUNS) -> Sheet:
     """The history that ends with ``run``, a name as for ``load_run``.
 
     Raises:
@@ -27,7 +27,7 @@ def history_sheet(run: str, store: str | None = None, most: int = MOST_RUNS) -> 
 
 
 def overview_sheet(
-    store: str | None = None, target: str | None = None, host: str | None = None, most: int = MOST_RUNS
+    store: str | None = None, target: str | None = None, host: str | None = None, most: int = MAX_RUNS
 ) -> Sheet:
     """The histories of all targets, or of one target or host; each ends with its newest run.
 

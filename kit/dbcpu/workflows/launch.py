@@ -8,7 +8,7 @@ from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments import pool, soak, together
 from dbcpu.measure.experiments.base import Sweep
-from dbcpu.plan import MOST_SESSIONS, Planner
+from dbcpu.plan import MAX_SESSIONS, Planner
 from dbcpu.store.database import open_store
 from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.present import present
@@ -72,7 +72,7 @@ def launch_together(targets: Sequence[str], given: Given, confirm: Confirm) -> i
 def _sessions(text: str, targets: int) -> list[int]:
     """One number for each target, or one per target between colons; ``auto`` is two."""
     parts = ["2"] if text == "auto" else text.split(":")
-    if len(parts) not in (1, targets) or not all(part.isdecimal() and 0 < int(part) <= MOST_SESSIONS for part in parts):
+    if len(parts) not in (1, targets) or not all(part.isdecimal() and 0 < int(part) <= MAX_SESSIONS for part in parts):
         raise UsageError(
             f"--sessions {text!r} is not understood for {targets} targets together; give one number for each of them, "
             f"or one per target: --sessions {':'.join(['4'] * targets)}"

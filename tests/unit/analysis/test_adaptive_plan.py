@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dbcpu.analysis.adaptive_plan import MOST_ANCHORS, MOST_REFINED, adaptive
+from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, adaptive
 from dbcpu.analysis.explain import explain
 from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import RoundSpec, auto_levels, rounds
@@ -61,14 +61,14 @@ def test_repeats_count_from_zero_and_orders_are_those_of_the_run() -> None:
 def test_the_level_from_which_sessions_differ_is_found_by_halving(border: int) -> None:
     asked = levels(play(header(64, 1), uneven_from=border))
     assert {border - 1, border} <= set(asked)
-    assert len(set(asked) - set(auto_levels(64, 64))) <= MOST_REFINED
+    assert len(set(asked) - set(auto_levels(64, 64))) <= MAX_REFINED
     assert asked.count(border) >= 2
     assert asked.count(border - 1) >= 2
 
 
 def test_a_quiet_host_needs_fewer_rounds_than_a_noisy_one_and_none_more_than_the_cap() -> None:
     quiet, noisy = levels(play(header(8, 2))), levels(play(header(8, 2), cv=0.08))
-    assert len(quiet) < len(noisy) <= sum(3 for _ in auto_levels(16, 8)) + MOST_ANCHORS + 3 * MOST_REFINED
+    assert len(quiet) < len(noisy) <= sum(3 for _ in auto_levels(16, 8)) + MAX_ANCHORS + 3 * MAX_REFINED
     assert all(noisy.count(level) <= 3 for level in set(noisy) if level > 1)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from dbcpu.analysis.causes import evidence_rules, without_host
 from dbcpu.analysis.causes.evidence_rules import Counted, Share
 from dbcpu.analysis.levels.consistency import by_round
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, solo
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.valid_sessions import Timed
@@ -194,7 +194,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
 
 def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
     """For how long it lost to ``cause`` while another core or CPU that it may use was idle."""
-    if evidence.polls < evidence_rules.LEAST_POLLS:
+    if evidence.polls < evidence_rules.MIN_POLLS:
         return None
     if cause == "shared_core":
         return evidence.shared_idle_s
@@ -232,7 +232,7 @@ def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None or reference.counted_tolerance is None:
         return None
     counted_s = split.queue_s + split.throttled_s + split.gap_s
-    if split.total_s <= LEAST_TOLERANCE * reference_s or counted_s <= reference.counted_tolerance * reference_s:
+    if split.total_s <= MIN_TOLERANCE * reference_s or counted_s <= reference.counted_tolerance * reference_s:
         return None
     return replace(split, total_s=counted_s, inflation_s=0.0)
 

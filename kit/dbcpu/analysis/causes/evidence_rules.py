@@ -18,11 +18,11 @@ SAMPLED_ACCOUNTS = 0.5
 """Evidence from polled states need cover less: a state shorter than a poll is seen by chance."""
 EMPTY_QUEUE = 0.4
 """If all that ran on a session's CPUs is less than this share of its wait, the queue was not what held it."""
-LEAST_POLLS = 10
+MIN_POLLS = 10
 """Fewer polls than this do not show that a CPU was idle."""
 WATCHED = 0.8
 """Placement is taken as known when this share of the span was watched."""
-MOST_REMOTE = 0.55
+MAX_REMOTE = 0.55
 """Share of speed that remote memory takes at most: 2.15 times slower was published for a memory-bound load."""
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
@@ -102,7 +102,7 @@ def queueing(
 
 
 def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
-    told = evidence.foreign_cpu_s is not None and evidence.polls >= LEAST_POLLS
+    told = evidence.foreign_cpu_s is not None and evidence.polls >= MIN_POLLS
     return told and ran_s < EMPTY_QUEUE * queue_s
 
 
@@ -149,7 +149,7 @@ def _placed(
     too short for the loss does not explain it.
     """
     remote_s = evidence.remote_s or 0.0
-    remote = Share("remote_memory", remote_s * MOST_REMOTE, f"{seconds(remote_s)} of it far from its memory: {more}")
+    remote = Share("remote_memory", remote_s * MAX_REMOTE, f"{seconds(remote_s)} of it far from its memory: {more}")
     where = f"shared core {core}" if core is not None else "shared its core"
     for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
     idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
@@ -211,7 +211,7 @@ def _idle(evidence: Evidence, idle_s: float, while_s: float, what: str) -> str:
 
 def is_avoidable(evidence: Evidence, idle_s: float, while_s: float) -> bool:
     """Was something idle for most of the time, by enough polls to say so?"""
-    return evidence.polls >= LEAST_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s
+    return evidence.polls >= MIN_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s
 
 
 def wait_cause(event: str) -> str:

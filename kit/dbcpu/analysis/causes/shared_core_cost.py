@@ -27,9 +27,9 @@ from dbcpu.analysis.statistics.cumulative import Floats
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
 NEVER = 0.02
-LEAST_SESSIONS = 4
+MIN_SESSIONS = 4
 """That shared, before a speed is told."""
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 CONFIDENCE = 0.95
 FALSE_ALARM = 0.001
 
@@ -108,7 +108,7 @@ def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
 
     told = _told(table)
     orders = np.unique(table.rounds)
-    if not told or orders.size < LEAST_ROUNDS:
+    if not told or orders.size < MIN_ROUNDS:
         return ()
     whole = _fit(table, told)
     again = np.array([_fit(table.without(order), told) for order in orders])
@@ -117,7 +117,7 @@ def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
     for index, others in enumerate(told):
         # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
         informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
-        if informed < LEAST_ROUNDS or not np.isfinite(again[:, index]).all():
+        if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
         half = float(stdtrit(informed - 1, (1 + CONFIDENCE) / 2) * spread[index])
         speed = float(whole[index])
@@ -137,7 +137,7 @@ def _scale(table: _Table, others: int) -> float:
 def _told(table: _Table) -> list[int]:
     """Numbers of other busy threads that enough sessions met for most of their CPU time."""
     often = (table.shares >= MOSTLY).sum(axis=0)
-    return [others for others in range(1, table.shares.shape[1]) if often[others] >= LEAST_SESSIONS]
+    return [others for others in range(1, table.shares.shape[1]) if often[others] >= MIN_SESSIONS]
 
 
 def _fit(table: _Table, told: Sequence[int]) -> Floats:

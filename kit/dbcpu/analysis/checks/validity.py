@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import Facts, places
 from dbcpu.analysis.levels.noise import cpu_noise
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, SPREADS, solo
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS, solo
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.findings import Finding, Level, noted
@@ -15,7 +15,7 @@ from dbcpu.plan import NORMAL
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
 FEWEST_SOLOS = 3
-MOST_OF_IT = 0.5
+MAX_OF_IT = 0.5
 """Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
 
 
@@ -69,7 +69,7 @@ def no_reference(facts: Facts) -> Finding | None:
 
 def noisy_reference(facts: Facts) -> Finding | None:
     ref = facts.reference
-    if ref is None or ref.tolerance <= LEAST_TOLERANCE:
+    if ref is None or ref.tolerance <= MIN_TOLERANCE:
         return None
     return noted(
         "noisy-reference",
@@ -81,12 +81,12 @@ def noisy_reference(facts: Facts) -> Finding | None:
 def unsteady_cpu(facts: Facts) -> Finding | None:
     """Sessions with nothing to share needed more or less CPU time for the same work; they did not wait for it."""
     ref, alone = facts.reference, solo(facts.record, facts.sessions)
-    if ref is None or ref.tolerance <= LEAST_TOLERANCE or len(alone) < FEWEST_SOLOS:
+    if ref is None or ref.tolerance <= MIN_TOLERANCE or len(alone) < FEWEST_SOLOS:
         return None
     # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
     hidden = facts.topology is not None and facts.topology.verdict == "fewer_cores"
     known = cpu_noise(alone, () if hidden else facts.sessions, facts.cores or facts.vcpus)
-    if known is None or SPREADS * known.spread <= LEAST_TOLERANCE or known.spread < MOST_OF_IT * ref.spread:
+    if known is None or SPREADS * known.spread <= MIN_TOLERANCE or known.spread < MAX_OF_IT * ref.spread:
         return None
     return noted(
         "unsteady-cpu",

@@ -24,7 +24,7 @@ from dbcpu.errors import UsageError
 from dbcpu.plan import AA
 from dbcpu.record import RunRecord
 
-LEAST_FLOOR = 0.01
+MIN_FLOOR = 0.01
 
 
 def floor_from(record: RunRecord) -> Floor:
@@ -41,8 +41,8 @@ def floor_from(record: RunRecord) -> Floor:
         raise UsageError(f"{run} has too few rounds for a floor; it needs several sessions, twice or more")
     level, spread = max(found.level_ratio, found.level_seen), max(found.spread_ratio, found.spread_seen)
     return Floor(
-        max(LEAST_FLOOR, level - 1),
-        max(LEAST_FLOOR, spread - 1),
+        max(MIN_FLOOR, level - 1),
+        max(MIN_FLOOR, spread - 1),
         f"A/A {run}, {found.rounds} rounds against {found.rounds}",
     )
 
@@ -73,7 +73,7 @@ def _range(levels: Sequence[int]) -> str:
 
 def _own_floor(values: Sequence[Sequence[float]]) -> float:
     """Without an A/A measurement: the rounds' own spread, and never less than 1 %."""
-    return max([LEAST_FLOOR, *(log_deviation(each) for each in values if each)])
+    return max([MIN_FLOOR, *(log_deviation(each) for each in values if each)])
 
 
 def _decide(

@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.per_round import at_level
 from dbcpu.analysis.results.comparison import Figure
 from dbcpu.analysis.statistics import inference
 
-LEAST_YIELD = 0.02
+MIN_YIELD = 0.02
 """An SMT yield below this is nothing to be a multiple of."""
 
 
@@ -48,7 +48,7 @@ def _figure(
     metric: str, pair: tuple[float | None, float | None], drawn: _Sample | None, base_drawn: _Sample | None
 ) -> Figure:
     unit, (value, base) = METRICS[metric], pair
-    if value is None or base is None or base <= 0 or (metric == "smt_yield" and base < LEAST_YIELD):
+    if value is None or base is None or base <= 0 or (metric == "smt_yield" and base < MIN_YIELD):
         return Figure(metric, unit, value)
     found = None
     if drawn is not None and base_drawn is not None and float(base_drawn[0].min()) > 0:

@@ -12,7 +12,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import CAUSE_WORDS, listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 
-MOST_KEPT = 60
+MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
 
 
@@ -26,7 +26,7 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
             continue
         if each.anchor or at % step == 0:
             kept.append(each)
-        if len(kept) > MOST_KEPT:
+        if len(kept) > MAX_KEPT:
             step *= 2
             kept = [one for place, one in enumerate(kept) if one.anchor or place % 2 == 0]
     return RunRecord(header, tuple(kept)), course.told()

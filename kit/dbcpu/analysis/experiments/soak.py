@@ -21,9 +21,9 @@ Floats = npt.NDArray[np.floating]
 BINS = 240
 NEARLY_ALL = 0.9
 """Share from which a session, or a segment, is said to be at one of the two values."""
-LEAST_FOR_TREND = 8
-LEAST_CHANGE = 0.05
-LEAST_P = 0.01
+MIN_FOR_TREND = 8
+MIN_CHANGE = 0.05
+MIN_P = 0.01
 EDGE = 0.02
 """Of the histogram, in units of the logarithm."""
 
@@ -174,7 +174,7 @@ def _queue(done: Round, window_s: float) -> float | None:
 def _trend(segments: Sequence[Segment]) -> Trend | None:
     """A steady change beyond chance and worth telling: Theil and Sen's slope with Kendall's tau."""
     known = [(each.at_s, each.median_s) for each in segments if each.median_s is not None and not each.cut]
-    if len(known) < LEAST_FOR_TREND:
+    if len(known) < MIN_FOR_TREND:
         return None
     at, median = (np.array(column) for column in zip(*known, strict=True))
     if np.ptp(median) == 0:
@@ -185,7 +185,7 @@ def _trend(segments: Sequence[Segment]) -> Trend | None:
     p = float(kendalltau(at, median).pvalue)
     start, end = (float(intercept + slope * moment) for moment in (at[0], at[-1]))
     change = end / start - 1 if start > 0 else 0.0
-    return Trend(change, p) if p < LEAST_P and abs(change) >= LEAST_CHANGE else None
+    return Trend(change, p) if p < MIN_P and abs(change) >= MIN_CHANGE else None
 
 
 def _heat(ordinals: Floats, starts: Floats, elapsed: Floats) -> Heat:

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.consistency import by_round
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, SPREADS
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import Party, RunRecord
 
 TOGETHER = "together"
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 
 
 def together(record: RunRecord, sessions: Sequence[Timed]) -> Together:
@@ -40,7 +40,7 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
     before = _median(alone_s)
     ratios = [value / before for value in beside_s] if before else []
     spread = deviation(np.array(alone_s) / before, 1.0) if before else 0.0
-    gate = 1.0 + max(LEAST_TOLERANCE, SPREADS * spread)
+    gate = 1.0 + max(MIN_TOLERANCE, SPREADS * spread)
     loss = _median(ratios)
     # A sleeping process still shows the CPU that it was on before it was held on others.
     seen = {
@@ -65,7 +65,7 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
 
 
 def _apart(alone_s: Sequence[float], beside_s: Sequence[float]) -> bool:
-    return min(len(alone_s), len(beside_s)) >= LEAST_ROUNDS and min(beside_s) > max(alone_s)
+    return min(len(alone_s), len(beside_s)) >= MIN_ROUNDS and min(beside_s) > max(alone_s)
 
 
 def _rounds(sessions: Sequence[Timed]) -> list[list[Timed]]:

@@ -21,9 +21,9 @@ from dbcpu.config.rules import Limits
 from dbcpu.formatting import number, percent, plural, seconds, times
 from dbcpu.record import Header, RunRecord
 
-LEAST_RUNS = 5
+MIN_RUNS = 5
 """With fewer earlier runs there is no band."""
-LEAST_BAND = 0.05
+MIN_BAND = 0.05
 EITHER_SIDE = 4
 CHANGE_P = 0.05
 MAINTENANCE = "maintenance-window"
@@ -155,10 +155,10 @@ def check(record: RunRecord, analysis: Analysis, earlier: Sequence[Point], limit
 
 def band(values: Sequence[float], widths: float) -> Band | None:
     """The usual range of ``values``; None for fewer than five."""
-    if len(values) < LEAST_RUNS:
+    if len(values) < MIN_RUNS:
         return None
     median = float(np.median(values))
-    width = max(widths * deviation(values), LEAST_BAND * abs(median))
+    width = max(widths * deviation(values), MIN_BAND * abs(median))
     return Band(median, median - width, median + width, len(values))
 
 

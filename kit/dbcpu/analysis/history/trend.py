@@ -22,7 +22,7 @@ from dbcpu.record import Header, RunRecord
 
 GAP = 3.5
 DAY_S = 86_400.0
-MOST_FACTS = 3
+MAX_FACTS = 3
 UNMARKED = frozenset({"host", "driver on the host", "variant", "amount", "sampler"})
 """Facts that do not change what the host can give, or are told elsewhere."""
 SOLO, TOGETHER, SPREAD = "solo", "throughput", "max_over_min"
@@ -163,8 +163,8 @@ def _changes(runs: Sequence[PastRun]) -> list[Mark]:
         facts = [each for each in differences(earlier.header, later.header) if each.fact not in UNMARKED]
         told = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
         if told:
-            more = [f"{len(told) - MOST_FACTS} more"] if len(told) > MOST_FACTS else []
-            found.append(Mark(at, CHANGED, "; ".join([*told[:MOST_FACTS], *more])))
+            more = [f"{len(told) - MAX_FACTS} more"] if len(told) > MAX_FACTS else []
+            found.append(Mark(at, CHANGED, "; ".join([*told[:MAX_FACTS], *more])))
     return found
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.levels.noise import Noise, gap_gate, slowed_gate, uneven_gate
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
@@ -37,7 +37,7 @@ def split(elapsed_s: Sequence[float], gate: float) -> tuple[float | None, float 
 
 def gate(reference: Reference | None) -> float:
     """The ratio above which two times are told apart."""
-    return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + LEAST_TOLERANCE
+    return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + MIN_TOLERANCE
 
 
 def groups(sessions: Sequence[Timed], reference: Reference | None) -> dict[tuple[int, int], str]:
@@ -100,7 +100,7 @@ def _level(
     ratio = _median(figure["max_over_min"] for figure in figures)
     noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
     slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
-    least = 1.0 + (reference.tolerance if reference else LEAST_TOLERANCE)
+    least = 1.0 + (reference.tolerance if reference else MIN_TOLERANCE)
     slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None
     return LevelView(
         level=level,
@@ -130,7 +130,7 @@ def _level(
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
         uneven=ratio is not None and ratio > max(least, uneven_gate(noise, level, len(used))),
-        slowed=slowed is not None and _shift(elapsed, reference) > max(1.0 + LEAST_TOLERANCE, slowed),
+        slowed=slowed is not None and _shift(elapsed, reference) > max(1.0 + MIN_TOLERANCE, slowed),
         alone_s=_median(each.alone_s for each in spent),
         misplaced_s=_median(each.misplaced_s for each in spent),
         sharing_s=_median(each.sharing_s for each in spent),

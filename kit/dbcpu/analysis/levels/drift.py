@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.levels.noise import within_rounds
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE, solo
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Reference
@@ -59,7 +59,7 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
             parts = thirds[first], thirds[second]
             found = Drift(float(np.median(parts[0])), float(np.median(parts[1])), when[first], when[second])
             ratio = abs(float(np.log(found.later_s / found.earlier_s)))
-            if ratio > max(float(np.log1p(LEAST_TOLERANCE)), _allowed(noise, freedom, parts, len(thirds))):
+            if ratio > max(float(np.log1p(MIN_TOLERANCE)), _allowed(noise, freedom, parts, len(thirds))):
                 moved.append((round(ratio, 9), found))
     return max(moved, key=lambda pair: pair[0])[1] if moved else None
 

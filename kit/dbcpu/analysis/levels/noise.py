@@ -28,10 +28,10 @@ BEND, BENT = 2.0, 0.9205
 """Distances count up to so many standard deviations, and what their mean square then is for normal data."""
 EFFICIENT = {"pooled": 0.9, "median": 0.37}
 """What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
-LEAST_FREEDOM = 4.0
+MIN_FREEDOM = 4.0
 """Below that the quantiles are beyond all measure: something is always known."""
 ENOUGH_FREEDOM = 6
-LEAST_TO_SPLIT = 5
+MIN_TO_SPLIT = 5
 SPLIT = 5.0
 """Largest gap over the deviation within the two groups: equal sessions pass it less than once in a hundred rounds."""
 INTERVAL = 0.998
@@ -67,9 +67,9 @@ def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Noise:
     freedom = sum(logs.size - 1 for logs in groups)
     solo = relative_deviation(own)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
-        return Noise(solo, max(LEAST_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
+        return Noise(solo, max(MIN_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
     pooled = min(_pooled(groups, freedom), _most(own))
-    return Noise(max(solo, pooled), max(LEAST_FREEDOM, EFFICIENT["pooled"] * freedom))
+    return Noise(max(solo, pooled), max(MIN_FREEDOM, EFFICIENT["pooled"] * freedom))
 
 
 def _pooled(groups: Sequence[Floats], freedom: int) -> float:
@@ -108,7 +108,7 @@ def _times(members: Sequence[Timed]) -> list[float]:
 
 def _groups(times: Floats) -> list[Floats]:
     """Sorted times as one group, or as two where the gap between them is beyond any chance."""
-    if times.size >= LEAST_TO_SPLIT:
+    if times.size >= MIN_TO_SPLIT:
         logs = np.log(times)
         widest = int(np.argmax(np.diff(logs)))
         parts = [logs[: widest + 1], logs[widest + 1 :]]

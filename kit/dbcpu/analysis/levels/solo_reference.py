@@ -16,7 +16,7 @@ from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.robust import centre, deviation
 from dbcpu.record import RunRecord
 
-LEAST_TOLERANCE = 0.10
+MIN_TOLERANCE = 0.10
 SPREADS = 3.0
 
 
@@ -46,7 +46,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
         mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
         spread=known.spread,
-        tolerance=max(LEAST_TOLERANCE, SPREADS * known.spread),
+        tolerance=max(MIN_TOLERANCE, SPREADS * known.spread),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
@@ -65,7 +65,7 @@ def _counted_tolerance(alone: Sequence[Timed]) -> float | None:
     ]
     if not apart:
         return None
-    return max(LEAST_TOLERANCE, SPREADS * deviation(apart))
+    return max(MIN_TOLERANCE, SPREADS * deviation(apart))
 
 
 def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]) -> float | None:

@@ -16,7 +16,7 @@ import numpy as np
 from dbcpu.analysis.levels.consistency import split
 from dbcpu.analysis.results.run import LevelView
 
-LEAST_FROZEN_CV = 0.02
+MIN_FROZEN_CV = 0.02
 """Below this even a frozen placement is even: nothing to compare with."""
 
 Throughput = Mapping[int, float]
@@ -93,7 +93,7 @@ def _told(each: LevelView, threads: Sequence[int], throughput: Throughput, least
     if elapsed is None or each.level < 2:
         return replace(each, slow_expected=slow)
     cv = float(np.std(elapsed, ddof=1) / np.mean(elapsed))
-    sticky = each.cv / cv if each.cv is not None and cv >= LEAST_FROZEN_CV else None
+    sticky = each.cv / cv if each.cv is not None and cv >= MIN_FROZEN_CV else None
     return replace(each, slow_expected=slow, frozen_cv=cv, stickiness=sticky)
 
 

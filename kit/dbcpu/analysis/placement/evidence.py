@@ -17,7 +17,7 @@ from dbcpu.record import Round
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""
-MOST_OTHERS = 7
+MAX_OTHERS = 7
 """Hardware threads beside one's own on a core: POWER has 8 in all."""
 
 
@@ -135,7 +135,7 @@ class Placement:
 
         foreign_told = bool(self.foreign) or (bool(self.busy) and self.cpu_known)
         own_s, cycles = of("own_s"), of("cycles")
-        shared = tuple(of(f"shared_{others}") for others in range(MOST_OTHERS + 1))
+        shared = tuple(of(f"shared_{others}") for others in range(MAX_OTHERS + 1))
         last = max((others for others, lasted in enumerate(shared) if lasted > 0), default=0)
         return Evidence(
             watched_s=of("watched_s"),
@@ -187,7 +187,7 @@ class Placement:
     def _met_together(self, cpu: int, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, ends = self.occupancy, (part.from_s, part.to_s)
-        others, queued = np.minimum(at.others(cpu), MOST_OTHERS), at.queued(cpu)
+        others, queued = np.minimum(at.others(cpu), MAX_OTHERS), at.queued(cpu)
         contended = at.curve(queued >= 2).between(*ends)
         met = {
             "shared_queue_s": at.curve(at.queue[at.cpus.index(cpu)] >= 2).between(*ends),

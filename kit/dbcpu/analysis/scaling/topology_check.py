@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.solo_reference import LEAST_TOLERANCE
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SessionView, TopologyCheck
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import listed, number, percent, plural
@@ -23,7 +23,7 @@ STEAL_SHARE = 0.03
 THROTTLED_SHARE = 0.01
 FOREIGN_SHARE = 0.05
 TWO_SPEEDS_NEAR = 0.12
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 QUEUED_SHARE = 0.1
 
 
@@ -97,12 +97,12 @@ def _two_speeds(
         if view.valid and view.slowdown is not None and 2 <= view.level < vcpus and view.level in measured:
             rounds.setdefault(view.order, []).append(view)
     split = [each for each in rounds.values() if {view.group for view in each} == {"fast", "slow"}]
-    if len(split) < LEAST_ROUNDS:
+    if len(split) < MIN_ROUNDS:
         return None
     slow = [_median(each, "slow") for each in split]
     fast = [_median(each, "fast") for each in split]
     queued = [view.queue_s / view.elapsed_s for each in split for view in each if view.queue_s and view.elapsed_s]
-    tolerance = max(LEAST_TOLERANCE, reference.tolerance)
+    tolerance = max(MIN_TOLERANCE, reference.tolerance)
     slowdown = float(np.median(slow))
     fits = np.median(fast) <= 1 + tolerance and abs(slowdown / full - 1) <= TWO_SPEEDS_NEAR
     if not fits or (queued and np.median(queued) > QUEUED_SHARE):

@@ -3,7 +3,7 @@
 Two questions, both have to be answered yes. Is there more than one mode at all: Hartigan's dip, the distance of the
 empirical distribution from the nearest unimodal one, against the uniform distribution, which of all unimodal ones
 dips most. And are there two humps with a valley between them: of the smoothed density of the logarithms, two peaks at
-least ``LEAST_RATIO`` apart, the valley no higher than half of the lower, each with ``LEAST_SHARE`` of the values.
+least ``MIN_RATIO`` apart, the valley no higher than half of the lower, each with ``MIN_SHARE`` of the values.
 Source: Hartigan and Hartigan, "The Dip Test of Unimodality", Annals of Statistics 13, 1985.
 """
 
@@ -16,11 +16,11 @@ Floats = npt.NDArray[np.float64]
 
 GATE = 0.60
 """Of the square root of n times the dip: uniform samples of 40 to 5,000 pass it in about one of a thousand."""
-LEAST_VALUES = 40
-MOST_VALUES = 3000
+MIN_VALUES = 40
+MAX_VALUES = 3000
 """Of more values the dip is taken at evenly spaced ranks: it needs no more to tell."""
-LEAST_RATIO = 1.10
-LEAST_SHARE = 0.05
+MIN_RATIO = 1.10
+MIN_SHARE = 0.05
 VALLEY = 0.5
 STEP = 0.005
 WIDTHS = (0.015, 0.025, 0.04, 0.06, 0.09)
@@ -40,7 +40,7 @@ class Modes:
 
 def two_modes(values: Floats) -> Modes | None:
     """The two preferred values, or None when one is enough to describe them. ``values`` are above 0."""
-    if values.size < LEAST_VALUES:
+    if values.size < MIN_VALUES:
         return None
     ordered = np.sort(np.log(values))
     statistic = float(np.sqrt(ordered.size)) * dip(_thinned(ordered))
@@ -105,9 +105,9 @@ def _hull(x: Floats, low: int, high: int, *, lower: bool) -> npt.NDArray[np.int6
 
 
 def _thinned(ordered: Floats) -> Floats:
-    if ordered.size <= MOST_VALUES:
+    if ordered.size <= MAX_VALUES:
         return ordered
-    return ordered[np.linspace(0, ordered.size - 1, MOST_VALUES).round().astype(np.int64)]
+    return ordered[np.linspace(0, ordered.size - 1, MAX_VALUES).round().astype(np.int64)]
 
 
 def _humps(ordered: Floats) -> tuple[float, float, float] | None:
@@ -125,7 +125,7 @@ def _humps(ordered: Floats) -> tuple[float, float, float] | None:
             (first, second)
             for first in peaks
             for second in peaks
-            if middles[second] - middles[first] >= np.log(LEAST_RATIO)
+            if middles[second] - middles[first] >= np.log(MIN_RATIO)
         ]
         if not pairs:
             break
@@ -148,5 +148,5 @@ def _standing_out(density: Floats, counts: Floats) -> list[int]:
         for peak, prominence, left, right in zip(
             peaks, about["prominences"], about["left_bases"], about["right_bases"], strict=True
         )
-        if prominence >= VALLEY * density[peak] and counts[left : right + 1].sum() >= LEAST_SHARE * total
+        if prominence >= VALLEY * density[peak] and counts[left : right + 1].sum() >= MIN_SHARE * total
     ]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-LEAST_NOISE = 0.01
+MIN_NOISE = 0.01
 """Relative; curves are not taken to be straighter than this, or the fit would chase every bend."""
 WORTH = 8.0
 """A further parameter must lower chi squared by this much (Akaike's 2 is for choosing, not for claiming)."""
@@ -24,9 +24,9 @@ EXPECTED = 1.5
 """Parameters' worth of credit for the whole shape that the topology shows: it stands until rates speak against it."""
 BEND = (0.03, 0.95)
 """A second part of the curve is one of its own if what a session adds there is within these, against a core."""
-MOST_TURBO = 0.6
-MOST_YIELD = 1.02
-LEAST_BEYOND = 1.02
+MAX_TURBO = 0.6
+MAX_YIELD = 1.02
+MIN_BEYOND = 1.02
 """A knee counts only with a level this much beyond it."""
 COARSE, FINE = 64, 25
 MISFIT_PASSES, BISECTIONS = 3, 40
@@ -109,7 +109,7 @@ def best(
     if len(levels) < 4:
         return None
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
-    sigma = np.maximum(sigma, LEAST_NOISE)
+    sigma = np.maximum(sigma, MIN_NOISE)
     scored = [(_score(made), made) for form in FORMS if (made := _fit(n, y, sigma, form)) is not None]
     for form in FORMS:
         for knees in combinations(expected, form.knees) if form.knees else ():
@@ -266,13 +266,13 @@ def shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
         return np.full(len(grid), n.size >= 3)
     first, last = edges(form, grid)
     on_first = (n <= first[:, None] * 1.001).sum(axis=1)
-    beyond = (n > first[:, None] * LEAST_BEYOND).sum(axis=1)
+    beyond = (n > first[:, None] * MIN_BEYOND).sum(axis=1)
     enough = (on_first >= (3 if form.turbo else 2)) & (beyond >= 1)
     if form.knees - form.flat:
-        between = ((n > first[:, None] * LEAST_BEYOND) & (n <= last[:, None] * 1.001)).sum(axis=1)
+        between = ((n > first[:, None] * MIN_BEYOND) & (n <= last[:, None] * 1.001)).sum(axis=1)
         enough &= between >= 2
     if form.flat:
-        enough &= (n > last[:, None] * LEAST_BEYOND).sum(axis=1) >= 1
+        enough &= (n > last[:, None] * MIN_BEYOND).sum(axis=1) >= 1
     return np.asarray(enough)
 
 
@@ -281,8 +281,8 @@ def _sensible(form: Form, coefficients: Floats) -> npt.NDArray[np.bool_]:
     start = coefficients[0]
     fine, speed = start > 0, start
     if form.turbo:
-        fine = fine & (coefficients[1] >= 0) & (coefficients[1] <= MOST_TURBO * start)
+        fine = fine & (coefficients[1] >= 0) & (coefficients[1] <= MAX_TURBO * start)
         speed = start - coefficients[1]
     if form.knees - form.flat:
-        fine = fine & (coefficients[-1] >= 0) & (coefficients[-1] <= MOST_YIELD * speed)
+        fine = fine & (coefficients[-1] >= 0) & (coefficients[-1] <= MAX_YIELD * speed)
     return np.asarray(fine)

@@ -13,7 +13,7 @@ from dbcpu.analysis.statistics.robust import MEDIAN
 
 UNKNOWN = 0.02
 """Relative standard deviation of a round where no level has two."""
-LEAST = 1e-4
+MIN_SPREAD = 1e-4
 """Rounds that agree better than this do so by chance."""
 PASSES = 3
 MEDIAN_OVER_MEAN = {1: 1.0, 2: 1.0, 3: 1.160, 4: 1.092, 5: 1.198, 6: 1.135}
@@ -46,9 +46,9 @@ def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[
     common, each_own = float(np.average(variance, weights=weight)), 0.0
     for _ in range(PASSES):
         # A variance is itself uncertain by a share of what it should be.
-        known = weight / np.maximum(common + each_own * share, LEAST**2) ** 2
+        known = weight / np.maximum(common + each_own * share, MIN_SPREAD**2) ** 2
         common, each_own = _two_parts(share, variance, known)
-    return [max(LEAST, (common + each_own / level) ** 0.5) for level in levels], freedom
+    return [max(MIN_SPREAD, (common + each_own / level) ** 0.5) for level in levels], freedom
 
 
 def _two_parts(share: Floats, variance: Floats, weight: Floats) -> tuple[float, float]:

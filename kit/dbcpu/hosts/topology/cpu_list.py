@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from dbcpu.errors import UsageError
 
-MOST_CPUS = 65_536
+MAX_CPUS = 65_536
 """Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
 
 
@@ -18,7 +18,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
     for part in text.strip().split(",") if text.strip() else ():
         low, dash, high = part.strip().partition("-")
         numeric = low.isdecimal() and low.isascii() and (not dash or (high.isdecimal() and high.isascii()))
-        if not numeric or not int(low) <= int(high or low) < MOST_CPUS:
+        if not numeric or not int(low) <= int(high or low) < MAX_CPUS:
             raise UsageError(
                 f"CPU list {text.strip()!r} is not understood at {part!r}; give a list such as 0-3,8,10-11"
             )

@@ -9,7 +9,7 @@ from dbcpu.hosts.topology.host_info import usable_vcpus
 from dbcpu.record import Cpu, HostInfo, Topology
 
 WIDTH = 96
-MOST_LINES = 24
+MAX_LINES = 24
 """Lines of cores over all memory nodes (three per node at least); what is beyond is folded away."""
 LONGEST_LIST = 36
 """Columns of a CPU list; longer ones are told by their ends."""
@@ -65,7 +65,7 @@ def _smt(info: HostInfo) -> str:
 def _cores(info: HostInfo) -> list[str]:
     topology, allowed = info.topology, set(info.limits.allowed_cpus)
     online = [cpu for cpu in topology.cpus if cpu.online]
-    most_lines = max(3, MOST_LINES // max(1, len({cpu.node for cpu in online})))
+    most_lines = max(3, MAX_LINES // max(1, len({cpu.node for cpu in online})))
     lines: list[str] = []
     for socket in sorted({cpu.socket for cpu in online}):
         lines.append(f"socket {socket}")

@@ -22,9 +22,9 @@ from dbcpu.record import Plan, Round
 from dbcpu.targets.base import Target, Work
 
 SEGMENT_S = 60.0
-MOST_SEGMENTS = 1440
-LEAST_SEGMENTS = 10
-LEAST_SEGMENT_S = 2.0
+MAX_SEGMENTS = 1440
+MIN_SEGMENTS = 10
+MIN_SEGMENT_S = 2.0
 SIZE_TURNS = 3
 """Turns that each of several sizes gets at least."""
 ALONE_S = 5.0
@@ -43,8 +43,8 @@ class Experiment(Sweep):
     @property
     def segment_s(self) -> float:
         """A minute; less for a short soak, so that there is a course to see, more for one of many days."""
-        turns = SIZE_TURNS * len(self.sizes) if self.several else LEAST_SEGMENTS
-        return max(LEAST_SEGMENT_S, min(SEGMENT_S, self.for_s / turns), self.for_s / MOST_SEGMENTS)
+        turns = SIZE_TURNS * len(self.sizes) if self.several else MIN_SEGMENTS
+        return max(MIN_SEGMENT_S, min(SEGMENT_S, self.for_s / turns), self.for_s / MAX_SEGMENTS)
 
     @property
     def several(self) -> bool:

@@ -13,7 +13,7 @@ from dbcpu.hosts.topology.limits import quota_of
 from dbcpu.measure.samplers.base import Seen, Watched
 from dbcpu.record import CgroupUse, CpuSeries, Foreign, Residency
 
-LEAST_FOREIGN_S = 0.02
+MIN_FOREIGN_S = 0.02
 _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
 
 Groups = dict[str, tuple[CpuGroup, float | None, list[int]]]
@@ -131,7 +131,7 @@ def foreign(before: Mapping[str, list[Any]], after: Mapping[str, list[Any]], tic
         earlier = before.get(pid)
         same = earlier is not None and earlier[3] == started
         gained_s = (spent - (earlier[1] if same and earlier else 0)) / ticks
-        if gained_s >= LEAST_FOREIGN_S:
+        if gained_s >= MIN_FOREIGN_S:
             cpus = {cpu, earlier[2]} if same and earlier else {cpu}
             found.append(Foreign(int(pid), command, gained_s, tuple(sorted(cpus))))
     return tuple(sorted(found, key=lambda one: -one.cpu_s))

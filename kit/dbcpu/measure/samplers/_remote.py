@@ -17,7 +17,7 @@ from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._poller import TIMELINE_S, Stretches, cpu_lines, realtime
 from dbcpu.measure.samplers.base import Sampled, Watched
 
-MOST_READS_PER_S = 1500
+MAX_READS_PER_S = 1500
 """Opening a file for each poll costs more than a kept descriptor, and each poll is sent over the network too."""
 PROBES = 24
 """Answers before the first poll: over more than one tick of /proc/uptime (10 ms) even on a fast network."""
@@ -43,7 +43,7 @@ class RemoteSampler:
             self._round = None
 
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
-        hz = min(self._hz, MOST_READS_PER_S / max(1, len(watched)))
+        hz = min(self._hz, MAX_READS_PER_S / max(1, len(watched)))
         self._round = _Round(self._host, watched, hz, {*kit_pids, *self._host.own_pids})
         self._round.begin()
 

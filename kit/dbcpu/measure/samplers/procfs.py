@@ -13,7 +13,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers.base import Sampled, Watched
 
-MOST_READS_PER_S = 5000
+MAX_READS_PER_S = 5000
 """More would cost more than the few per cent of one CPU that watching may take."""
 
 
@@ -50,7 +50,7 @@ class ProcfsSampler:
             self._process = None
 
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
-        self._round_hz = min(self._hz, MOST_READS_PER_S / max(1, len(watched)))
+        self._round_hz = min(self._hz, MAX_READS_PER_S / max(1, len(watched)))
         self._groups = counters.limiting_groups(self._host, watched)
         self._ask(
             {

@@ -15,7 +15,7 @@ from dbcpu.reports.charts.titles import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.reports.document import Panel
 
 PANEL_WIDTH = 4.1
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 RASTER_POINTS = 4000
 LOG_FROM_SESSIONS = 96
 GOLDEN_RATIO = 0.618033988749895
@@ -23,7 +23,7 @@ GOLDEN_RATIO = 0.618033988749895
 
 def draw(panels: Sequence[Panel], title: str) -> Figure:
     """One figure; four panels a row at most."""
-    columns = min(MOST_COLUMNS, len(panels))
+    columns = min(MAX_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     width = PANEL_WIDTH * columns + 0.6
     figure = Figure(figsize=(width, 3.9 * rows + 0.9), layout="constrained")

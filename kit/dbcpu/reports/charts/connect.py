@@ -12,7 +12,7 @@ from dbcpu.record import RunRecord
 from dbcpu.reports.charts.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import legend
 
-MOST_DOTS = 4000
+MAX_DOTS = 4000
 LOG_FROM_SESSIONS = 48
 
 
@@ -27,7 +27,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         "Time to connect, one session after the other", [shown[0].variant for shown in panels], beside_for(panels),
     )  # fmt: skip
     dots = [_dots(analysis, shown) for shown in panels]
-    many = sum(map(len, dots)) > MOST_DOTS
+    many = sum(map(len, dots)) > MAX_DOTS
     for axes, shown, own in zip(frame.panels, panels, dots, strict=True):
         _panel(axes, shown, own, many)
     longest = [each.connect_max_s or 0.0 for shown in panels for each in shown]

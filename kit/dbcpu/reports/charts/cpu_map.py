@@ -18,8 +18,8 @@ from dbcpu.record import RunRecord
 from dbcpu.reports.charts.frame import framed_variants
 from dbcpu.reports.charts.style import cells, legend
 
-MOST_CPU_ROWS = 64
-MOST_CORE_ROWS = 160
+MAX_CPU_ROWS = 64
+MAX_CORE_ROWS = 160
 """More cores than this are shown as how many do what: single rows would be thinner than a pixel of a screen."""
 COLOURS = {SPARE: "#e9ecef", WASTED: "#f0e442", SINGLE: "#8ec8ea", DOUBLED: "#d55e00", CROWDED: "#004f8a"}
 _PIXELS = 6
@@ -37,7 +37,7 @@ class _Rows:
 
     @property
     def counted(self) -> bool:
-        return len(self.rows) > MOST_CORE_ROWS
+        return len(self.rows) > MAX_CORE_ROWS
 
     @property
     def height(self) -> float:
@@ -71,7 +71,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 
 
 def _rows(line: Timeline) -> _Rows:
-    if len(line.cpus) <= MOST_CPU_ROWS:
+    if len(line.cpus) <= MAX_CPU_ROWS:
         return _Rows(line, line.use, [each.core for each in line.cpus], [f"CPU {each.cpu}" for each in line.cpus])
     cores, by_core = line.cores()
     return _Rows(line, by_core, list(cores), [f"core {core}" for core in cores])
@@ -82,7 +82,7 @@ def _image(axes: Axes, each: _Rows) -> None:
     line, groups, names = each.line, each.groups, each.names
     palette = np.array([to_rgb(COLOURS[use]) for use in sorted(COLOURS)])
     image = np.repeat(palette[each.rows], _PIXELS, axis=0)
-    several = len(set(groups)) < len(groups) or len(groups) <= MOST_CPU_ROWS
+    several = len(set(groups)) < len(groups) or len(groups) <= MAX_CPU_ROWS
     for at in range(len(groups)):
         last = at == len(groups) - 1 or groups[at] != groups[at + 1]
         if last and several:

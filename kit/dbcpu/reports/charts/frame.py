@@ -16,7 +16,7 @@ from dbcpu.reports.charts.style import FAINT, LETTERS_PER_INCH, fitted, is_narro
 TITLE_LETTERS_PER_INCH = 9.5
 HEAD_INCHES = 0.6
 """Of the title above several panels."""
-MOST_LEVELS_OF_THREE = 10
+MAX_LEVELS_OF_THREE = 10
 """With more levels than this only two panels stand beside each other."""
 
 
@@ -112,5 +112,5 @@ def by_variant(analysis: Analysis, has: Callable[[LevelView], bool]) -> list[lis
 
 def beside_for(panels: Sequence[Sequence[LevelView]]) -> int:
     """How many panels with sessions along x stand in a row."""
-    few = max(map(len, panels)) <= MOST_LEVELS_OF_THREE
+    few = max(map(len, panels)) <= MAX_LEVELS_OF_THREE
     return 3 if few and len(panels) not in (2, 4) else 2

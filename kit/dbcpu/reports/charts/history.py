@@ -13,10 +13,10 @@ from dbcpu.reports.document import Timeline, TimelineSeries
 
 WIDTH = 7.2
 PANEL, REST = 1.45, 1.1
-MOST_EVENTS = 8
+MAX_EVENTS = 8
 """More of them are drawn, but not told below the picture: the table has all."""
 DAY_S = 86_400.0
-LEAST_SPAN = 0.1
+MIN_SPAN = 0.1
 """Share of the median that the axis shows at least: noise is not to look like an event."""
 LINE, CHANGE = "#0072b2", "#d55e00"
 LEGEND = "shaded: usual; orange: changed for good; grey: not measured; dotted: settings changed"
@@ -24,7 +24,7 @@ LEGEND = "shaded: usual; orange: changed for good; grey: not measured; dotted: s
 
 def draw(timeline: Timeline) -> Figure:
     """One figure; its height grows with the number of series and events."""
-    told = timeline.events[:MOST_EVENTS]
+    told = timeline.events[:MAX_EVENTS]
     height = REST + PANEL * len(timeline.series) + 0.19 * len(told)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     panels = figure.subplots(len(timeline.series), sharex=True, squeeze=False)[:, 0]
@@ -76,8 +76,8 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: T
         )  # fmt: skip
     if known:
         middle = sorted(known)[len(known) // 2]
-        low = min(*known, series.low or middle, middle * (1 - LEAST_SPAN))
-        high = max(*known, series.high or middle, middle * (1 + LEAST_SPAN))
+        low = min(*known, series.low or middle, middle * (1 - MIN_SPAN))
+        high = max(*known, series.high or middle, middle * (1 + MIN_SPAN))
         margin = 0.08 * (high - low) or 0.1
         axes.set_ylim(low - margin, high + margin)
     axes.yaxis.set_major_locator(MaxNLocator(4))

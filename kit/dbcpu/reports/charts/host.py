@@ -18,7 +18,7 @@ from dbcpu.reports.documents.run import limits_of
 WIDTH = 8.2
 MARGIN, HEAD, GAP = 0.1, 0.24, 0.09
 """Inches, as all lengths here."""
-MOST_NUMBERED = 128
+MAX_NUMBERED = 128
 USABLE, DENIED = "#8ec8ea", "#e9ecef"
 CORE_EDGE = "#4a545e"
 
@@ -71,7 +71,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 
 def _nodes(host: HostInfo, socket: int, width: float) -> list[_Node]:
     inside = [each for each in host.topology.cpus if each.online and each.socket == socket]
-    cell = 0.3 if len(host.topology.cpus) <= 64 else 0.24 if len(host.topology.cpus) <= MOST_NUMBERED else 0.13
+    cell = 0.3 if len(host.topology.cpus) <= 64 else 0.24 if len(host.topology.cpus) <= MAX_NUMBERED else 0.13
     nodes = []
     for node in sorted({each.node for each in inside}):
         cores: dict[int, list[Cpu]] = {}
@@ -115,7 +115,7 @@ def _core(axes: Axes, left: float, top: float, cell: float, core: Sequence[Cpu],
             Rectangle((left + at * cell, top), cell, cell, facecolor=USABLE if usable else DENIED, edgecolor="white",
                       lw=0.5, hatch=None if usable else "////")
         )  # fmt: skip
-        if len(host.topology.cpus) <= MOST_NUMBERED:
+        if len(host.topology.cpus) <= MAX_NUMBERED:
             axes.text(left + (at + 0.5) * cell, top + cell / 2, str(each.cpu), fontsize=7 if cell > 0.25 else 6,
                       ha="center", va="center")  # fmt: skip
     edge = 1.1 if cell > 0.2 else 0.7
@@ -125,7 +125,7 @@ def _core(axes: Axes, left: float, top: float, cell: float, core: Sequence[Cpu],
 def _legend(host: HostInfo) -> list[Patch]:
     allowed, online = set(host.limits.allowed_cpus), [each for each in host.topology.cpus if each.online]
     threads = max((len(each.siblings) for each in online), default=1)
-    numbered = ", with its number" if len(host.topology.cpus) <= MOST_NUMBERED else ""
+    numbered = ", with its number" if len(host.topology.cpus) <= MAX_NUMBERED else ""
     handles = [
         Patch(facecolor=USABLE, edgecolor="white", label=plain(f"a CPU{numbered}")),
         Patch(

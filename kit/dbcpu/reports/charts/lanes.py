@@ -31,7 +31,7 @@ from dbcpu.reports.documents.run import telling_sessions
 
 WIDTH = 8.2
 DRAWN_LANES = 48
-MOST_LANES = 256
+MAX_LANES = 256
 """Of more sessions every second, third ... is shown, slowest to fastest: none is blended with its neighbour."""
 NUMBER_INCHES = 0.37
 """A shorter piece of a lane does not bear the number of its CPU."""
@@ -107,7 +107,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 def _shown(each: Telling, line: Timeline, analysis: Analysis) -> _Shown:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
     order = [(one.ordinal, place[one.ordinal]) for one in telling_sessions(analysis, each.order)]
-    return _Shown(each.variant, line, order[:: -(-len(order) // MOST_LANES)], len(order))
+    return _Shown(each.variant, line, order[:: -(-len(order) // MAX_LANES)], len(order))
 
 
 def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:

@@ -13,7 +13,7 @@ from dbcpu.reports.charts.titles import colour, cut, titled
 CLOSE = (0.8, 1.1)
 """If all ratios lie within, the axis begins near the least one: differences of a few per cent are to be seen."""
 WIDEST = 15.0
-MOST_UPRIGHT_BARS, MOST_UPRIGHT_GROUPS = 24, 10
+MAX_UPRIGHT_BARS, MAX_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"
 
 
@@ -29,7 +29,7 @@ def draw(
     A series has one ratio per configuration; None where it was not measured.
     """
     groups, many = len(configurations), len(series)
-    lying = is_narrow() or groups * many > MOST_UPRIGHT_BARS or groups > MOST_UPRIGHT_GROUPS
+    lying = is_narrow() or groups * many > MAX_UPRIGHT_BARS or groups > MAX_UPRIGHT_GROUPS
     width = fitted(8.6) if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
     height = max(4.3, 1.6 + 0.2 * groups * (many + 1)) if lying else 4.3
     figure = Figure(figsize=(width, height), layout="constrained")

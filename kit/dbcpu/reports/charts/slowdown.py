@@ -14,12 +14,12 @@ from dbcpu.reports.charts import slowdown_grid
 from dbcpu.reports.charts.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
 
-MOST_POINTS = 4000
+MAX_POINTS = 4000
 """More points than this run together: they are counted on a grid instead."""
 LABELS_PER_INCH = 4.0
 TITLE = "How much slower than one session alone"
 LOG_FROM = 6.0
-MOST_LEVELS = 40
+MAX_LEVELS = 40
 WIDEST_PANELS = 9.4
 
 
@@ -31,7 +31,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     levels = sorted({each.level for shown in panels for each in shown})
     points = [_points(analysis, shown) for shown in panels]
     views = [view for each in points for at_level in each.values() for view in at_level]
-    if len(views) > MOST_POINTS or len(levels) > MOST_LEVELS:
+    if len(views) > MAX_POINTS or len(levels) > MAX_LEVELS:
         flat = [[view for at_level in each.values() for view in at_level] for each in points]
         return slowdown_grid.draw(record, analysis, panels, flat)
     several = len(panels) > 1

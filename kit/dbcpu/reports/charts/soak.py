@@ -13,7 +13,7 @@ from dbcpu.reports.charts.style import CARD_EDGE, FAINT, INK, MARKS, PART_COLOUR
 
 WIDTH, NARROW_BELOW = 8.6, 6.0
 BAND, SECOND, CUT = "#0072b2", MARKS["shared_core"][0], "#882255"
-MOST_ROWS = 40
+MAX_ROWS = 40
 MINUTE_S, HOUR_S = 60.0, 3600.0
 
 
@@ -24,10 +24,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         return None
     rows = len(soak.heat.ordinals)
     wide = fitted(WIDTH) > NARROW_BELOW
-    height = 4.6 + 0.2 * min(rows, MOST_ROWS)
+    height = 4.6 + 0.2 * min(rows, MAX_ROWS)
     figure, heat_axes = framed(WIDTH, height, record, analysis, "Time of one execution, session by session")
     heat_axes.remove()
-    ratios = [max(0.6, 0.2 * min(rows, MOST_ROWS)), 2.0, 0.55]
+    ratios = [max(0.6, 0.2 * min(rows, MAX_ROWS)), 2.0, 0.55]
     grid = figure.add_gridspec(3, 2 if wide else 1, height_ratios=ratios, width_ratios=[5, 1] if wide else [1])
     top = figure.add_subplot(grid[0, 0])
     course = figure.add_subplot(grid[1, 0], sharex=top)
@@ -61,8 +61,8 @@ def _heat(figure: Figure, axes: Axes, soak: Soak, heat: Heat, unit_s: float) -> 
     )  # fmt: skip
     axes.set_ylim(len(heat.ordinals) - 0.5, -0.5)
     axes.set_ylabel("session")
-    axes.set_yticks(range(len(heat.ordinals)) if len(heat.ordinals) <= MOST_ROWS else [])
-    axes.set_yticklabels([str(each) for each in heat.ordinals] if len(heat.ordinals) <= MOST_ROWS else [])
+    axes.set_yticks(range(len(heat.ordinals)) if len(heat.ordinals) <= MAX_ROWS else [])
+    axes.set_yticklabels([str(each) for each in heat.ordinals] if len(heat.ordinals) <= MAX_ROWS else [])
     axes.tick_params(axis="y", length=0)
     bar = figure.colorbar(image, ax=axes, location="right", fraction=0.04, pad=0.01, aspect=12)
     bar.set_label("x alone" if soak.alone_s else "x median", fontsize=8)

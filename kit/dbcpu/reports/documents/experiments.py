@@ -9,7 +9,7 @@ from dbcpu.analysis.results.experiments import PartyView, PoolSize, Segment, Siz
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import count, number, percent, plain, ranges, rate, seconds, times
 
-MOST_SEGMENTS = 30
+MAX_SEGMENTS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,11 @@ def _soak(soak: Soak) -> list[ExperimentTable]:
     if soak.second is None:
         columns = [each for each in columns if each[0] != "second"]
     shown, title = soak.segments, "The segments"
-    if len(shown) > MOST_SEGMENTS:
+    if len(shown) > MAX_SEGMENTS:
         # The worst and those with something to say, in their order.
         keep = sorted(range(len(shown)), key=lambda at: (not shown[at].cut, -(shown[at].median_s or 0.0)))
-        shown = tuple(shown[at] for at in sorted(keep[:MOST_SEGMENTS]))
-        title = f"The {MOST_SEGMENTS} slowest of {len(soak.segments)} segments"
+        shown = tuple(shown[at] for at in sorted(keep[:MAX_SEGMENTS]))
+        title = f"The {MAX_SEGMENTS} slowest of {len(soak.segments)} segments"
     return [_table(title, columns, shown)]
 
 

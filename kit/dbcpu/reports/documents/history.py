@@ -10,9 +10,9 @@ from dbcpu.reports.document import Line, Section, Sheet, Timeline, TimelineSerie
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SIGNS = {GAP_MARK: "·", CHANGED: "|", LASTING: "»"}
-LEAST_SPAN = 0.1
+MIN_SPAN = 0.1
 """A sparkline shows at least this share of the median on either side: noise is not to look like an event."""
-MOST_SIGNS = 60
+MAX_SIGNS = 60
 NOTES = (
     "Each letter is a run, the higher the more. Before it, · says that none was made for longer than usual, | that "
     "kernel, database or settings differ from the run before, » that the figure changed for good (Mann-Whitney, 4 runs "
@@ -47,19 +47,19 @@ def overview(trends: Sequence[Trend]) -> Sheet:
 
 
 def sparkline(series: Series, trend: Trend) -> str:
-    """A letter per run, signs before those at which something happened; the newest ``MOST_SIGNS`` runs."""
+    """A letter per run, signs before those at which something happened; the newest ``MAX_SIGNS`` runs."""
     known = [value for value in series.values if value is not None]
     if not known:
         return ""
     middle = median(known)
-    low, high = min(*known, middle * (1 - LEAST_SPAN)), max(*known, middle * (1 + LEAST_SPAN))
+    low, high = min(*known, middle * (1 - MIN_SPAN)), max(*known, middle * (1 + MIN_SPAN))
     step = (high - low) / (len(BLOCKS) - 1) or 1.0
     told = []
     for at, value in enumerate(series.values):
         marks = {mark.kind for mark in trend.marks_at(at) if mark.metric in ("", series.metric)}
         signs = "".join(sign for kind, sign in SIGNS.items() if kind in marks)
         told.append(signs + (" " if value is None else BLOCKS[round((value - low) / step)]))
-    return "".join(told[-MOST_SIGNS:])
+    return "".join(told[-MAX_SIGNS:])
 
 
 def _title(trend: Trend) -> str:

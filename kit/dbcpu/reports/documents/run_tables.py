@@ -28,7 +28,7 @@ from dbcpu.reports.documents.run import causes, level_columns, losers, telling_s
 VARIANT = "variant"
 WORDS = frozenset({"lost to", VARIANT, "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
 """Columns that are read, not compared: set to the left."""
-MOST_LOSERS = 20
+MAX_LOSERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def levels_table(analysis: Analysis) -> Table:
 def losers_table(analysis: Analysis) -> Table:
     """Who lost in the most telling round, and the evidence."""
     named = losers(analysis)
-    shown = named[:MOST_LOSERS]
+    shown = named[:MAX_LOSERS]
     rows = [
         (
             str(each.ordinal),

@@ -11,7 +11,7 @@ from dbcpu.reports.documents.run import head, level_columns, losers, summary
 
 SUFFIX = ".md"
 BINARY = False
-MOST_SESSIONS = 20
+MAX_SESSIONS = 20
 
 
 def render(record: RunRecord, analysis: Analysis) -> str:
@@ -53,7 +53,7 @@ def _sessions(analysis: Analysis) -> list[str]:
     named = losers(analysis)
     if not named:
         return []
-    more = f", the worst {MOST_SESSIONS} of {len(named)}" if len(named) > MOST_SESSIONS else ""
+    more = f", the worst {MAX_SESSIONS} of {len(named)}" if len(named) > MAX_SESSIONS else ""
     rows = [
         [
             str(each.ordinal),
@@ -61,7 +61,7 @@ def _sessions(analysis: Analysis) -> list[str]:
             CAUSE_WORDS[each.cause] if each.valid else "left out",
             each.evidence,
         ]
-        for each in named[:MOST_SESSIONS]
+        for each in named[:MAX_SESSIONS]
     ]
     title = f"## Who lost at N = {named[0].level} (repeat {named[0].repeat}{more})"
     return [title, _table(["session", "slowdown", "cause", "evidence"], rows)]

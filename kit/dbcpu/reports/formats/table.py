@@ -18,7 +18,7 @@ from dbcpu.reports.documents.run import head, level_columns, losers, summary
 SUFFIX = ".txt"
 BINARY = False
 WIDTH = 100
-MOST_SESSIONS = 10
+MAX_SESSIONS = 10
 STYLES = {Level.INFO: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "bold red"}
 
 
@@ -78,8 +78,8 @@ def _experiment(shown: ExperimentTable) -> Table:
 
 def _sessions(named: tuple[SessionView, ...]) -> Table:
     first = named[0]
-    listed = named[:MOST_SESSIONS]
-    more = f"; the worst {MOST_SESSIONS} of {len(named)}" if len(named) > MOST_SESSIONS else ""
+    listed = named[:MAX_SESSIONS]
+    more = f"; the worst {MAX_SESSIONS} of {len(named)}" if len(named) > MAX_SESSIONS else ""
     table = Table(
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),

@@ -24,7 +24,7 @@ from dbcpu.targets.oracle.plans import is_query, sql_id
 
 BATCH_S = 5.0
 """Between two calls a session is idle for a round trip: 1 ms where CPUs are free, some 70 ms at 64 sessions on 2."""
-MOST_IN_BATCH = 400
+MAX_IN_BATCH = 400
 """Each execution is at most 80 characters of the 32,767 that come back."""
 PATIENCE_S = 15.0
 """The gate cancels what is late; this is for a server that has gone without a word."""
@@ -120,7 +120,7 @@ class OracleSession:
         self._run = Block(self._connection, "run", {**binds, "ran": text, "failure": (str, 4000)})
 
     def warm(self) -> None:
-        batch, failure = self._call(self._warm_id, MOST_IN_BATCH, None, WARM_S)
+        batch, failure = self._call(self._warm_id, MAX_IN_BATCH, None, WARM_S)
         if failure:
             raise ServerError(failure)
         if not all(ran.answer for ran in batch):
@@ -145,7 +145,7 @@ class OracleSession:
         try:
             while not self._cancelled.is_set():
                 done = len(self._executions) - begun
-                most = MOST_IN_BATCH if executions is None else min(MOST_IN_BATCH, executions - done)
+                most = MAX_IN_BATCH if executions is None else min(MAX_IN_BATCH, executions - done)
                 batch, failure = self._call(self._cursor_id, most, until_epoch_s, BATCH_S)
                 previous_s = self._take(batch, previous_s, time.monotonic(), behind_s, failed=bool(failure))
                 if failure:

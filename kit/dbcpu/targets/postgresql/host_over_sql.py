@@ -23,7 +23,7 @@ USER_HZ = 100
 STAMP_GRAIN_S = 1e-6
 STATEMENT_TIMEOUT_S = 30
 _FILES_AT_ONCE = 400
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _SWEEP = b"dbcpu_sweep"
 
 GRANTS = (
@@ -41,7 +41,7 @@ _PROCTAB = """select quote_ident(n.nspname) from pg_proc p join pg_namespace n o
  where p.proname = 'pg_proctab' and p.pronargs = 0
    and has_function_privilege(p.oid, 'execute') and has_schema_privilege(n.oid, 'usage') limit 1"""
 
-_READ = f"""select pg_read_binary_file(f, 0, {_MOST_BYTES}, true) from json_array_elements_text($1::json) f"""
+_READ = f"""select pg_read_binary_file(f, 0, {_MAX_BYTES}, true) from json_array_elements_text($1::json) f"""
 
 _READ_SWEEP = """select extract(epoch from clock_timestamp()), null::bytea, null::bytea
  union all

@@ -18,7 +18,7 @@ from dbcpu.targets.postgresql.connection import cancel, one_line, prepare, query
 
 AHEAD_S = 0.25
 """Time for which executions are queued ahead: the driver may be that late and no session idles."""
-MOST_AHEAD = 64
+MAX_AHEAD = 64
 CANCEL_S = 2.0
 """A request to cancel is a connection of its own, which a paused server does not answer."""
 STATEMENT = b"dbcpu"
@@ -180,10 +180,10 @@ class LibpqSession:
 
     def _ahead(self) -> int:
         if self._wanted is not None:
-            return MOST_AHEAD
+            return MAX_AHEAD
         if not self._executions:
             return 2
-        return min(MOST_AHEAD, math.ceil(AHEAD_S / max(self._executions[-1].elapsed_s, 1e-4)) + 1)
+        return min(MAX_AHEAD, math.ceil(AHEAD_S / max(self._executions[-1].elapsed_s, 1e-4)) + 1)
 
     def _take_all(self, now: float) -> None:
         """Each answer is followed by None, each sync stands alone; None out of turn means nothing is there."""

@@ -20,7 +20,7 @@ from support.doubles.oracle.values import Column, Type, Value, number_text, type
 from support.doubles.oracle.views import DAY_S, IF_EMPTY, PUBLIC, VIEWS
 
 _VIEW = re.compile(r"\b(?:from|join|,)\s+([a-z_]+\$?[a-z_$]*)", re.IGNORECASE)
-_MOST_DAYS = 1e6
+_MAX_DAYS = 1e6
 _FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "FF6": "%f"}
 _FORMAT = re.compile("|".join(_FORMATS), re.IGNORECASE)
 _LEVELS = re.compile(r"select\s+level\s+as\s+(\w+)\s+from\s+dual\s+connect\s+by\s+level\s*<=\s*:\w+", re.IGNORECASE)
@@ -165,7 +165,7 @@ def _text(value: int | float | str | None, form: str = "") -> str | None:
         return value
     if not form:
         return number_text(Decimal(repr(value)))
-    moment = datetime.fromtimestamp(value * (DAY_S if value < _MOST_DAYS else 1), UTC)
+    moment = datetime.fromtimestamp(value * (DAY_S if value < _MAX_DAYS else 1), UTC)
     return _FORMAT.sub(lambda found: moment.strftime(_FORMATS[found[0].upper()]), form)
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 Value = None | int | float | Decimal | str | bytes | datetime
 
 CHARSET_UTF8 = 873
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 _NO_SCALE = -127
 
 
@@ -108,7 +108,7 @@ def decode(data: bytes | None, kind: int) -> Value:
 def encode_number(value: Decimal) -> bytes:
     """NUMBER: an exponent byte and base-100 digits, complemented below zero."""
     with localcontext() as context:
-        context.prec = _MOST_DIGITS
+        context.prec = _MAX_DIGITS
         sign, digits, exponent = value.normalize().as_tuple()
     if not any(digits):
         return b"\x80"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dbcpu.analysis.experiments import MOST_KEPT, thinned
+from dbcpu.analysis.experiments import MAX_KEPT, thinned
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
@@ -128,11 +128,11 @@ def test_a_restart_is_a_gap_from_the_last_execution_to_the_next_release() -> Non
 
 
 def test_a_soak_of_a_day_is_explained_from_few_rounds_and_all_times() -> None:
-    record = build.soak(stuck, segments=MOST_KEPT * 3, sessions=3)
+    record = build.soak(stuck, segments=MAX_KEPT * 3, sessions=3)
     kept, soak = thinned(record.header, iter(record.rounds))
-    assert len(kept.rounds) <= MOST_KEPT + 1
+    assert len(kept.rounds) <= MAX_KEPT + 1
     assert kept.rounds[0].anchor
-    assert len(soak.segments) == MOST_KEPT * 3
+    assert len(soak.segments) == MAX_KEPT * 3
     _, analysis = explain_rounds(record.header, iter(record.rounds))
     assert analysis.soak == soak
     assert {each.level for each in analysis.levels} == {1, 3}

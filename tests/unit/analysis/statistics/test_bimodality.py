@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy.optimize import linprog
 
-from dbcpu.analysis.statistics.bimodality import GATE, LEAST_VALUES, dip, two_modes
+from dbcpu.analysis.statistics.bimodality import GATE, MIN_VALUES, dip, two_modes
 
 Floats = npt.NDArray[np.float64]
 TRIALS = 60
@@ -65,7 +65,7 @@ def test_two_points_dip_most() -> None:
     assert dip(values) == pytest.approx(0.25, abs=0.01)
 
 
-@pytest.mark.parametrize("n", [LEAST_VALUES, 400])
+@pytest.mark.parametrize("n", [MIN_VALUES, 400])
 def test_uniform_samples_rarely_pass_the_gate(n: int) -> None:
     chance = np.random.default_rng(5)
     passed = sum(np.sqrt(n) * dip(np.sort(chance.uniform(size=n))) > GATE for _ in range(300))
@@ -103,4 +103,4 @@ def test_values_closer_than_a_tenth_are_one() -> None:
 
 
 def test_few_values_tell_nothing() -> None:
-    assert two_modes(mixed(np.random.default_rng(4), LEAST_VALUES - 1, 0.5, 2.0)) is None
+    assert two_modes(mixed(np.random.default_rng(4), MIN_VALUES - 1, 0.5, 2.0)) is None

@@ -142,7 +142,7 @@ def test_sampler_follows_a_real_process() -> None:
 def test_rate_is_lowered_where_many_are_watched() -> None:
     with procfs.open_sampler(LocalHost(), 100.0) as sampler:
         sampler.start([Watched(ordinal, os.getpid(), None) for ordinal in range(500)], [])
-        assert sampler.stop().hz == pytest.approx(procfs.MOST_READS_PER_S / 500)
+        assert sampler.stop().hz == pytest.approx(procfs.MAX_READS_PER_S / 500)
 
 
 def test_sampler_that_died_is_told() -> None:

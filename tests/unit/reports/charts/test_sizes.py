@@ -66,7 +66,7 @@ def test_crowded_slowdowns_are_counted_on_a_grid(monkeypatch: pytest.MonkeyPatch
     dots = slowdown.draw(run, explain(run))
     assert dots is not None
     assert not dots.axes[0].images
-    monkeypatch.setattr(slowdown, "MOST_POINTS", 10)
+    monkeypatch.setattr(slowdown, "MAX_POINTS", 10)
     grid = slowdown.draw(run, explain(run))
     assert grid is not None
     assert len(grid.axes[0].images) == 1
@@ -76,7 +76,7 @@ def test_crowded_slowdowns_are_counted_on_a_grid(monkeypatch: pytest.MonkeyPatch
 def test_crowded_connect_times_are_a_band(monkeypatch: pytest.MonkeyPatch) -> None:
     run = together(12, 4)
     assert "a session" in texts(connect.draw(run, explain(run)))
-    monkeypatch.setattr(connect, "MOST_DOTS", 10)
+    monkeypatch.setattr(connect, "MAX_DOTS", 10)
     assert "half of the sessions" in texts(connect.draw(run, explain(run)))
 
 

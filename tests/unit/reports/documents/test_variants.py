@@ -75,7 +75,7 @@ def test_panels_stand_beside_each_other_and_on_a_phone_below() -> None:
 
 
 def test_crowded_panels_are_counted_on_grids_of_the_same_axes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.reports.charts.slowdown.MOST_POINTS", 10)
+    monkeypatch.setattr("dbcpu.reports.charts.slowdown.MAX_POINTS", 10)
     panels = drawn("slowdown").axes
     assert [len(each.images) for each in panels] == [1, 1]
     assert panels[0].get_ylim() == panels[1].get_ylim()
