@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ import psycopg
 import pytest
 
 from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.proc import look
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.postgresql.target import LibpqTarget
@@ -85,9 +87,10 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
     for _ in range(TRIES):
         with LibpqTarget(container.url) as target, closing(psycopg.connect(debian_server.url)) as innocent:
             pid = innocent.info.backend_pid
-            set_next_pid(namespace, pid)
             if busy:
                 innocent.pgconn.send_query(TINY.sql.replace("20", "200").encode())
+                await_cpu(pid, more_s=0.05)
+            set_next_pid(namespace, pid)
             with Gate(target, LocalHost(), CLOCK_TICKS) as gate:
                 gate.gather(1, TINY)
                 (member,) = gate.members
@@ -98,6 +101,14 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
         pytest.fail(f"no session got the other's pid in {TRIES} tries")
     assert not member.server.verified
     assert "another" in member.server.how
+
+
+def await_cpu(pid: int, more_s: float) -> None:
+    """Until the process computes: before that it may still read the libraries that it compiles with."""
+    deadline, begun = time.monotonic() + 60, look(LocalHost(), pid, None, CLOCK_TICKS)
+    while begun and (now := look(LocalHost(), pid, None, CLOCK_TICKS)) and now.cpu_s < begun.cpu_s + more_s:
+        assert time.monotonic() < deadline, "it never computed"
+        time.sleep(0.01)
 
 
 def set_next_pid(namespace: int, pid: int) -> None:

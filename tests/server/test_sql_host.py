@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from dbcpu.errors import HostError, MeasureError, UsageError
@@ -50,6 +52,21 @@ returns setof record language sql security definer as $$
   where f is not null $$
 """
 
+# As `create extension` leaves it, whose files no package here has.
+EXTENSION = """insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+select pg_nextoid('pg_extension', 'oid', 'pg_extension_oid_index'), 'pg_proctab', u.oid, n.oid, false, '0.0.10'
+  from pg_roles u, pg_namespace n where u.rolname = current_user and n.nspname = 'proctab'"""
+TROJAN = """create function {schema}.pg_proctab() returns table (pid integer, comm text) language plpgsql as
+ $$ begin execute 'alter role mallory createrole createdb'; return query select 1, 'x'; end $$"""
+# Operators and functions that match an argument better than those of pg_catalog do.
+LURES = (
+    "create function public.quote_ident(name) returns text language sql as $$ select public.caught($1::text) $$",
+    "create function public.host(inet) returns text language sql as $$ select public.caught('') $$",
+    "create function public.concat_ws(text, variadic anyarray) returns text language sql as $$ select 'x' $$",
+    "create function public.json_each_text(json, out name text, out value text) returns setof record language sql "
+    "as $$ select public.caught(''), '' $$",
+)
+
 
 @pytest.fixture
 def user(debian_server: DebianServer) -> Iterator[str]:
@@ -65,8 +82,11 @@ def user(debian_server: DebianServer) -> Iterator[str]:
 def proctab(debian_server: DebianServer) -> Iterator[None]:
     debian_server.ask(PROCTAB)
     debian_server.ask("grant usage on schema proctab to public")
+    debian_server.ask(EXTENSION)
+    debian_server.ask("alter extension pg_proctab add function proctab.pg_proctab()")
     yield
-    debian_server.ask("drop schema proctab cascade")
+    debian_server.ask("drop extension pg_proctab")
+    debian_server.ask("drop schema proctab")
 
 
 def opened(url: str, stack: ExitStack) -> tuple[RemoteHost | None, str]:
@@ -83,7 +103,8 @@ def test_superuser_sees_the_host_as_it_is(debian_server: DebianServer) -> None:
         assert isinstance(host, FilesHost)
         assert how == "pg_read_binary_file"
         over, here = read_host(host), read_host(LocalHost())
-        assert over.topology == here.topology
+        assert all(over.topology.node_memory_bytes)  # changes from moment to moment
+        assert replace(over.topology, node_memory_bytes=here.topology.node_memory_bytes) == here.topology
         assert over.facts == here.facts
         assert replace(over, topology=here.topology, facts=here.facts, limits=here.limits) == here
         assert host.list("/sys/devices/system/node") == LocalHost().list("/sys/devices/system/node")
@@ -137,6 +158,69 @@ def test_sessions_are_found_and_sampled_by_proctab(debian_server: DebianServer, 
         assert how == "pg_proctab"
         assert read_host(host).topology.cpus == ()
         check_sampling(user, host, stack, source="stat")
+
+
+@pytest.fixture
+def mallory(debian_server: DebianServer, user: str) -> Iterator[str]:
+    """A plain user who may create what he likes in a schema that all may use, and in public."""
+    server = debian_server
+    server.ask("create role mallory login password 's3cret-of-the-tests'")
+    server.ask("create schema shop authorization mallory")
+    server.ask("grant create on schema public to mallory")
+    server.ask("grant usage on schema shop to public")
+    yield user.replace("plain:", "mallory:")
+    server.ask("drop owned by mallory cascade")
+    server.ask("drop role mallory")
+
+
+def ask_as(url: str, *statements: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def rights(server: DebianServer) -> list[tuple[Any, ...]]:
+    return server.ask("select rolcreaterole, rolcreatedb from pg_roles where rolname = 'mallory'")
+
+
+def test_function_of_a_stranger_is_no_proctab(debian_server: DebianServer, user: str, mallory: str) -> None:
+    debian_server.ask("alter role plain createrole createdb")  # the rights that mallory is after
+    ask_as(mallory, TROJAN.format(schema="shop"))
+    with ExitStack() as stack:
+        host, why = opened(user, stack)
+    assert host is None
+    assert "or the extension pg_proctab" in why
+    assert rights(debian_server) == [(False, False)]
+
+
+def test_extension_made_by_somebody_who_is_no_superuser_is_not_called(
+    debian_server: DebianServer, user: str, mallory: str, proctab: None
+) -> None:
+    """Its owner may replace the function at any time."""
+    debian_server.ask("alter function proctab.pg_proctab() owner to mallory")
+    with ExitStack() as stack:
+        assert opened(user, stack)[0] is None
+    debian_server.ask("alter function proctab.pg_proctab() owner to current_user")
+
+
+def test_no_name_of_a_stranger_is_resolved(debian_server: DebianServer, mallory: str, proctab: None) -> None:
+    """A superuser identifies, prepares, describes and reads the host; whatever mallory defined is left alone."""
+    ask_as(mallory, "create table public.prey (what text)", "grant insert on public.prey to public",
+           "create function public.caught(text) returns text language sql as "
+           "$$ insert into public.prey values ($1) returning what $$", *LURES)  # fmt: skip
+    debian_server.ask("alter database postgres set search_path = public, pg_catalog")
+    try:
+        with LibpqTarget(debian_server.url) as target, ExitStack() as stack:
+            session = target.connect(0, 10.0)
+            stack.callback(session.close)
+            session.prepare(workloads.load("postgresql", "cartesian").work("tiny"))
+            assert session.identify().why_not == ""
+            assert target.describe().parameters
+            assert target.findings() is not None
+            assert opened(debian_server.url, stack)[0] is not None
+    finally:
+        debian_server.ask("alter database postgres reset search_path")
+    assert debian_server.ask("select count(*) from public.prey") == [(0,)]
 
 
 def check_sampling(url: str, host: RemoteHost, stack: ExitStack, source: str) -> None:

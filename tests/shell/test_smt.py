@@ -176,3 +176,65 @@ def test_killed_between_two_changes(one_kit: Kit, tmp_path: Path) -> None:
     (tree.root / CPUS / "cpu2/online").write_text("1\n")  # the second had not been made yet
     assert smt(one_kit, tree, "restore")[1].splitlines() == [f"put back: /{CPUS}/cpu3/online is 1 again"]
     assert tree.online == "111"
+
+
+def note(tree: Tree, what: str, before: str, after: str) -> Path:
+    """As ``smt off`` writes it down, and somebody else may have."""
+    place = tree.root / "journal"
+    place.mkdir(mode=0o755)
+    header = {"journal": 1, "host": str(tree.root), "boot_id": "first-boot", "target": "", "pid": 1}
+    change = {"change": 0, "what": f"file:{what}", "before": before, "after": after}
+    held = place / f"smt{str(tree.root).replace('/', '-').replace(' ', '-')}.held"
+    held.write_text(f"{json.dumps(header)}\n{json.dumps(change)}\n")
+    return held
+
+
+def test_a_note_that_it_wrote_itself_is_obeyed(kit: Kit, tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "root", "off")
+    note(tree, f"/{CPUS}/smt/control", "on", "off")
+    assert smt(kit, tree, "restore")[0] == 0
+    assert tree.read("smt/control") == "on"
+
+
+@pytest.mark.parametrize("place", ["note", "folder"])
+def test_a_note_that_others_may_write_is_refused(place: str, kit: Kit, tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "root", "off")
+    held = note(tree, f"/{CPUS}/smt/control", "on", "off")
+    (held if place == "note" else held.parent).chmod(0o777)
+    for wanted in ("restore", "on", "status"):
+        code, _, err = smt(kit, tree, wanted)
+        assert (code, "can be written by others" in err) == (3, True)
+    assert tree.read("smt/control") == "off"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give files to somebody else")
+@pytest.mark.parametrize("place", ["note", "folder"])
+def test_a_note_of_somebody_else_is_refused(place: str, kit: Kit, tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "root", "off")
+    held = note(tree, f"/{CPUS}/smt/control", "on", "off")
+    os.chown(held if place == "note" else held.parent, NOBODY, NOBODY)
+    code, _, err = smt(kit, tree, "restore")
+    assert code == 3
+    assert f"belongs to user {NOBODY}" in err
+    assert tree.read("smt/control") == "off"
+
+
+def test_a_link_is_no_note(kit: Kit, tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "root", "off")
+    held = note(tree, f"/{CPUS}/smt/control", "on", "off")
+    held.rename(tmp_path / "elsewhere")
+    held.symlink_to(tmp_path / "elsewhere")
+    assert smt(kit, tree, "restore")[0] == 3
+    assert tree.read("smt/control") == "off"
+
+
+@pytest.mark.parametrize("what", ["/etc/shadow", f"/{CPUS}/cpu1/../../x/online", f"/{CPUS}/cpu*/online"])
+def test_nothing_but_the_switches_of_smt_is_written(what: str, kit: Kit, tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "root", "off")
+    victim = tree.root / what.lstrip("/").replace("cpu1/../..", "cpu").replace("*", "1")
+    victim.parent.mkdir(parents=True, exist_ok=True)
+    victim.write_text("mine\n")
+    note(tree, what, "yours", "mine")
+    code, _, err = smt(kit, tree, "restore")
+    assert (code, "never changes" in err) == (3, True)
+    assert victim.read_text() == "mine\n"

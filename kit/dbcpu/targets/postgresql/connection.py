@@ -26,6 +26,7 @@ _HINTS = {
     "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
 }
 
+_SEARCH_PATH = b"select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)"
 OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 _POLLING = {
     pq.PollingStatus.READING: selectors.EVENT_READ,
@@ -43,6 +44,10 @@ class _Polled(Protocol):
 def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
     """Open one connection within ``timeout_s``, or within libpq's connect_timeout where that is set and shorter.
 
+    Names are looked up in pg_catalog alone from then on: a function that another user of the database has put into
+    a schema of the search path must not run with this user's rights. Source: PostgreSQL documentation, "Schemas",
+    section Usage Patterns; CVE-2018-1058.
+
     Raises:
         ConnectError: refused, or no answer in time; the text is the server's, without any password.
     """
@@ -52,14 +57,35 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
     while connection.status != pq.ConnStatus.BAD:
         status = connection.connect_poll()
         if status == pq.PollingStatus.OK:
+            if not _trust_only_the_catalog(connection, deadline_s):
+                raise _no_session(connection, timeout_s)
             return connection
         if status == pq.PollingStatus.FAILED:
             break
         if not _ready(connection, status, deadline_s):
-            where = connection.host.decode() or "the server"
-            connection.finish()
-            raise ConnectError(f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?")
+            raise _no_session(connection, timeout_s)
     raise _refused(connection)
+
+
+def _trust_only_the_catalog(connection: pq.abc.PGconn, deadline_s: float) -> bool:
+    """Whether the server has set the search path in time. Raises ConnectError where it refuses."""
+    connection.send_query_params(_SEARCH_PATH, [])
+    while connection.is_busy():
+        if not _ready(connection, pq.PollingStatus.READING, deadline_s):
+            return False
+        connection.consume_input()
+    try:
+        _result(connection)
+    except ServerError as error:
+        connection.finish()
+        raise ConnectError(f"the server ended the session at its first statement: {error}") from None
+    return True
+
+
+def _no_session(connection: pq.abc.PGconn, timeout_s: float) -> ConnectError:
+    where = connection.host.decode() or "the server"
+    connection.finish()
+    return ConnectError(f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?")
 
 
 def cancel(connection: pq.abc.PGconn, timeout_s: float) -> None:

@@ -37,7 +37,12 @@ _MAY = """select current_user,
   from (values ('pg_read_binary_file(text,bigint,bigint,boolean)'), ('pg_ls_dir(text,boolean,boolean)')) f(name)
   left join pg_proc p on p.oid = to_regprocedure('pg_catalog.' || f.name)"""
 
-_PROCTAB = """select quote_ident(n.nspname) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+# The extension's own function, as a superuser made it: one of that name may be anybody's, and would run as this user.
+_PROCTAB = """select quote_ident(n.nspname)
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+  join pg_extension e on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and e.extname = 'pg_proctab'
+  join pg_roles o on o.oid = p.proowner and o.rolsuper
  where p.proname = 'pg_proctab' and p.pronargs = 0
    and has_function_privilege(p.oid, 'execute') and has_schema_privilege(n.oid, 'usage') limit 1"""
 

@@ -1,0 +1,72 @@
+"""Opens a file that is obeyed, and only where nobody but its user or root can have written it.
+
+As ssh(1) and git(1) do: the file and every folder above it belong to root or to the user, and others cannot write
+them. A folder that all may write is accepted where its sticky bit keeps everybody from what is not theirs, as in
+/tmp. Links are followed first, and none after the checks began. Sources: open(2), O_NOFOLLOW; inode(7), sticky bit.
+"""
+
+import os
+import pwd
+import stat
+from pathlib import Path
+
+from dbcpu.errors import DbcpuError
+
+ROOT = 0
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class UntrustedFile(DbcpuError):
+    """Somebody else can have written it; the message says who, and where."""
+
+
+def open_trusted(path: Path, flags: int = os.O_RDONLY) -> int:
+    """A descriptor of the regular file at ``path``, checked after it was opened.
+
+    Args:
+        flags: of open(2); O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC are added, so that a FIFO holds nobody up.
+
+    Raises:
+        UntrustedFile: it, or a folder above it, belongs to somebody else or can be written by others.
+        OSError: it cannot be opened.
+    """
+    whole = Path(os.path.realpath(path))
+    folder = os.open("/", _FOLDER)
+    try:
+        for at, part in enumerate(whole.parts[1:-1], 2):
+            inner = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+            _check(Path(*whole.parts[:at]), os.fstat(folder))
+        file = os.open(whole.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        _check(whole, os.fstat(file))
+    except UntrustedFile:
+        os.close(file)
+        raise
+    return file
+
+
+def _check(place: Path, found: os.stat_result) -> None:
+    me, is_folder = os.geteuid(), stat.S_ISDIR(found.st_mode)
+    if not is_folder and not stat.S_ISREG(found.st_mode):
+        raise UntrustedFile(f"{place} is no regular file, so it is not used; remove it")
+    if found.st_uid not in (ROOT, me):
+        raise UntrustedFile(
+            f"{place} belongs to {_user(found.st_uid)}, who could have written anything there, so it is not used; "
+            f"it has to belong to {_user(me)} or root"
+        )
+    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if me != ROOT and found.st_gid == os.getegid():
+        writable &= ~stat.S_IWGRP  # a group of the user's own, as many systems give
+    if writable and not (is_folder and found.st_mode & stat.S_ISVTX):
+        raise UntrustedFile(f"{place} can be written by others, so it is not used; chmod go-w {place}")
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"user {uid}"
