@@ -1,24 +1,24 @@
-"""One thing that is done otherwise: which CPUs the sessions may use, SMT, the scheduling policy, how many at once.
+"""One thing that is done differently: which CPUs the sessions may use, SMT, the scheduling policy, how many at once.
 
-A member is a pure planner; ``journal`` alone applies, verifies and undoes. On the command line it is its file's name,
-with what it needs behind a colon: ``smt_off``, ``cpus:0-3``. A member module offers
-
-    SCOPE                             plan, server, host or process: what is changed
-    ARGUMENT                          an example of what stands behind the colon, '' where nothing may
-    check(argument)                   raises UsageError where it is not understood
-    why_not(argument, place)          why it cannot be done there, or None
-    changes(argument, place, sessions)  what it would change for so many sessions; in the order to be applied
+A member is a pure planner; ``_apply`` and ``_journal`` alone apply, verify and undo what it plans. Its name on the
+command line is its file's, with an argument behind a colon where it takes one: ``smt_off``, ``cpus:0-3``.
+``VariantModule`` is what a member must offer; the protocols behind it are what it may offer beside that.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from dbcpu import registry
 from dbcpu.errors import UsageError
+from dbcpu.findings import Finding
 from dbcpu.hosts.topology import format_cpu_list
 from dbcpu.record import Cpu, Database, HostInfo
 
+ROOM = "variants"
 SCOPES = ("plan", "server", "host", "process")
+ONLINE_FILE = "/sys/devices/system/cpu/cpu{}/online"
+"""Of a CPU by its number: 1 or 0. Source: ABI/testing/sysfs-devices-system-cpu"""
 
 Spread = tuple[tuple[int, ...], ...]
 """CPUs by core."""
@@ -26,11 +26,11 @@ Spread = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing, what it is before (as the planner knows it), and what it is to be.
+    """One setting, what it is before (as the planner knows it), and what it is to be.
 
     ``what`` is one of ``file:PATH`` on the host, ``affinity:SESSION`` and ``policy:SESSION`` of a session's server
     process, ``parameter:NAME`` of the database, ``launch:server`` (a command before the server's own) and
-    ``active:sessions``. The journal reads what really is before; where that is something else it does nothing.
+    ``active:sessions``. The journal reads what really is before; where it is set already, nothing is changed.
     """
 
     what: str
@@ -45,34 +45,105 @@ class Change:
     def name(self) -> str:
         return self.what.partition(":")[2]
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether others than the measured sessions feel it: a setting of the host, or of the database instance."""
+        return self.kind in ("file", "parameter")
+
+    @property
+    def is_per_session(self) -> bool:
+        """Whether it is a setting of a session's server process; ``name`` is the session's number from 0 on then."""
+        return self.kind in ("affinity", "policy")
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VariantContext:
     """What a variant is planned for. ``host`` None: its operating system cannot be reached from here.
 
-    ``ours``: the kit starts the database server. ``url``: of the target, without its password. ``tools``: which of the
-    programs that a variant may need are installed there. ``read_only``: its files can be read, and nothing written.
+    ``own_server``: dbcpu starts the database server. ``url``: of the target, without its password. ``tools``: which
+    of the programs that a variant may need are installed there. ``read_only``: its files can be read, not written.
     """
 
     host: HostInfo | None
     database: Database
-    ours: bool = False
+    own_server: bool = False
     url: str = ""
     tools: frozenset[str] = frozenset()
     read_only: bool = False
 
 
-class Variant(Protocol):
-    """What a member module looks like."""
+@runtime_checkable
+class VariantModule(Protocol):
+    """What every member module offers. All of it is pure."""
 
     SCOPE: str
+    """What is changed: plan, server, host or process."""
     ARGUMENT: str
+    """An example of what stands behind the colon, '' where nothing may."""
+    HELP: str
+    """A few words for ``dbcpu vary --help``, without a full stop."""
 
-    def check(self, argument: str) -> None: ...
+    def check(self, argument: str) -> None:
+        """Raises UsageError where the argument is not understood."""
 
-    def why_not(self, argument: str, place: Place) -> str | None: ...
+    def why_not(self, argument: str, context: VariantContext) -> str | None:
+        """Why it is not possible there, or None."""
 
-    def changes(self, argument: str, place: Place, sessions: int) -> tuple[Change, ...]: ...
+    def changes(self, argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+        """What it changes for so many sessions, in the order to be applied; only asked where it is possible."""
+
+
+@runtime_checkable
+class TakesCpusOffline(Protocol):
+    """May be offered: of a variant that takes CPUs from the whole host."""
+
+    def offline_cpus(self, argument: str, context: VariantContext) -> tuple[int, ...]:
+        """CPUs that are online now, and are not while it is applied."""
+
+
+@runtime_checkable
+class HasFindings(Protocol):
+    """May be offered: of a variant that not every host lets do what its name says."""
+
+    def findings(self, argument: str, context: VariantContext) -> tuple[Finding, ...]:
+        """What keeps it from its full effect there."""
+
+
+@runtime_checkable
+class UsesTools(Protocol):
+    """May be offered: of a variant that starts other programs."""
+
+    TOOLS: tuple[str, ...]
+    """Programs that it uses where they are installed."""
+
+
+@runtime_checkable
+class NeedsRoot(Protocol):
+    """May be offered: of a variant that needs root."""
+
+    ROOT_HINT: str
+    """What somebody who is not root can do, as the end of a sentence."""
+
+
+@runtime_checkable
+class CountsPerCpu(Protocol):
+    """May be offered: of a variant whose argument ``dbcpu vary --per-cpu`` reads as a number of CPUs."""
+
+    COUNTED_AS: str
+    """The variant that a bare number means then."""
+
+
+def load_variant(name: str) -> VariantModule:
+    """The member of that name. Raises UnknownName; TypeError naming what the module lacks."""
+    module = registry.load(ROOM, name)
+    if not isinstance(module, VariantModule):
+        missing = sorted(part for part in VARIANT_PARTS if not hasattr(module, part))
+        raise TypeError(f"{module.__name__} is no variant: it has no {', '.join(missing)}")
+    return module
+
+
+VARIANT_PARTS = ("ARGUMENT", "HELP", "SCOPE", "changes", "check", "why_not")
+"""The names of ``VariantModule``."""
 
 
 def no_argument(name: str, argument: str) -> None:
@@ -88,13 +159,13 @@ def count(name: str, argument: str) -> int:
     return int(argument)
 
 
-def unreachable(place: Place) -> str | None:
+def unreachable(context: VariantContext) -> str | None:
     """Why nothing can be changed on the operating system there, and what can be done instead; None if it can be."""
-    if place.host is not None and place.read_only:
+    if context.host is not None and context.read_only:
         return "through the database its host can only be read; reach it with --host ssh:NAME"
-    if place.host is not None:
-        return None if place.host.topology.cpus else "the host does not show its CPUs"
-    if _is_rds(place):
+    if context.host is not None:
+        return None if context.host.topology.cpus else "the host does not show its CPUs"
+    if _is_rds(context):
         return (
             "Amazon RDS gives no access to the operating system; set threadsPerCore=1 in the instance's processor "
             "features (modify-db-instance --processor-features), measure again, and compare the two runs"
@@ -105,10 +176,10 @@ def unreachable(place: Place) -> str | None:
     )
 
 
-def _is_rds(place: Place) -> bool:
-    parameters = place.database.parameters
+def _is_rds(context: VariantContext) -> bool:
+    parameters = context.database.parameters
     return (
-        ".rds.amazonaws.com" in place.url
+        ".rds.amazonaws.com" in context.url
         or parameters.get("managed_service") == "Amazon RDS"
         or "rdsutils" in parameters.get("shared_preload_libraries", "")
     )
