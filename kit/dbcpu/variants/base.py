@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from dbcpu import registry
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
-from dbcpu.hosts.topology import format_cpu_list
+from dbcpu.formatting import ranges
 from dbcpu.record import Cpu, Database, HostInfo
 
 ROOM = "variants"
@@ -81,7 +81,7 @@ class VariantModule(Protocol):
     ARGUMENT: str
     """An example of what stands behind the colon, '' where nothing may."""
     HELP: str
-    """A few words for ``dbcpu vary --help``, without a full stop."""
+    """A few words for ``dbcpu vary --help``, no full stop."""
 
     def check(self, argument: str) -> None:
         """Raises UsageError where the argument is not understood."""
@@ -137,13 +137,10 @@ def load_variant(name: str) -> VariantModule:
     """The member of that name. Raises UnknownName; TypeError naming what the module lacks."""
     module = registry.load(ROOM, name)
     if not isinstance(module, VariantModule):
-        missing = sorted(part for part in VARIANT_PARTS if not hasattr(module, part))
+        required = ("SCOPE", "ARGUMENT", "HELP", "check", "why_not", "changes")
+        missing = [part for part in required if not hasattr(module, part)]
         raise TypeError(f"{module.__name__} is no variant: it has no {', '.join(missing)}")
     return module
-
-
-VARIANT_PARTS = ("ARGUMENT", "HELP", "SCOPE", "changes", "check", "why_not")
-"""The names of ``VariantModule``."""
 
 
 def no_argument(name: str, argument: str) -> None:
@@ -187,36 +184,36 @@ def _is_rds(context: VariantContext) -> bool:
 
 def usable(host: HostInfo) -> tuple[Cpu, ...]:
     """Online CPUs that the database may use, rising."""
-    online = tuple(each for each in host.topology.cpus if each.online)
-    return tuple(each for each in online if each.cpu in host.limits.allowed_cpus) or online
+    online = tuple(cpu for cpu in host.topology.cpus if cpu.online)
+    return tuple(cpu for cpu in online if cpu.cpu in host.limits.allowed_cpus) or online
 
 
 def by_core(host: HostInfo) -> Spread:
     """The usable CPUs of each core, cores of one memory node after the other."""
     cores: dict[tuple[int, int], list[int]] = {}
-    for each in usable(host):
-        cores.setdefault((each.node, each.core), []).append(each.cpu)
+    for cpu in usable(host):
+        cores.setdefault((cpu.node, cpu.core), []).append(cpu.cpu)
     return tuple(tuple(cores[key]) for key in sorted(cores))
 
 
 def by_node(host: HostInfo) -> Mapping[int, tuple[int, ...]]:
     """The usable CPUs of each memory node, by dbcpu's number."""
     nodes: dict[int, list[int]] = {}
-    for each in usable(host):
-        nodes.setdefault(each.node, []).append(each.cpu)
+    for cpu in usable(host):
+        nodes.setdefault(cpu.node, []).append(cpu.cpu)
     return {node: tuple(cpus) for node, cpus in sorted(nodes.items())}
 
 
 def spread_order(host: HostInfo) -> tuple[int, ...]:
     """CPUs as an ideal scheduler would take them: an empty core first, on the emptiest node; then second threads."""
-    node_of = {each.cpu: each.node for each in usable(host)}
+    node_of = {cpu.cpu: cpu.node for cpu in usable(host)}
     left = [list(core) for core in by_core(host)]
     order: list[int] = []
     while any(left):
         taken = dict.fromkeys(node_of.values(), 0)
         waiting = [core for core in left if core]
         while waiting:
-            core = min(waiting, key=lambda each: (taken[node_of[each[0]]], each[0]))
+            core = min(waiting, key=lambda cpus: (taken[node_of[cpus[0]]], cpus[0]))
             waiting.remove(core)
             taken[node_of[core[0]]] += 1
             order.append(core.pop(0))
@@ -225,5 +222,5 @@ def spread_order(host: HostInfo) -> tuple[int, ...]:
 
 def affinities(host: HostInfo, cpus_of: tuple[str, ...]) -> tuple[Change, ...]:
     """A change of affinity per session, to these lists of CPUs."""
-    now = format_cpu_list(each.cpu for each in usable(host))
+    now = ranges(cpu.cpu for cpu in usable(host))
     return tuple(Change(f"affinity:{ordinal}", now, cpus) for ordinal, cpus in enumerate(cpus_of))
