@@ -1,4 +1,4 @@
-"""Every variant offers what ``variants.base`` asks for, and nothing that nobody asks for; the documentation lists it."""
+"""Every variant offers what ``variants.base`` asks for and no more in public, and the documentation lists it."""
 
 import ast
 import inspect
@@ -70,11 +70,24 @@ def test_a_variant_has_nothing_in_public_that_nobody_asks_for(name: str) -> None
     for statement in ast.parse(inspect.getsource(registry.load("variants", name))).body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             own.add(statement.name)
-        elif isinstance(statement, ast.Assign):
-            own.update(target.id for target in statement.targets if isinstance(target, ast.Name))
-    assert {part for part in own if not part.startswith("_")} <= asked, (
-        "a misspelt part, or a helper without underscore"
-    )
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
+            own.update(target.id for target in targets if isinstance(target, ast.Name))
+    public = {part for part in own if not part.startswith("_")}
+    assert public <= asked, "a misspelt part, or a helper without underscore"
+
+
+@every_variant
+def test_a_variant_only_plans(name: str) -> None:
+    """Of its room it imports ``base`` alone: not another variant, and nothing that changes a setting."""
+    imported: set[str] = set()
+    for statement in ast.walk(ast.parse(inspect.getsource(registry.load("variants", name)))):
+        if isinstance(statement, ast.ImportFrom):
+            imported.update({str(statement.module), *(f"{statement.module}.{alias.name}" for alias in statement.names)})
+        elif isinstance(statement, ast.Import):
+            imported.update(alias.name for alias in statement.names)
+    room = {module for module in imported if module.startswith("dbcpu.variants")}
+    assert {module for module in room if not module.startswith("dbcpu.variants.base")} == set()
 
 
 @every_variant

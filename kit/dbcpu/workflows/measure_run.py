@@ -144,7 +144,7 @@ def run(
 
 
 def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview:
-    """What ``run`` would do, on a busy host too. One session is calibrated; nothing is changed, measured or stored.
+    """What ``run`` would do, on a busy host too: one session is calibrated, and no round is run or stored.
 
     Raises as ``run`` does.
     """
