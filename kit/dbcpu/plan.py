@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbcpu.errors import UsageError
-from dbcpu.record import Header, Round
+from dbcpu.record import BASELINE, Header, Round
 
 MAX_SESSIONS = 10_000
 SMALL_HOST_VCPUS = 16
-BASELINE = "baseline"
+SPREAD, PACK = "spread", "pack"
+"""Variants that differ in placement alone: what sharing a core costs is computed from these two."""
 AA = ("aa1", "aa2")
 """Variants of an A/A run: twice the same, to see how much of a difference is chance."""
 QUICK, NORMAL, COMPARE = 3, 6, 10
@@ -81,7 +82,7 @@ def auto_levels(vcpus: int, cores: int | None = None) -> tuple[int, ...]:
 
 
 def rounds(
-    levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...] = ("baseline",)
+    levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...] = (BASELINE,)
 ) -> tuple[RoundSpec, ...]:
     """The order of rounds: levels shuffled within each repeat, solo rounds spread evenly from first to last.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 SCHEMA = 1
 """Version of the record's form; docs/record.md tells the history."""
+BASELINE = "baseline"  # the variant under which nothing is changed
 
 
 # --- the host -----------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ class Plan:
     hz: float
     vcpus: int | None
     vcpus_source: str
-    variants: tuple[str, ...] = ("baseline",)
+    variants: tuple[str, ...] = (BASELINE,)
     rounds: int | None = None
     experiment: str = "sweep"
     segment_s: float | None = None

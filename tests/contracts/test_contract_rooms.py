@@ -20,7 +20,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.samplers.base import Sampler
 from dbcpu.record import RunRecord
 from dbcpu.targets.base import Target
-from dbcpu.variants.base import Change, Place
+from dbcpu.variants.base import Change, VariantContext
 
 ROOMS = ("reports.formats", "measure.samplers", "targets", "variants")
 MEMBERS = [(room, name) for room in ROOMS for name in registry.names(room)]
@@ -34,8 +34,8 @@ FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
     },
     "variants": {
         "check": {"argument": str, "return": None},
-        "why_not": {"argument": str, "place": Place, "return": str | None},
-        "changes": {"argument": str, "place": Place, "sessions": int, "return": tuple[Change, ...]},
+        "why_not": {"argument": str, "context": VariantContext, "return": str | None},
+        "changes": {"argument": str, "context": VariantContext, "sessions": int, "return": tuple[Change, ...]},
     },
     "targets": {"open_target": {"request": Request, "guard": Guard, "return": Target}},
 }

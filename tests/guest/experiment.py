@@ -95,7 +95,7 @@ def vary(made: Builder, label: str, sessions: str, repeats: int) -> Result:
 def undo(made: Builder) -> Result:
     """SMT switched off for real and the driver killed at every step; ``files[UNDONE]`` has a line for each."""
     script = _UNDO.format(packages=PACKAGES_DIR, steps=" ".join(STEPS), undone=UNDONE)
-    folders = {"kit": PROJECT / "kit", "varying_host.py": PROJECT / "tests" / "varying_host.py"}
+    folders = {"kit": PROJECT / "kit", "varying_host.py": PROJECT / "tests" / "support" / "varying_host.py"}
     return made.run(script, folders, Shape(), LIMIT_S)
 
 

@@ -23,7 +23,7 @@ from dbcpu.measure.samplers import sql
 from dbcpu.measure.samplers.base import Watched
 from dbcpu.targets.postgresql.host_over_sql import GRANTS, FilesHost, ProctabHost
 from dbcpu.targets.postgresql.target import LibpqTarget
-from dbcpu.variants._selection import chosen
+from dbcpu.variants._selection import select_variants
 from dbcpu.workflows.measure_run import Choices
 from support.measured_run import measured
 from support.servers.postgresql import DebianServer
@@ -306,6 +306,6 @@ def test_run_by_proctab_has_no_host_and_still_says_where_sessions_ran(user: str,
 
 
 def test_host_that_can_only_be_read_is_not_varied(debian_server: DebianServer, tmp_path: Path) -> None:
-    choices = replace(SMALL, host="sql", variants=chosen("baseline,cpus:0", False))
+    choices = replace(SMALL, host="sql", variants=select_variants("baseline,cpus:0", False))
     with pytest.raises(UsageError, match="can only be read; reach it with --host ssh:NAME"):
         measured(debian_server.url, tmp_path, choices)

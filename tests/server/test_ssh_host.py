@@ -21,7 +21,7 @@ from dbcpu.hosts.topology import read_host
 from dbcpu.measure.samplers import procfs, ssh
 from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.record import HostInfo
-from dbcpu.variants._selection import chosen
+from dbcpu.variants._selection import select_variants
 from dbcpu.workflows.measure_run import Choices, diagnose
 from support.driving import Drive, children, until
 from support.measured_run import measured
@@ -366,7 +366,7 @@ def test_server_processes_are_placed_over_ssh_and_put_back(
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
     first = min(cpus)
-    choices = replace(SMALL, sessions="2", host="ssh:dbhost", variants=chosen(f"baseline,cpus:{first}", False))
+    choices = replace(SMALL, sessions="2", host="ssh:dbhost", variants=select_variants(f"baseline,cpus:{first}", False))
     record, _ = measured(debian_server.url, tmp_path, choices)
     for each in record.rounds:
         expected = {first} if each.variant == f"cpus:{first}" else cpus

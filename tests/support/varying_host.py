@@ -14,9 +14,9 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database
-from dbcpu.variants._apply import Conditions
-from dbcpu.variants._selection import chosen
-from dbcpu.variants.base import Place
+from dbcpu.variants._apply import VariantConditions
+from dbcpu.variants._selection import select_variants
+from dbcpu.variants.base import VariantContext
 
 
 def main(root: str, at: str, times: int, guarded: bool) -> None:
@@ -34,8 +34,10 @@ def main(root: str, at: str, times: int, guarded: bool) -> None:
     host = LocalHost(Path(root))
     with ExitStack() as stack:
         guard = stack.enter_context(Guard()) if guarded else None
-        place = Place(read_host(host), Database("postgresql", "18"))
-        conditions = stack.enter_context(Conditions(chosen("smt_off"), place, host, "embedded", guard, step=step))
+        context = VariantContext(read_host(host), Database("postgresql", "18"))
+        conditions = stack.enter_context(
+            VariantConditions(select_variants("smt_off"), context, host, "embedded", guard, step=step)
+        )
         for order, variant in enumerate(("smt_off", "baseline", "smt_off")):
             conditions.begin(RoundSpec(1, order, variant, order))
 

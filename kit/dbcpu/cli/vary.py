@@ -5,25 +5,18 @@ from typing import Any
 import click
 
 from dbcpu.cli._options import confirm, fail_on_option, measuring_options
+from dbcpu.cli._variants_help import CommandWithVariants
 
 
-@click.command()
+@click.command(cls=CommandWithVariants)
 @click.argument("target", default="embedded")
-@click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see below.")
+@click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
 @click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling by CPUs: S sessions per CPU.")
 @click.option("--dry-run", is_flag=True, help="Say what would be changed, and end.")
 @measuring_options
 @fail_on_option
 def command(target: str, variants: str, per_cpu: int | None, dry_run: bool, **given: Any) -> int:
     """Measure TARGET at the same levels under several variants, in turns, and compare them with the first.
-
-    \b
-    baseline      as it is                         smt_off      SMT off for the whole host (root)
-    spread        a CPU each, one per core first   one_per_core one thread of each core only
-    pack          a CPU each, siblings first       node:0       CPUs (and memory) of memory nodes
-    cpus:0-3      these CPUs only                  policy:batch scheduling policy: batch, idle or other
-    ncpus:4       so many CPUs                     active:4     so many sessions at a time
-    cage:2        Oracle instance caging
 
     What is changed is written down first and put back at any end; after kill -9 by a guard process, the next
     command or dbcpu restore. With --per-cpu a bare number behind cpus: says how many. --sessions auto means few here.
@@ -32,9 +25,9 @@ def command(target: str, variants: str, per_cpu: int | None, dry_run: bool, **gi
     Examples: dbcpu vary --variants one_per_core,spread,pack --sessions 1-4
               dbcpu vary db1 --variants cpus:1,cpus:2,cpus:4 --per-cpu 2
     """
-    from dbcpu.workflows.vary import planned, vary
+    from dbcpu.workflows.vary import preview_changes, vary
 
     if dry_run:
-        click.echo("\n".join(planned(target, variants, per_cpu, given)))
+        click.echo("\n".join(preview_changes(target, variants, per_cpu, given)))
         return 0
     return vary(target, variants, per_cpu, given, lambda question: confirm(question, given["yes"]))

@@ -27,43 +27,46 @@ TIMEOUT_TIMES = 20.0
 """A round may take so many times what it should before its sessions are cancelled."""
 
 
-class Conditions(Protocol):
-    """What a round is measured under; asked in this order."""
+class RoundConditions(Protocol):
+    """Settings under which a round is measured; called in this order for each round."""
 
     def begin(self, spec: RoundSpec) -> None:
-        """Before the sessions connect: the host as this round wants it. Raises HostError."""
+        """Before the sessions connect: change what is shared by all, such as the host. Raises HostError."""
 
     def target(self, spec: RoundSpec) -> Target | None:
         """Another database than the usual one, or None."""
 
-    def cpus(self, spec: RoundSpec) -> int | None:
+    def usable_cpus(self, spec: RoundSpec) -> int | None:
         """How many CPUs the sessions have; None: all."""
 
-    def at_most(self, spec: RoundSpec) -> int | None:
+    def max_active(self, spec: RoundSpec) -> int | None:
         """How many sessions may be at work at once; None: all."""
 
-    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
-        """At the gate: the server processes, in the order of the sessions. Raises HostError, MeasureError."""
+    def apply_to(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
+        """Before the release: change the server processes (one per session, in their order).
+
+        Raises HostError, MeasureError.
+        """
 
     def end(self, spec: RoundSpec) -> None:
-        """After the sessions have gone. Raises HostError."""
+        """After the sessions have disconnected. Raises HostError."""
 
 
-class AsItIs:
-    """Everything as it is."""
+class Unchanged:
+    """No setting is changed."""
 
     def begin(self, spec: RoundSpec) -> None: ...
 
     def target(self, spec: RoundSpec) -> Target | None:
         return None
 
-    def cpus(self, spec: RoundSpec) -> int | None:
+    def usable_cpus(self, spec: RoundSpec) -> int | None:
         return None
 
-    def at_most(self, spec: RoundSpec) -> int | None:
+    def max_active(self, spec: RoundSpec) -> int | None:
         return None
 
-    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None: ...
+    def apply_to(self, spec: RoundSpec, servers: Sequence[Server]) -> None: ...
 
     def end(self, spec: RoundSpec) -> None: ...
 
@@ -92,7 +95,7 @@ class Setting:
     pieces: int | None = None
     weighed: bool = False
     gathered: Callable[[Sequence[Member]], object] = lambda _: None
-    conditions: Conditions = field(default_factory=AsItIs)
+    conditions: RoundConditions = field(default_factory=Unchanged)
 
 
 def measure(
@@ -145,17 +148,17 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     conditions = setting.conditions
     conditions.begin(spec)
     setting = replace(setting, target=conditions.target(spec) or setting.target)
-    at_most = conditions.at_most(spec)
-    places = [each for each in (setting.vcpus, conditions.cpus(spec), at_most) if each]
-    timeout_s = timeout_of(setting, spec.level, min(places, default=1))
+    max_active = conditions.max_active(spec)
+    limits = (setting.vcpus, conditions.usable_cpus(spec), max_active)
+    timeout_s = timeout_of(setting, spec.level, min((limit for limit in limits if limit), default=1))
     clock_before = setting.target.clock()
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
-        conditions.place(spec, [member.server for member in gate.members])
+        conditions.apply_to(spec, [member.server for member in gate.members])
         setting.gathered(gate.members)
         quiet = settle(setting.host, patience_s())
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
-        released = gate.release(setting.executions, setting.for_s, timeout_s, at_most, _more(setting, spec.level))
+        released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, _more(setting, spec.level))
         sampled = setting.sampler.stop()
         outcomes = gate.outcomes()
         members = gate.members

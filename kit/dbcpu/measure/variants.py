@@ -1,4 +1,4 @@
-"""A run under several variants: the levels of each, what is refused, what the preview says, what rounds are under."""
+"""A run under several variants: the levels of each, what the preview says, and what applies them round by round."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -13,73 +13,81 @@ from dbcpu.measure.preview import Preview
 from dbcpu.plan import MAX_SESSIONS, RoundSpec
 from dbcpu.record import HostInfo, Server
 from dbcpu.targets.base import Target
-from dbcpu.variants import _selection as selection
-from dbcpu.variants._apply import Conditions
-from dbcpu.variants._selection import Chosen
+from dbcpu.variants._apply import VariantConditions
+from dbcpu.variants._selection import SelectedVariant, check_possible, check_privileges, describe_changes, findings
 from dbcpu.variants._settings import parameters_of
-from dbcpu.variants.base import Place
+from dbcpu.variants.base import VariantContext
 
-TOOLS = ("numactl",)
 SWITCH_S = 1.0
 """What changing a host setting and its undoing may take."""
 
 
 @dataclass(frozen=True, slots=True)
-class Varied:
+class VariantPlan:
     """``levels``: by variant, in the order of the variants; ``cpus``: how many CPUs sessions have under each."""
 
-    variants: tuple[Chosen, ...]
-    place: Place
+    variants: tuple[SelectedVariant, ...]
+    context: VariantContext
     levels: Mapping[str, tuple[int, ...]]
     cpus: Mapping[str, int | None]
 
     @classmethod
-    def plan(cls, variants: tuple[Chosen, ...], place: Place, levels: tuple[int, ...], per_cpu: int | None) -> "Varied":
+    def make(
+        cls,
+        variants: tuple[SelectedVariant, ...],
+        context: VariantContext,
+        levels: tuple[int, ...],
+        per_cpu: int | None,
+    ) -> "VariantPlan":
         """With ``per_cpu`` a variant has one level: so many sessions per CPU of its own.
 
         Raises:
-            UsageError: a variant cannot be had there, or its CPUs are not known.
+            UsageError: a variant is not possible there, or its CPUs are not known.
         """
-        selection.refuse(variants, place)
-        cpus = {each.name: len(selection.cpus_under(each, place)) or None for each in variants}
+        check_possible(variants, context)
+        cpus = {variant.name: len(variant.usable_cpus(context)) or None for variant in variants}
         if per_cpu is None:
-            return cls(variants, place, {each.name: levels for each in variants}, cpus)
+            return cls(variants, context, {variant.name: levels for variant in variants}, cpus)
         sessions = {name: per_cpu * (count or 0) for name, count in cpus.items()}
         if not all(1 <= count <= MAX_SESSIONS for count in sessions.values()):
             raise UsageError("--per-cpu needs a host whose CPUs can be seen from here; give --sessions instead")
-        return cls(variants, place, {name: (count,) for name, count in sessions.items()}, cpus)
+        return cls(variants, context, {name: (count,) for name, count in sessions.items()}, cpus)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.variants)
+        return tuple(variant.name for variant in self.variants)
 
-    def refuse(self, host: Host | None, server: Server, fixed: bool) -> None:
-        """Raises UsageError for what is not permitted, or makes no sense with a fixed time."""
-        if not fixed and any(each.kind == "active" for each in self.variants):
+    @property
+    def touches_host(self) -> bool:
+        """Whether something is changed that others than the measured sessions feel."""
+        return any(change.is_shared for variant in self.variants for change in variant.changes(self.context, 1))
+
+    def check(self, host: Host | None, server: Server, *, fixed: bool) -> None:
+        """Raises UsageError for what is not permitted, or not possible with a fixed time instead of fixed work."""
+        capped = next((variant for variant in self.variants if variant.max_active(self.context)), None)
+        if capped and not fixed:
             raise UsageError(
-                "active: lets sessions wait for each other's work, so --for makes no sense; give --seconds"
+                f"{capped.kind}: lets sessions wait for each other's work, so --for makes no sense; give --seconds"
             )
-        most = max(level for each in self.levels.values() for level in each)
-        selection.refuse_without_privilege(self.variants, self.place, host, server, most)
+        most = max(level for levels in self.levels.values() for level in levels)
+        check_privileges(self.variants, self.context, host, server, most)
 
-    def told(self, preview: Preview, specs: Sequence[RoundSpec], solo_work_s: float, fixed_time: bool) -> Preview:
+    def preview(self, preview: Preview, specs: Sequence[RoundSpec], solo_work_s: float, *, fixed_time: bool) -> Preview:
         """The preview with what will be changed, and how long that takes on the CPUs of each variant."""
         duration_s = 0.0
-        for each in self.variants:
-            own = [spec for spec in specs if spec.variant == each.name]
-            at_most = int(each.argument) if each.kind == "active" else None
-            places = min([n for n in (self.cpus[each.name], at_most) if n], default=1)
-            duration_s += plan.estimate_s(own, solo_work_s, plan.MAX_SESSIONS if fixed_time else places)
-            duration_s += SWITCH_S * len(own) if each.scope in ("host", "server") else 0.0
-        found = tuple(
-            sorted((*preview.findings, *selection.findings(self.variants, self.place)), key=lambda f: -f.level)
-        )
+        for variant in self.variants:
+            own = [spec for spec in specs if spec.variant == variant.name]
+            limits = (self.cpus[variant.name], variant.max_active(self.context))
+            at_once = MAX_SESSIONS if fixed_time else min((limit for limit in limits if limit), default=1)
+            duration_s += plan.estimate_s(own, solo_work_s, at_once)
+            duration_s += SWITCH_S * len(own) if variant.scope in ("host", "server") else 0.0
+        found = sorted((*preview.findings, *findings(self.variants, self.context)), key=lambda found: -found.level)
         return replace(
             preview,
             duration_s=duration_s,
-            findings=found,
-            changes=selection.sentences(self.variants, self.place, self.levels),
-            touches_host=selection.touches_the_host(self.variants, self.place),
+            findings=tuple(found),
+            changes=describe_changes(self.variants, self.context, self.levels),
+            touches_host=self.touches_host,
         )
 
     def conditions(
@@ -89,23 +97,32 @@ class Varied:
         target: Target,
         guard: Guard,
         open_target: Callable[[Request, Guard], Target],
-        tell: Callable[[str], object],
-    ) -> Conditions:
+        notify: Callable[[str], object],
+    ) -> VariantConditions:
         """What applies the variants round by round. Used as a context manager: leaving it undoes all.
 
-        ``tell``: hears of settings that somebody else has changed meanwhile.
+        ``notify`` is called with a sentence about each setting that somebody else has changed meanwhile.
         """
 
-        def server(command: str) -> Target:
+        def open_server(command: str) -> Target:
             return open_target(replace(request, options={**request.options, "launch": command}), guard)
 
-        return Conditions(
-            self.variants, self.place, host, request.name, guard, parameters_of(target), server, tell=tell
+        return VariantConditions(
+            self.variants,
+            self.context,
+            host,
+            request.name,
+            guard,
+            parameters_of(target),
+            open_server,
+            notify=notify,
         )
 
 
-def place_of(request: Request, target: Target, host: Host | None, info: HostInfo | None) -> Place:
+def variant_context(
+    request: Request, target: Target, host: Host | None, info: HostInfo | None, variants: Sequence[SelectedVariant]
+) -> VariantContext:
     """What the variants are planned for."""
-    tools = frozenset(name for name in TOOLS if shutil.which(name))
+    tools = frozenset(name for variant in variants for name in variant.tools if shutil.which(name))
     read_only = isinstance(host, RemoteHost) and host.over == "sql"
-    return Place(info, target.describe(), request.kind == "embedded", request.url, tools, read_only)
+    return VariantContext(info, target.describe(), request.kind == "embedded", request.url, tools, read_only)

@@ -13,7 +13,6 @@ from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import (
-    BASELINE,
     MAX_SESSIONS,
     NextRound,
     Planner,
@@ -23,7 +22,7 @@ from dbcpu.plan import (
     parse_levels,
     rounds,
 )
-from dbcpu.record import Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.record import BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import preset
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
@@ -47,7 +46,7 @@ def simulate(
     label: str = "",
     run_id: str | None = None,
     started_at: datetime = EPOCH,
-    variants: tuple[str, ...] = ("baseline",),
+    variants: tuple[str, ...] = (BASELINE,),
     planner: Planner | None = None,
 ) -> RunRecord:
     """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import (
+    BASELINE,
     Cpu,
     Database,
     Driver,
@@ -166,7 +167,7 @@ def _round(lines: Lines, order: int) -> Round:
     return Round(
         level=each.level,
         repeat=each.repeat,
-        variant="baseline",
+        variant=BASELINE,
         order=order,
         released_at=datetime.fromtimestamp(released_s, UTC).isoformat(),
         released_monotonic_s=0.0,

@@ -1,4 +1,4 @@
-"""Brings about what a variant asks for around each round, and takes it back: between ``varying`` and the journal."""
+"""Applies a variant's settings before each round and restores them after it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,42 +13,43 @@ from dbcpu.hosts.topology.reading import text_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Server
 from dbcpu.targets.base import Target
-from dbcpu.variants._journal import Entry, Journal
-from dbcpu.variants._selection import Chosen, cpus_under
-from dbcpu.variants._settings import Hands, Parameters, of_process
-from dbcpu.variants.base import Change, Place
-from dbcpu.variants.smt_off import CONTROL, ONLINE, siblings
+from dbcpu.variants._journal import JournalEntry, UndoJournal
+from dbcpu.variants._selection import SelectedVariant
+from dbcpu.variants._settings import Parameters, SettingAccess, process_setting
+from dbcpu.variants.base import ONLINE_FILE, Change, VariantContext
 
 _NO_GROUPS = frozenset({"tasks", "notify_on_release", "release_agent"})
 
 
-class Conditions:
-    """See ``measure.Conditions``. A context manager: whatever it changed is undone when it is left.
+class VariantConditions:
+    """``measure.rounds.RoundConditions`` of a run under several variants.
 
-    ``open_server``: starts a database server of the kit's own with a command before its own.
+    A context manager: whatever is still changed when it is left is undone. ``open_server`` starts a database server
+    of dbcpu's own with a command before the server's. ``step`` and ``notify`` are those of ``UndoJournal``.
     """
 
     def __init__(
         self,
-        variants: Sequence[Chosen],
-        place: Place,
+        variants: Sequence[SelectedVariant],
+        context: VariantContext,
         host: Host | None,
         target: str,
         guard: Guard | None,
         parameters: Parameters | None = None,
         open_server: Callable[[str], Target] | None = None,
         step: Callable[[str], object] = lambda _: None,
-        tell: Callable[[str], object] = lambda _: None,
+        notify: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._variants: Mapping[str, Chosen] = {each.name: each for each in variants}
-        self._place, self._host = place, host
-        self._journal = Journal(host or LocalHost(), Hands(host or LocalHost(), parameters), guard, target, step, tell)
+        self._variants: Mapping[str, SelectedVariant] = {variant.name: variant for variant in variants}
+        self._context, self._host = context, host
+        changed = host or LocalHost()
+        self._journal = UndoJournal(changed, SettingAccess(changed, parameters), guard, target, step, notify)
         self._open_server = open_server
         self._stack = ExitStack()
         self._servers: dict[str, Target] = {}
-        self._now: tuple[tuple[str, str], ...] = ()
-        self._lasting: tuple[Entry, ...] = ()
-        self._passing: tuple[Entry, ...] = ()
+        self._applied: tuple[tuple[str, str], ...] = ()
+        self._shared: tuple[JournalEntry, ...] = ()
+        self._per_session: tuple[JournalEntry, ...] = ()
 
     def __enter__(self) -> Self:
         self._stack.enter_context(self._journal)
@@ -58,65 +59,67 @@ class Conditions:
         self._stack.__exit__(None, None, None)
 
     def begin(self, spec: RoundSpec) -> None:
-        """Change the host, or the instance, if this round wants it otherwise than the one before."""
-        wanted = [c for c in self._changes(spec) if c.kind in ("file", "parameter")]
-        now = tuple((c.what, c.after) for c in wanted)
-        if now == self._now:
+        """Change the host or the instance, unless the round before had the same settings."""
+        wanted = [change for change in self._changes(spec) if change.is_shared]
+        settings = tuple((change.what, change.after) for change in wanted)
+        if settings == self._applied:
             return
-        self._journal.undo(self._lasting)
-        self._now, self._lasting = (), ()
-        self._lasting = self._journal.apply(now, tuple(_disturbed(self._host, self._place, wanted)))
-        self._now = now
+        self._journal.undo(self._shared)
+        self._applied, self._shared = (), ()
+        offline = self._variants[spec.variant].offline_cpus(self._context)
+        self._shared = self._journal.apply(settings, tuple(_disturbed(self._host, offline, wanted)))
+        self._applied = settings
 
     def target(self, spec: RoundSpec) -> Target | None:
-        """A server of its own where the variant wants it started otherwise; None: the usual one."""
-        command = next((c.after for c in self._changes(spec) if c.kind == "launch"), None)
+        """A server of its own where the variant wants it started by another command; None: the usual one."""
+        command = next((change.after for change in self._changes(spec) if change.kind == "launch"), None)
         if command is None or self._open_server is None:
             return None
         if command not in self._servers:
             self._servers[command] = self._stack.enter_context(self._open_server(command))
         return self._servers[command]
 
-    def place(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
+    def usable_cpus(self, spec: RoundSpec) -> int | None:
+        """How many CPUs the sessions have under it; None: not known."""
+        return len(self._variants[spec.variant].usable_cpus(self._context)) or None
+
+    def max_active(self, spec: RoundSpec) -> int | None:
+        """How many sessions may be at work at once; None: all."""
+        return self._variants[spec.variant].max_active(self._context, spec.level)
+
+    def apply_to(self, spec: RoundSpec, servers: Sequence[Server]) -> None:
         """Set CPUs and policy of the sessions' server processes. Raises MeasureError, HostError."""
-        changes = [c for c in self._changes(spec) if c.kind in ("affinity", "policy")]
-        made: list[tuple[str, str]] = []
-        for c in changes:
-            server = servers[int(c.name)]
+        settings: list[tuple[str, str]] = []
+        for change in self._changes(spec):
+            if not change.is_per_session:
+                continue
+            server = servers[int(change.name)]
             if not server.verified or server.pid is None or server.start_ticks is None:
                 raise MeasureError(
                     f"variant {spec.variant} acts on server processes, and one is not known: {server.how}"
                 )
-            made.append((of_process(c.kind, server.pid, server.tid, server.start_ticks), c.after))
-        self._passing = self._journal.apply(made)
-
-    def at_most(self, spec: RoundSpec) -> int | None:
-        """How many sessions may be on the database at once; None: all."""
-        return next((int(c.after) for c in self._changes(spec) if c.kind == "active"), None)
-
-    def cpus(self, spec: RoundSpec) -> int | None:
-        """How many CPUs the sessions have under it."""
-        return len(cpus_under(self._variants[spec.variant], self._place)) or None
+            name = process_setting(change.kind, server.pid, server.tid, server.start_ticks)
+            settings.append((name, change.after))
+        self._per_session = self._journal.apply(settings)
 
     def end(self, spec: RoundSpec) -> None:
-        """The sessions are closed; a server process that lives on gets back what it had."""
-        self._journal.undo(self._passing)
-        self._passing = ()
+        """The sessions are closed; a server process that is still there gets its settings back."""
+        self._journal.undo(self._per_session)
+        self._per_session = ()
 
     def _changes(self, spec: RoundSpec) -> tuple[Change, ...]:
-        return self._variants[spec.variant].changes(self._place, spec.level)
+        return self._variants[spec.variant].changes(self._context, spec.level)
 
 
-def _disturbed(host: Host | None, place: Place, changes: Sequence[Change]) -> Iterator[str]:
-    """What the kernel does not put back by itself when CPUs come back.
+def _disturbed(host: Host | None, offline: Sequence[int], changes: Sequence[Change]) -> Iterator[str]:
+    """Settings that the kernel changes when these CPUs go offline, and does not restore when they are back.
 
     Siblings that smt/control left offline when it failed halfway; cpusets of version 1, which lose a CPU for good;
     interrupts and processes that were bound to nothing else. Sources: cpusets.rst 1.1, cpu-hotplug.rst
     """
-    files = [c.name for c in changes if c.kind == "file"]
-    if host is None or place.host is None or not files:
+    if host is None or not offline or not changes:
         return
-    gone = set(siblings(place.host))
+    gone = set(offline)
     # Undone in reverse order: CPUs first, then cpusets, then what is bound to CPUs.
     for folder, status in _statuses(host):
         listed = [line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")]
@@ -126,8 +129,10 @@ def _disturbed(host: Host | None, place: Place, changes: Sequence[Change]) -> It
         if _only(cpus, gone):
             yield f"file:{path}"
     yield from (f"file:{path}" for path in _cpusets(host))
-    if files == [CONTROL]:
-        yield from (f"file:{ONLINE.format(cpu)}" for cpu in sorted(gone) if text_of(host, ONLINE.format(cpu)))
+    changed = {change.name for change in changes}
+    for path in (ONLINE_FILE.format(cpu) for cpu in sorted(gone)):
+        if path not in changed and text_of(host, path):
+            yield f"file:{path}"
 
 
 def _statuses(host: Host) -> Iterator[tuple[str, str]]:
@@ -159,7 +164,7 @@ def _process(host: Host, folder: str) -> str | None:
     if not stat or not text_of(host, f"/proc/{pid}/cmdline"):
         return None
     ticks = int(stat[stat.rindex(")") + 2 :].split()[19])
-    return of_process("affinity", int(pid), int(tid) if tid != pid else None, ticks)
+    return process_setting("affinity", int(pid), int(tid) if tid != pid else None, ticks)
 
 
 def _only(cpus: str, gone: set[int]) -> bool:

@@ -1,9 +1,9 @@
-"""What was changed on a host, written down before it is changed, so that it can be undone whatever happens.
+"""The write side of the undo log: a change is written down before it is made, so that it can always be undone.
 
 A journal is a file of JSON lines, one for the run and one per change, forced to disk before the change is made. Its
-driver holds a lock on it: who can lock it knows that the driver is gone, and undoes. That is done by the driver
-itself at any end but kill -9; then by the guard, by the next command, or by ``dbcpu restore``. Nothing survives a
-restart of the host; a journal of an earlier boot is dropped.
+driver holds a lock on it: who can lock it knows that the driver is gone, and undoes. The driver itself undoes at any
+end but kill -9; after that ``_restore``, the read side, does: for the guard, the next command or ``dbcpu restore``.
+Nothing survives a restart of the host; a journal of an earlier boot is dropped.
 """
 
 import contextlib
@@ -20,17 +20,19 @@ from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import boot_id, this_process
-from dbcpu.variants._settings import Hands
+from dbcpu.variants._settings import SettingAccess
 
 SCHEMA = 1
-SUFFIX, UNBORN = ".journal", ".new"
+SUFFIX = ".journal"
+UNFINISHED_SUFFIX = ".new"
+"""Of a journal whose header is not written yet; nothing is changed before it has its name."""
 STEPS = ("begun", "written", "changed", "verified", "undoing", "undone", "noted", "emptied")
-"""Moments between two of which the driver can be killed; tests do, at each of them."""
+"""The driver can be killed between any two of them; tests do so at each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """``after`` '': it is not changed on purpose, but has to be as before in the end (other changes may disturb it)."""
+class JournalEntry:
+    """One change. ``after`` '': not changed on purpose; other changes may, and it has to be as before in the end."""
 
     number: int
     what: str
@@ -48,28 +50,28 @@ def folder() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "dbcpu" / "journal"
 
 
-class Journal:
-    """A context manager; leaving it undoes what is still changed. ``step`` is told each of ``STEPS`` as it comes.
+class UndoJournal:
+    """A context manager; leaving it undoes what is still changed. ``step`` is called with each of ``STEPS``.
 
-    ``target``: which database parameters belong to, as ``dbcpu restore`` will be told. ``tell`` hears of what was found
-    changed by somebody else, and was left to them.
+    ``target``: the name of the database that parameters belong to, as ``dbcpu restore`` takes it. ``notify`` is called
+    with a sentence about each setting that somebody else has changed meanwhile, and that is left as it is.
     """
 
     def __init__(
         self,
         host: Host,
-        hands: Hands,
+        settings: SettingAccess,
         guard: Guard | None,
         target: str,
         step: Callable[[str], object] = lambda _: None,
-        tell: Callable[[str], object] = lambda _: None,
+        notify: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._tell = tell
-        self._host, self._hands, self._guard, self._target, self._step = host, hands, guard, target, step
+        self._host, self._settings, self._guard, self._target = host, settings, guard, target
+        self._step, self._notify = step, notify
         self._file: IO[str] | None = None
         self._path: Path | None = None
         self._start = 0
-        self._entries: list[Entry] = []
+        self._entries: list[JournalEntry] = []
         self._count = 0
 
     def __enter__(self) -> Self:
@@ -82,56 +84,56 @@ class Journal:
             self._close()
 
     @property
-    def open(self) -> tuple[Entry, ...]:
+    def open(self) -> tuple[JournalEntry, ...]:
         """What is changed now."""
         return tuple(self._entries)
 
-    def apply(self, changes: Iterable[tuple[str, str]], keep: Sequence[str] = ()) -> tuple[Entry, ...]:
-        """Make the changes (what, after) in order, each verified; what is so already is left alone.
+    def apply(self, changes: Iterable[tuple[str, str]], keep: Sequence[str] = ()) -> tuple[JournalEntry, ...]:
+        """Make the changes (what, after) in order, each verified; a setting with that value already is left alone.
 
         ``keep``: what other changes may disturb, and has to be as before in the end.
 
         Raises:
             HostError, ServerError: one could not be made; nothing is undone yet (``undo`` does).
         """
-        entries: list[Entry] = []
-        for what, after in [*((each, "") for each in keep), *changes]:
-            before = self._hands.read(what)
+        entries: list[JournalEntry] = []
+        for what, after in [*((kept, "") for kept in keep), *changes]:
+            before = self._settings.read(what)
             if before is None and after and what.startswith("file:"):
                 raise HostError(f"{what.partition(':')[2]} does not exist on this host, so it cannot be changed")
             if before is not None and before != after:
-                entries.append(Entry(self._count + len(entries), what, before, after))
+                entries.append(JournalEntry(self._count + len(entries), what, before, after))
         self._count += len(entries)
         if not entries:
             return ()
         self._begin()
         self._entries += entries
-        self._write([{"change": each.number, "what": each.what, "before": each.before, "after": each.after}
-                     for each in entries])  # fmt: skip
+        self._write([{"change": entry.number, "what": entry.what, "before": entry.before, "after": entry.after}
+                     for entry in entries])  # fmt: skip
         self._step("written")
-        for each in entries:
-            if each.after:
-                self._hands.write(each.what, each.after)
+        for entry in entries:
+            if entry.after:
+                self._settings.write(entry.what, entry.after)
                 self._step("changed")
-                _verify(self._hands, each.what, each.after)
+                _verify(self._settings, entry.what, entry.after)
                 self._step("verified")
         return tuple(entries)
 
-    def undo(self, entries: Sequence[Entry] | None = None) -> None:
+    def undo(self, entries: Sequence[JournalEntry] | None = None) -> None:
         """Put these (None: everything) back, the last first, and verify. Raises HostError naming what could not be."""
-        wanted = self._entries if entries is None else [each for each in entries if each in self._entries]
+        wanted = self._entries if entries is None else [entry for entry in entries if entry in self._entries]
         failures: list[str] = []
-        for each in reversed(list(wanted)):
+        for entry in reversed(list(wanted)):
             self._step("undoing")
-            left = put_back(self._hands, each)
+            result = put_back(self._settings, entry)
             self._step("undone")
-            if left.why:
-                failures.append(left.why)
+            if result.failure:
+                failures.append(result.failure)
                 continue
-            if left.remark:
-                self._tell(left.remark)
-            self._entries.remove(each)
-            self._write([{"undone": each.number}], now=each.what.startswith("file:"))
+            if result.remark:
+                self._notify(result.remark)
+            self._entries.remove(entry)
+            self._write([{"undone": entry.number}], now=entry.what.startswith("file:"))
             self._step("noted")
         if not self._entries and self._file is not None:
             self._file.truncate(self._start)
@@ -144,11 +146,11 @@ class Journal:
     def _begin(self) -> None:
         if self._file is not None:
             return
-        place = folder()
+        journals = folder()
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            path = place / f"{secrets.token_hex(8)}{SUFFIX}"
-            self._path = path.with_suffix(UNBORN)
+            journals.mkdir(parents=True, exist_ok=True)
+            path = journals / f"{secrets.token_hex(8)}{SUFFIX}"
+            self._path = path.with_suffix(UNFINISHED_SUFFIX)
             self._file = file = self._path.open("x")
             fcntl.flock(file, fcntl.LOCK_EX)
             me = this_process()
@@ -156,12 +158,12 @@ class Journal:
                       "target": self._target, "pid": me.pid}  # fmt: skip
             self._write([header])
             self._start = file.tell()
-            # It gets its name when it is whole and locked: nobody ever sees another one.
+            # It gets its name when it is complete and locked: no other process ever sees it before.
             self._path = self._path.rename(path)
-            _sync_folder(place)
+            _sync_folder(journals)
         except OSError as error:
             raise HostError(
-                f"no journal could be written in {place}, so nothing was changed: {error.strerror}; "
+                f"no journal could be written in {journals}, so nothing was changed: {error.strerror}; "
                 "free some space there, or name another folder in DBCPU_JOURNAL"
             ) from None
         if self._guard:
@@ -187,37 +189,37 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """How an undo ended. ``why``: it could not be done. ``remark``: it was left to who has changed it since.
+class UndoResult:
+    """``failure``: why it could not be undone. ``remark``: somebody else has changed it since, and it is left so.
 
     ``written``: something had to be put back, and was.
     """
 
-    why: str = ""
+    failure: str = ""
     remark: str = ""
     written: bool = False
 
 
-def put_back(hands: Hands, entry: Entry) -> Left:
+def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
     """Undo one change and verify it."""
     name = entry.what.partition(":")[2]
     foreign = entry.what.startswith(("file:", "parameter:")) and entry.after
     try:
-        now = hands.read(entry.what)
+        now = settings.read(entry.what)
         if now is None or now == entry.before:
-            return Left()
+            return UndoResult()
         if foreign and now != entry.after:
-            return Left(remark=f"{name} is {now!r}: somebody has set it since, it was {entry.before!r} and is left so")
-        hands.write(entry.what, entry.before)
-        _verify(hands, entry.what, entry.before)
+            return UndoResult(remark=f"{name} is left at {now!r}, not {entry.before!r}: somebody else has set it since")
+        settings.write(entry.what, entry.before)
+        _verify(settings, entry.what, entry.before)
     except DbcpuError as error:
         by_hand = f"by hand: echo {entry.before} > {name}" if entry.what.startswith("file:") else f"to {entry.before}"
-        return Left(why=f"{name} could not be put back: {error}; as root: dbcpu restore, or {by_hand}")
-    return Left(written=True)
+        return UndoResult(failure=f"{name} could not be put back: {error}; as root: dbcpu restore, or {by_hand}")
+    return UndoResult(written=True)
 
 
-def _verify(hands: Hands, what: str, wanted: str) -> None:
-    now = hands.read(what)
+def _verify(settings: SettingAccess, what: str, wanted: str) -> None:
+    now = settings.read(what)
     if now is not None and now != wanted:
         raise HostError(
             f"{what.partition(':')[2]} was set to {wanted!r} and is {now!r}; "
@@ -225,9 +227,9 @@ def _verify(hands: Hands, what: str, wanted: str) -> None:
         )
 
 
-def _sync_folder(place: Path) -> None:
+def _sync_folder(path: Path) -> None:
     with contextlib.suppress(OSError):
-        descriptor = os.open(place, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

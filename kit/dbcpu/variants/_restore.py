@@ -1,4 +1,7 @@
-"""Puts back what journals of dead drivers say: for the guard, the next command and ``dbcpu restore``."""
+"""The read side of the undo log: undoes what ``_journal`` wrote and its driver did not live to undo.
+
+For the guard, the next command and ``dbcpu restore``. Who can lock a journal knows that its driver is gone.
+"""
 
 import fcntl
 import json
@@ -14,31 +17,31 @@ from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
-from dbcpu.variants._journal import SCHEMA, SUFFIX, UNBORN, Entry, folder, put_back
-from dbcpu.variants._settings import Hands, Parameters
+from dbcpu.variants._journal import SCHEMA, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
+from dbcpu.variants._settings import Parameters, SettingAccess
 
 HELD = ".held"
-"""Of shell/smt: changed on purpose until it is put back in so many words, so no other command does that."""
-ROOTS = Path("/var/lib/dbcpu/journal")
-"""Where root's journals are: looked at by everybody, so that everybody is told."""
+"""Of shell/smt: the user wants it changed until ``smt restore`` or ``dbcpu restore``; no other command undoes it."""
+ROOT_JOURNALS = Path("/var/lib/dbcpu/journal")
+"""Root's journals: every user looks here too, so that ``doctor`` mentions them to every user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
-    """A journal with changes that were not undone. ``running``: its driver lives and will undo them itself."""
+class LeftoverJournal:
+    """A journal with changes that were not undone. ``running``: its driver is alive and will undo them."""
 
     path: Path
     host: str
     target: str
     boot_id: str | None
     pid: int | None
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     running: bool = False
     newer: bool = False
 
 
 @dataclass(slots=True)
-class Restored:
+class RestoreResult:
     """What became of the journals: things put back (what, value), remarks, and why others could not be."""
 
     undone: list[tuple[str, str]] = field(default_factory=list)
@@ -47,22 +50,22 @@ class Restored:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """In words, failures last."""
+        """A sentence for each, failures last."""
         done = (f"put back: {what.partition(':')[2]} is {value} again" for what, value in self.undone)
         return (*done, *self.remarks, *self.failures)
 
 
-def leftovers() -> tuple[Leftover, ...]:
+def leftovers() -> tuple[LeftoverJournal, ...]:
     """Every journal that can be read, the newest last."""
     return tuple(found for path in _paths() if (found := _look(path)) is not None and found.entries)
 
 
 def findings() -> tuple[Finding, ...]:
     """For ``doctor``: what a killed run left changed."""
-    left = [each for each in leftovers() if not each.running]
+    left = [journal for journal in leftovers() if not journal.running]
     if not left:
         return ()
-    changed = [entry.what.partition(":")[2] for each in left for entry in each.entries if entry.after]
+    changed = [entry.what.partition(":")[2] for journal in left for entry in journal.entries if entry.after]
     shown = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
     return (noted("left-changed", f"a run that was killed left {shown} changed"),)
 
@@ -73,13 +76,13 @@ def restore(
     only: Path | None = None,
     dry_run: bool = False,
     held: bool = False,
-) -> Restored:
+) -> RestoreResult:
     """Put back what journals of dead drivers say. ``parameters``: of the database ``target``, if there is one.
 
     ``held``: also what shell/smt holds.
     ``dry_run``: say what would be put back. Nothing is raised: what could not be done is among the failures.
     """
-    restored = Restored()
+    restored = RestoreResult()
     for path in [only] if only else _paths((SUFFIX, HELD) if held else (SUFFIX,)):
         _restore(path, target, parameters, dry_run, restored)
     return restored
@@ -90,7 +93,7 @@ def main(path: str) -> None:
     restore(only=Path(path))
 
 
-def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bool, restored: Restored) -> None:
+def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bool, restored: RestoreResult) -> None:
     with ExitStack() as stack:
         try:
             file = stack.enter_context(path.open("r" if dry_run else "r+"))
@@ -98,7 +101,7 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
         except FileNotFoundError:
             return
         except BlockingIOError:
-            return  # its driver lives, or somebody is at it
+            return  # its driver is alive, or another process is restoring it
         except OSError as error:
             restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
             return
@@ -113,41 +116,42 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
                 stack.callback(host.close)
             now = boot_id(host)
         except DbcpuError as error:
-            restored.failures.append(f"{found.host} is not reached to put things back there: {error}")
+            restored.failures.append(f"{found.host} cannot be reached to put things back there: {error}")
             return
         if found.boot_id and now and found.boot_id != now and found.entries:
             # What was set in a database elsewhere outlives a restart of this host.
             found = replace(found, entries=tuple(e for e in found.entries if e.what.startswith("parameter:")))
             if not found.entries:
                 restored.remarks.append(f"the journal of an earlier start of {found.host} was dropped: nothing is left")
-        if not _undo(found, file, Hands(host, parameters if found.target == target else None), dry_run, restored):
-            return
-        if not dry_run:
+        settings = SettingAccess(host, parameters if found.target == target else None)
+        if _undo(found, file, settings, dry_run, restored) and not dry_run:
             path.unlink(missing_ok=True)
 
 
-def _undo(found: Leftover, file: IO[str], hands: Hands, dry_run: bool, restored: Restored) -> bool:
+def _undo(
+    found: LeftoverJournal, file: IO[str], settings: SettingAccess, dry_run: bool, restored: RestoreResult
+) -> bool:
     """Whether nothing is left to do."""
     complete = True
-    for each in reversed(found.entries):
-        if each.what.startswith("parameter:") and not hands.has_parameters:
-            name = each.what.partition(":")[2]
+    for entry in reversed(found.entries):
+        if entry.what.startswith("parameter:") and not settings.has_parameters:
+            name, database = entry.what.partition(":")[2], found.target
             restored.failures.append(
-                f"{name} of {found.target} is still {each.after}, it was {each.before!r}; dbcpu restore {found.target}"
+                f"{name} of {database} is still {entry.after}, it was {entry.before!r}; dbcpu restore {database}"
             )
             complete = False
             continue
         if dry_run:
-            restored.undone.append((each.what, each.before))
+            restored.undone.append((entry.what, entry.before))
             continue
-        left = put_back(hands, each)
-        if left.why:
-            restored.failures.append(left.why)
+        result = put_back(settings, entry)
+        if result.failure:
+            restored.failures.append(result.failure)
             complete = False
             continue
-        restored.remarks += [left.remark] if left.remark else []
-        restored.undone += [(each.what, each.before)] if left.written else []
-        file.write("\n" + json.dumps({"undone": each.number}) + "\n")  # the line before may have been cut short
+        restored.remarks += [result.remark] if result.remark else []
+        restored.undone += [(entry.what, entry.before)] if result.written else []
+        file.write("\n" + json.dumps({"undone": entry.number}) + "\n")  # the line before may have been cut short
         file.flush()
         os.fsync(file.fileno())
     return complete
@@ -165,18 +169,18 @@ def host_named(name: str) -> Host:
 
 
 def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
-    places = [folder()] if "DBCPU_JOURNAL" in os.environ else dict.fromkeys((folder(), ROOTS))
-    for place in places:
+    folders = [folder()] if "DBCPU_JOURNAL" in os.environ else dict.fromkeys((folder(), ROOT_JOURNALS))
+    for path in folders:
         try:
-            names = sorted(each for each in place.iterdir() if each.suffix in suffixes)
-            for unborn in place.glob(f"*{UNBORN}"):
-                _remove_unborn(unborn)
+            names = sorted(file for file in path.iterdir() if file.suffix in suffixes)
+            for unfinished in path.glob(f"*{UNFINISHED_SUFFIX}"):
+                _remove_unfinished(unfinished)
         except OSError:
             continue
         yield from names
 
 
-def _remove_unborn(path: Path) -> None:
+def _remove_unfinished(path: Path) -> None:
     """A journal whose driver died before its first change."""
     try:
         with path.open("r+") as file:
@@ -186,7 +190,7 @@ def _remove_unborn(path: Path) -> None:
         return
 
 
-def _look(path: Path) -> Leftover | None:
+def _look(path: Path) -> LeftoverJournal | None:
     try:
         with path.open() as file:
             try:
@@ -199,22 +203,22 @@ def _look(path: Path) -> Leftover | None:
         return None
 
 
-def _parse(path: Path, file: IO[str], running: bool = False) -> Leftover:
-    """A last line that was cut short counts for nothing: what it would have said was not done yet."""
+def _parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
+    """A last line that was cut short is ignored: what it would have said was not done yet."""
     header: dict[str, Any] = {}
-    entries: dict[int, Entry] = {}
+    entries: dict[int, JournalEntry] = {}
     for line in file:
         try:
-            told = json.loads(line)
-            if "journal" in told:
-                header = told
-            elif "change" in told:
-                entries[told["change"]] = Entry(told["change"], told["what"], told["before"], told["after"])
-            elif "undone" in told:
-                entries.pop(told["undone"], None)
+            item = json.loads(line)
+            if "journal" in item:
+                header = item
+            elif "change" in item:
+                entries[item["change"]] = JournalEntry(item["change"], item["what"], item["before"], item["after"])
+            elif "undone" in item:
+                entries.pop(item["undone"], None)
         except (ValueError, TypeError, LookupError):
             continue
-    return Leftover(
+    return LeftoverJournal(
         path,
         host=str(header.get("host", "local")),
         target=str(header.get("target", "")),

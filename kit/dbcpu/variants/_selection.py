@@ -1,48 +1,85 @@
-"""Which variants were asked for, whether they can be had here, and what each would change: planning, no doing."""
+"""Which variants were asked for, whether they are possible here, and what each would change. Nothing is changed."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding, noted
+from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.plan import BASELINE
-from dbcpu.record import Server
-from dbcpu.variants.base import Change, Place, usable
+from dbcpu.plan import MAX_SESSIONS
+from dbcpu.record import BASELINE, Server
+from dbcpu.variants.base import (
+    ROOM,
+    Change,
+    CountsPerCpu,
+    HasFindings,
+    NeedsRoot,
+    TakesCpusOffline,
+    UsesTools,
+    VariantContext,
+    VariantModule,
+    load_variant,
+    usable,
+)
 
-ROOM = "variants"
 CAP_SYS_NICE = 23
 """Source: capabilities(7), linux/capability.h"""
-_ONLINE = "/sys/devices/system/cpu/cpu"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A variant as it was asked for: ``cpus:0-3`` is of kind ``cpus`` with the argument ``0-3``."""
+class SelectedVariant:
+    """A variant as it was asked for: ``cpus:0-3`` is the member ``cpus`` with the argument ``0-3``."""
 
     name: str
     kind: str
     argument: str
 
     @property
-    def member(self) -> ModuleType:
-        return registry.load(ROOM, self.kind)
+    def module(self) -> VariantModule:
+        return load_variant(self.kind)
 
     @property
     def scope(self) -> str:
-        return str(self.member.SCOPE)
+        return self.module.SCOPE
 
-    def changes(self, place: Place, sessions: int) -> tuple[Change, ...]:
-        found: tuple[Change, ...] = self.member.changes(self.argument, place, sessions)
-        return found
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Programs that it uses where they are installed."""
+        module = self.module
+        return module.TOOLS if isinstance(module, UsesTools) else ()
+
+    def changes(self, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+        return self.module.changes(self.argument, context, sessions)
+
+    def findings(self, context: VariantContext) -> tuple[Finding, ...]:
+        module = self.module
+        return module.findings(self.argument, context) if isinstance(module, HasFindings) else ()
+
+    def max_active(self, context: VariantContext, sessions: int = MAX_SESSIONS) -> int | None:
+        """How many of so many sessions may be at work at once; None: all."""
+        return next((int(change.after) for change in self.changes(context, sessions) if change.kind == "active"), None)
+
+    def offline_cpus(self, context: VariantContext) -> tuple[int, ...]:
+        """CPUs that it takes from the whole host."""
+        module = self.module
+        return module.offline_cpus(self.argument, context) if isinstance(module, TakesCpusOffline) else ()
+
+    def usable_cpus(self, context: VariantContext) -> tuple[int, ...]:
+        """CPUs that the sessions may use under it, together, rising; () where no CPU is known."""
+        if context.host is None:
+            return ()
+        left = {cpu.cpu for cpu in usable(context.host)}
+        changes = self.changes(context, max(1, len(left)))
+        if bound := [parse_cpu_list(change.after) for change in changes if change.kind == "affinity"]:
+            left &= {cpu for cpus in bound for cpu in cpus}
+        return tuple(sorted(left - set(self.offline_cpus(context))))
 
 
-def chosen(text: str, per_cpu: bool = False) -> tuple[Chosen, ...]:
+def select_variants(text: str, per_cpu: bool = False) -> tuple[SelectedVariant, ...]:
     """The variants of ``baseline,one_per_core,cpus:0-3``, in that order, ``baseline`` first if it is not named.
 
     A part that begins with a digit belongs to the list before it: ``cpus:0,2``. With ``per_cpu`` a bare number behind
@@ -52,66 +89,69 @@ def chosen(text: str, per_cpu: bool = False) -> tuple[Chosen, ...]:
         UsageError: an unknown name, an argument that is not understood, one twice, or fewer than two.
     """
     parts: list[str] = []
-    for part in (each.strip() for each in text.split(",")):
+    for part in (part.strip() for part in text.split(",")):
         if part[:1].isdecimal() and parts and ":" in parts[-1]:
             parts[-1] += f",{part}"
         elif part:
             parts.append(part)
-    if per_cpu:
-        parts = [f"n{each}" if each.startswith("cpus:") and each[5:].isdecimal() else each for each in parts]
-    elif BASELINE not in parts:
+    if not per_cpu and BASELINE not in parts:
         parts.insert(0, BASELINE)
-    found = [_chosen(part) for part in parts]
-    names = [each.name for each in found]
+    selected = [_select(part, per_cpu) for part in parts]
+    names = [variant.name for variant in selected]
     if twice := {name for name in names if names.count(name) > 1}:
         raise UsageError(f"variant {sorted(twice)[0]} is named twice; once is enough, give --repeats for more rounds")
-    if len(found) < 2:
+    if len(selected) < 2:
         raise UsageError(
             f"one variant alone is no comparison; name others beside {names[0] if names else BASELINE}: "
-            f"{', '.join(known())}"
+            f"{', '.join(name for name, _ in list_variants())}"
         )
-    return tuple(found)
+    return tuple(selected)
 
 
-def known() -> tuple[str, ...]:
-    """Every variant as it is written."""
-    members = ((name, registry.load(ROOM, name)) for name in registry.names(ROOM))
-    return tuple(f"{name}:{member.ARGUMENT}" if member.ARGUMENT else name for name, member in members)
+def list_variants() -> tuple[tuple[str, str], ...]:
+    """Every variant as it is written, with an example of its argument, and what it does in a few words."""
+    members = ((name, load_variant(name)) for name in registry.names(ROOM))
+    return tuple((f"{name}:{module.ARGUMENT}" if module.ARGUMENT else name, module.HELP) for name, module in members)
 
 
-def _chosen(text: str) -> Chosen:
-    kind, colon, argument = text.partition(":")
-    member = registry.load(ROOM, kind)
-    if member.ARGUMENT and not argument:
-        raise UsageError(f"variant {kind} needs something behind a colon, such as {kind}:{member.ARGUMENT}")
-    member.check(argument)
-    return Chosen(text if colon and argument else kind, kind, argument)
+def _select(text: str, per_cpu: bool) -> SelectedVariant:
+    kind, _, argument = text.partition(":")
+    module = load_variant(kind)
+    if per_cpu and isinstance(module, CountsPerCpu) and argument.isdecimal():
+        return _select(f"{module.COUNTED_AS}:{argument}", per_cpu=False)
+    if module.ARGUMENT and not argument:
+        raise UsageError(f"variant {kind} needs something behind a colon, such as {kind}:{module.ARGUMENT}")
+    module.check(argument)
+    return SelectedVariant(text if argument else kind, kind, argument)
 
 
-def refuse(variants: Sequence[Chosen], place: Place) -> None:
-    """Raises UsageError for the first that cannot be had at that place, with the reason."""
-    for each in variants:
-        if why := each.member.why_not(each.argument, place):
-            raise UsageError(f"variant {each.name} cannot be had here: {why}")
+def check_possible(variants: Sequence[SelectedVariant], context: VariantContext) -> None:
+    """Raises UsageError for the first that is not possible there, with the reason."""
+    for variant in variants:
+        if why := variant.module.why_not(variant.argument, context):
+            raise UsageError(f"variant {variant.name} is not possible here: {why}")
 
 
-def refuse_without_privilege(
-    variants: Sequence[Chosen], place: Place, host: Host | None, server: Server, most: int
+def check_privileges(
+    variants: Sequence[SelectedVariant], context: VariantContext, host: Host | None, server: Server, sessions: int
 ) -> None:
-    """Raises UsageError where a change is not permitted to this user, before anything is loaded."""
+    """Raises UsageError where this user may not make a change for so many sessions, before anything is loaded.
+
+    ``server``: one of the server processes. Of another machine nothing can be said beforehand.
+    """
     if host is None or host.name != "local":
         return
-    for each in variants:
-        changes = each.changes(place, most)
-        closed = [c.name for c in changes if c.kind == "file" and not os.access(c.name, os.W_OK)]
+    for variant in variants:
+        changes = variant.changes(context, sessions)
+        closed = [change.name for change in changes if change.kind == "file" and not os.access(change.name, os.W_OK)]
         if closed:
-            instead = "; one_per_core needs no root" if each.kind == "smt_off" else ""
-            raise UsageError(f"variant {each.name} writes {closed[0]}, which needs root: start dbcpu as root{instead}")
-        if any(c.kind in ("affinity", "policy") for c in changes):
-            _refuse_foreign(each.name, server)
+            hint = f"; {variant.module.ROOT_HINT}" if isinstance(variant.module, NeedsRoot) else ""
+            raise UsageError(f"variant {variant.name} writes {closed[0]}, which needs root: start dbcpu as root{hint}")
+        if any(change.is_per_session for change in changes):
+            _check_owner(variant.name, server)
 
 
-def _refuse_foreign(name: str, server: Server) -> None:
+def _check_owner(name: str, server: Server) -> None:
     if not server.verified or server.pid is None:
         raise UsageError(f"variant {name} acts on the server processes, and they cannot be reached: {server.how}")
     owner = Path(f"/proc/{server.pid}").stat().st_uid if Path(f"/proc/{server.pid}").exists() else None
@@ -132,60 +172,33 @@ def _may_nice() -> bool:
     return bool(int(effective, 16) >> CAP_SYS_NICE & 1)
 
 
-def cpus_under(each: Chosen, place: Place) -> tuple[int, ...]:
-    """CPUs that the sessions may use under it, together; () where no CPU is known."""
-    if place.host is None:
-        return ()
-    there = {cpu.cpu: cpu for cpu in usable(place.host)}
-    left = set(there)
-    changes = each.changes(place, max(1, len(there)))
-    bound = [set(parse_cpu_list(c.after)) for c in changes if c.kind == "affinity"]
-    if bound:
-        left &= {cpu for cpus in bound for cpu in cpus}
-    for c in changes:
-        if c.kind == "file" and c.name.startswith(_ONLINE):
-            left.discard(int(c.name.removeprefix(_ONLINE).partition("/")[0]))
-        elif c.kind == "file":  # smt/control
-            left &= {cpu for cpu, one in there.items() if cpu == min(one.siblings)}
-    return tuple(sorted(left))
-
-
-def sentences(variants: Sequence[Chosen], place: Place, levels: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
+def describe_changes(
+    variants: Sequence[SelectedVariant], context: VariantContext, levels: Mapping[str, Sequence[int]]
+) -> tuple[str, ...]:
     """What would be changed, a line per variant, for the largest number of sessions."""
     return tuple(
-        f"{each.name}: {_sentence(each.changes(place, max(levels[each.name])))}"
-        for each in variants
-        if each.kind != BASELINE
+        f"{variant.name}: {_description(variant.changes(context, max(levels[variant.name])))}"
+        for variant in variants
+        if variant.kind != BASELINE
     )
 
 
-def _sentence(changes: Sequence[Change]) -> str:
-    parts = [f"{c.name} from {c.before!r} to {c.after!r}" for c in changes if c.kind in ("file", "parameter")]
-    parts += [f"the server is started by {c.after}" for c in changes if c.kind == "launch"]
-    parts += [f"{c.after} of {c.before} sessions at a time" for c in changes if c.kind == "active"]
-    bound = [c.after for c in changes if c.kind == "affinity"]
+def _description(changes: Sequence[Change]) -> str:
+    parts = [f"{change.name} from {change.before!r} to {change.after!r}" for change in changes if change.is_shared]
+    parts += [f"the server is started by {change.after}" for change in changes if change.kind == "launch"]
+    parts += [f"{change.after} of {change.before} sessions at a time" for change in changes if change.kind == "active"]
+    bound = [change.after for change in changes if change.kind == "affinity"]
     if len(set(bound)) == 1:
         parts.append(f"server processes on CPUs {bound[0]}")
     elif bound:
         shown = ", ".join(bound[:8]) + (", ..." if len(bound) > 8 else "")
         parts.append(f"server processes on a CPU each: {shown}")
-    policies = [c.after for c in changes if c.kind == "policy"]
+    policies = [change.after for change in changes if change.kind == "policy"]
     parts += [f"server processes with policy {policies[0]}"] if policies else []
     return ", ".join(parts) or "nothing is changed at these levels"
 
 
-def findings(variants: Sequence[Chosen], place: Place) -> tuple[Finding, ...]:
-    """What will keep a variant from doing what its name says."""
-    found: list[Finding] = []
-    for each in variants:
-        if each.kind == "policy" and each.argument != "other" and each.member.ineffective(place):
-            found.append(noted("autogroup", f"autogroup is on, and {each.name} was asked for"))
-        if each.kind == "node" and not any(c.kind == "launch" for c in each.changes(place, 1)):
-            why = "numactl is not installed" if place.ours else "the server runs already"
-            found.append(noted("memory-not-bound", f"{each.name} binds CPUs only: {why}"))
-    return tuple({each.code: each for each in found}.values())
-
-
-def touches_the_host(variants: Sequence[Chosen], place: Place) -> bool:
-    """Whether something is changed that others than the measured sessions feel."""
-    return any(c.kind in ("file", "parameter") for each in variants for c in each.changes(place, 1))
+def findings(variants: Sequence[SelectedVariant], context: VariantContext) -> tuple[Finding, ...]:
+    """What keeps a variant from doing what its name says; one finding of a kind, the last."""
+    found = (finding for variant in variants for finding in variant.findings(context))
+    return tuple({finding.code: finding for finding in found}.values())

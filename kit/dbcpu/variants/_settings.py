@@ -1,4 +1,7 @@
-"""Reads and writes one setting of a host, a process or a database by its name: the only place that changes anything.
+"""Reads and writes one setting of a host, a server process or a database instance, by its name.
+
+Nothing else in dbcpu changes one of these. ``UndoJournal`` writes down what it changes through ``SettingAccess``;
+``bind_until_exit`` needs no journal, because what it changes ends with the process.
 
     file:PATH                 a file of /sys or /proc
     affinity:PID@START        CPUs that a process may use, as a list; START is its start time in clock ticks
@@ -14,9 +17,10 @@ import os
 import re
 from typing import Protocol, runtime_checkable
 
-from dbcpu.errors import HostError
+from dbcpu.errors import HostError, MeasureError
+from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
-from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
+from dbcpu.hosts.topology import parse_cpu_list
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
@@ -41,8 +45,8 @@ def parameters_of(target: object) -> Parameters | None:
     return target if isinstance(target, Parameters) else None
 
 
-class Hands:
-    """``parameters`` None: no database is at hand."""
+class SettingAccess:
+    """Settings of one host, and of one database instance. ``parameters`` None: there is no connection to one."""
 
     def __init__(self, host: Host, parameters: Parameters | None = None) -> None:
         self._host = host
@@ -53,7 +57,7 @@ class Hands:
         return self._parameters is not None
 
     def read(self, what: str) -> str | None:
-        """What it is now, in a form that can be compared and written back. Raises HostError, ServerError."""
+        """The value now, in a form that can be compared and written back. Raises HostError, ServerError."""
         kind, _, name = what.partition(":")
         if kind == "file":
             return self._read_file(name)
@@ -61,7 +65,7 @@ class Hands:
             return self._read_process(kind, name)
         if kind == "parameter":
             return self._database(name).parameter(name)
-        raise HostError(f"{what} is nothing that this version can change; undo it with the version that changed it")
+        raise HostError(f"this version cannot change {what}; undo it with the version that changed it")
 
     def write(self, what: str, text: str) -> None:
         """Set it. Raises HostError, ServerError."""
@@ -104,7 +108,7 @@ class Hands:
         except OSError as error:
             raise HostError(f"{folder} cannot be read: {error.strerror}") from None
         listed = [line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")]
-        return format_cpu_list(parse_cpu_list(listed[0])) if listed else None
+        return ranges(parse_cpu_list(listed[0])) if listed else None
 
     def _set_process(self, kind: str, name: str, text: str) -> None:
         thread = _thread(name)
@@ -130,8 +134,22 @@ class Hands:
             raise HostError(_refused(kind, text, thread, error)) from None
 
 
-def of_process(kind: str, pid: int, tid: int | None, start_ticks: int) -> str:
-    """The name of a process's setting."""
+def bind_until_exit(pid: int, cpus: frozenset[int]) -> None:
+    """Let a server process that ends with its session run on ``cpus`` only; nothing is left to undo then.
+
+    Raises MeasureError. Source: sched_setaffinity(2)
+    """
+    try:
+        os.sched_setaffinity(pid, cpus)
+    except OSError as error:
+        raise MeasureError(
+            f"server process {pid} could not be bound to CPUs {ranges(cpus)}: {error.strerror}; "
+            "these CPUs have to be online and allowed, and the process your own, or you root (CAP_SYS_NICE)"
+        ) from None
+
+
+def process_setting(kind: str, pid: int, tid: int | None, start_ticks: int) -> str:
+    """The name of a setting of a process: ``affinity:PID/TID@START``."""
     return f"{kind}:{pid}{f'/{tid}' if tid else ''}@{start_ticks}"
 
 

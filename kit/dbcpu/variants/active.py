@@ -1,22 +1,23 @@
-"""At most so many of the sessions are on the database at once (``active:4``); the others wait for their turn outside.
+"""At most so many of the sessions are at work at a time (``active:4``); the others wait in the client for their turn.
 
-What a connection pool or an admission control would do. It needs no access to the host.
+As a connection pool or admission control does. It needs no access to the host.
 """
 
-from dbcpu.variants.base import Change, Place, count
+from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "plan"
 ARGUMENT = "4"
+HELP = "so many sessions at work at a time"
 
 
 def check(argument: str) -> None:
     count("active", argument)
 
 
-def why_not(argument: str, place: Place) -> str | None:
+def why_not(argument: str, context: VariantContext) -> str | None:
     return None
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     most = int(argument)
     return (Change("active:sessions", str(sessions), str(most)),) if most < sessions else ()

@@ -1,24 +1,24 @@
-"""One thing that is done otherwise: which CPUs the sessions may use, SMT, the scheduling policy, how many at once.
+"""One thing that is done differently: which CPUs the sessions may use, SMT, the scheduling policy, how many at once.
 
-A member is a pure planner; ``journal`` alone applies, verifies and undoes. On the command line it is its file's name,
-with what it needs behind a colon: ``smt_off``, ``cpus:0-3``. A member module offers
-
-    SCOPE                             plan, server, host or process: what is changed
-    ARGUMENT                          an example of what stands behind the colon, '' where nothing may
-    check(argument)                   raises UsageError where it is not understood
-    why_not(argument, place)          why it cannot be done there, or None
-    changes(argument, place, sessions)  what it would change for so many sessions; in the order to be applied
+A member is a pure planner; ``_apply`` and ``_journal`` alone apply, verify and undo what it plans. Its name on the
+command line is its file's, with an argument behind a colon where it takes one: ``smt_off``, ``cpus:0-3``.
+``VariantModule`` is what a member must offer; the protocols behind it are what it may offer beside that.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from dbcpu import registry
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology import format_cpu_list
+from dbcpu.findings import Finding
+from dbcpu.formatting import ranges
 from dbcpu.record import Cpu, Database, HostInfo
 
+ROOM = "variants"
 SCOPES = ("plan", "server", "host", "process")
+ONLINE_FILE = "/sys/devices/system/cpu/cpu{}/online"
+"""Of a CPU by its number: 1 or 0. Source: ABI/testing/sysfs-devices-system-cpu"""
 
 Spread = tuple[tuple[int, ...], ...]
 """CPUs by core."""
@@ -26,11 +26,11 @@ Spread = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing, what it is before (as the planner knows it), and what it is to be.
+    """One setting, what it is before (as the planner knows it), and what it is to be.
 
     ``what`` is one of ``file:PATH`` on the host, ``affinity:SESSION`` and ``policy:SESSION`` of a session's server
     process, ``parameter:NAME`` of the database, ``launch:server`` (a command before the server's own) and
-    ``active:sessions``. The journal reads what really is before; where that is something else it does nothing.
+    ``active:sessions``. The journal reads what really is before; where it is set already, nothing is changed.
     """
 
     what: str
@@ -45,34 +45,102 @@ class Change:
     def name(self) -> str:
         return self.what.partition(":")[2]
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether others than the measured sessions feel it: a setting of the host, or of the database instance."""
+        return self.kind in ("file", "parameter")
+
+    @property
+    def is_per_session(self) -> bool:
+        """Whether it is a setting of a session's server process; ``name`` is the session's number from 0 on then."""
+        return self.kind in ("affinity", "policy")
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VariantContext:
     """What a variant is planned for. ``host`` None: its operating system cannot be reached from here.
 
-    ``ours``: the kit starts the database server. ``url``: of the target, without its password. ``tools``: which of the
-    programs that a variant may need are installed there. ``read_only``: its files can be read, and nothing written.
+    ``own_server``: dbcpu starts the database server. ``url``: of the target, without its password. ``tools``: which
+    of the programs that a variant may need are installed there. ``read_only``: its files can be read, not written.
     """
 
     host: HostInfo | None
     database: Database
-    ours: bool = False
+    own_server: bool = False
     url: str = ""
     tools: frozenset[str] = frozenset()
     read_only: bool = False
 
 
-class Variant(Protocol):
-    """What a member module looks like."""
+@runtime_checkable
+class VariantModule(Protocol):
+    """What every member module offers. All of it is pure."""
 
     SCOPE: str
+    """What is changed: plan, server, host or process."""
     ARGUMENT: str
+    """An example of what stands behind the colon, '' where nothing may."""
+    HELP: str
+    """A few words for ``dbcpu vary --help``, no full stop."""
 
-    def check(self, argument: str) -> None: ...
+    def check(self, argument: str) -> None:
+        """Raises UsageError where the argument is not understood."""
 
-    def why_not(self, argument: str, place: Place) -> str | None: ...
+    def why_not(self, argument: str, context: VariantContext) -> str | None:
+        """Why it is not possible there, or None."""
 
-    def changes(self, argument: str, place: Place, sessions: int) -> tuple[Change, ...]: ...
+    def changes(self, argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+        """What it changes for so many sessions, in the order to be applied; only asked where it is possible."""
+
+
+@runtime_checkable
+class TakesCpusOffline(Protocol):
+    """May be offered: of a variant that takes CPUs from the whole host."""
+
+    def offline_cpus(self, argument: str, context: VariantContext) -> tuple[int, ...]:
+        """CPUs that are online now, and are not while it is applied."""
+
+
+@runtime_checkable
+class HasFindings(Protocol):
+    """May be offered: of a variant that not every host lets do what its name says."""
+
+    def findings(self, argument: str, context: VariantContext) -> tuple[Finding, ...]:
+        """What keeps it from its full effect there."""
+
+
+@runtime_checkable
+class UsesTools(Protocol):
+    """May be offered: of a variant that starts other programs."""
+
+    TOOLS: tuple[str, ...]
+    """Programs that it uses where they are installed."""
+
+
+@runtime_checkable
+class NeedsRoot(Protocol):
+    """May be offered: of a variant that needs root."""
+
+    ROOT_HINT: str
+    """What somebody who is not root can do, as the end of a sentence."""
+
+
+@runtime_checkable
+class CountsPerCpu(Protocol):
+    """May be offered: of a variant whose argument ``dbcpu vary --per-cpu`` reads as a number of CPUs."""
+
+    COUNTED_AS: str
+    """The variant that a bare number means then."""
+
+
+def load_variant(name: str) -> VariantModule:
+    """The member of that name. Raises UnknownName; TypeError naming what the module lacks."""
+    module = registry.load(ROOM, name)
+    if not isinstance(module, VariantModule):
+        required = ("SCOPE", "ARGUMENT", "HELP", "check", "why_not", "changes")
+        missing = [part for part in required if not hasattr(module, part)]
+        raise TypeError(f"{module.__name__} is no variant: it has no {', '.join(missing)}")
+    return module
 
 
 def no_argument(name: str, argument: str) -> None:
@@ -88,13 +156,13 @@ def count(name: str, argument: str) -> int:
     return int(argument)
 
 
-def unreachable(place: Place) -> str | None:
+def unreachable(context: VariantContext) -> str | None:
     """Why nothing can be changed on the operating system there, and what can be done instead; None if it can be."""
-    if place.host is not None and place.read_only:
+    if context.host is not None and context.read_only:
         return "through the database its host can only be read; reach it with --host ssh:NAME"
-    if place.host is not None:
-        return None if place.host.topology.cpus else "the host does not show its CPUs"
-    if _is_rds(place):
+    if context.host is not None:
+        return None if context.host.topology.cpus else "the host does not show its CPUs"
+    if _is_rds(context):
         return (
             "Amazon RDS gives no access to the operating system; set threadsPerCore=1 in the instance's processor "
             "features (modify-db-instance --processor-features), measure again, and compare the two runs"
@@ -105,10 +173,10 @@ def unreachable(place: Place) -> str | None:
     )
 
 
-def _is_rds(place: Place) -> bool:
-    parameters = place.database.parameters
+def _is_rds(context: VariantContext) -> bool:
+    parameters = context.database.parameters
     return (
-        ".rds.amazonaws.com" in place.url
+        ".rds.amazonaws.com" in context.url
         or parameters.get("managed_service") == "Amazon RDS"
         or "rdsutils" in parameters.get("shared_preload_libraries", "")
     )
@@ -116,36 +184,36 @@ def _is_rds(place: Place) -> bool:
 
 def usable(host: HostInfo) -> tuple[Cpu, ...]:
     """Online CPUs that the database may use, rising."""
-    online = tuple(each for each in host.topology.cpus if each.online)
-    return tuple(each for each in online if each.cpu in host.limits.allowed_cpus) or online
+    online = tuple(cpu for cpu in host.topology.cpus if cpu.online)
+    return tuple(cpu for cpu in online if cpu.cpu in host.limits.allowed_cpus) or online
 
 
 def by_core(host: HostInfo) -> Spread:
     """The usable CPUs of each core, cores of one memory node after the other."""
     cores: dict[tuple[int, int], list[int]] = {}
-    for each in usable(host):
-        cores.setdefault((each.node, each.core), []).append(each.cpu)
+    for cpu in usable(host):
+        cores.setdefault((cpu.node, cpu.core), []).append(cpu.cpu)
     return tuple(tuple(cores[key]) for key in sorted(cores))
 
 
 def by_node(host: HostInfo) -> Mapping[int, tuple[int, ...]]:
     """The usable CPUs of each memory node, by dbcpu's number."""
     nodes: dict[int, list[int]] = {}
-    for each in usable(host):
-        nodes.setdefault(each.node, []).append(each.cpu)
+    for cpu in usable(host):
+        nodes.setdefault(cpu.node, []).append(cpu.cpu)
     return {node: tuple(cpus) for node, cpus in sorted(nodes.items())}
 
 
 def spread_order(host: HostInfo) -> tuple[int, ...]:
     """CPUs as an ideal scheduler would take them: an empty core first, on the emptiest node; then second threads."""
-    node_of = {each.cpu: each.node for each in usable(host)}
+    node_of = {cpu.cpu: cpu.node for cpu in usable(host)}
     left = [list(core) for core in by_core(host)]
     order: list[int] = []
     while any(left):
         taken = dict.fromkeys(node_of.values(), 0)
         waiting = [core for core in left if core]
         while waiting:
-            core = min(waiting, key=lambda each: (taken[node_of[each[0]]], each[0]))
+            core = min(waiting, key=lambda cpus: (taken[node_of[cpus[0]]], cpus[0]))
             waiting.remove(core)
             taken[node_of[core[0]]] += 1
             order.append(core.pop(0))
@@ -154,5 +222,5 @@ def spread_order(host: HostInfo) -> tuple[int, ...]:
 
 def affinities(host: HostInfo, cpus_of: tuple[str, ...]) -> tuple[Change, ...]:
     """A change of affinity per session, to these lists of CPUs."""
-    now = format_cpu_list(each.cpu for each in usable(host))
+    now = ranges(cpu.cpu for cpu in usable(host))
     return tuple(Change(f"affinity:{ordinal}", now, cpus) for ordinal, cpus in enumerate(cpus_of))

@@ -1,18 +1,20 @@
-"""Everything as it is: what the other variants are held against."""
+"""Nothing is changed: what the other variants are compared with."""
 
-from dbcpu.variants.base import Change, Place, no_argument
+from dbcpu.record import BASELINE
+from dbcpu.variants.base import Change, VariantContext, no_argument
 
 SCOPE = "plan"
 ARGUMENT = ""
+HELP = "nothing is changed"
 
 
 def check(argument: str) -> None:
-    no_argument("baseline", argument)
+    no_argument(BASELINE, argument)
 
 
-def why_not(argument: str, place: Place) -> str | None:
+def why_not(argument: str, context: VariantContext) -> str | None:
     return None
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     return ()

@@ -4,23 +4,24 @@ Both are set in memory only, so that a restart of the instance takes them back t
 Administrator's Guide, "Managing Multiple Database Instances on a Single Server"
 """
 
-from dbcpu.variants.base import Change, Place, count
+from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
 ARGUMENT = "2"
-PLAN, COUNT = "resource_manager_plan", "cpu_count"
-DEFAULT_PLAN = "DEFAULT_PLAN"
+HELP = "Oracle instance caging: so many CPUs for the instance"
+_PLAN, _COUNT = "resource_manager_plan", "cpu_count"
+_DEFAULT_PLAN = "DEFAULT_PLAN"
 
 
 def check(argument: str) -> None:
     count("cage", argument)
 
 
-def why_not(argument: str, place: Place) -> str | None:
-    if place.database.kind != "oracle":
-        return f"instance caging is Oracle's, and this is {place.database.kind}; use cpus: or active:"
-    parameters = place.database.parameters
-    if COUNT not in parameters:
+def why_not(argument: str, context: VariantContext) -> str | None:
+    if context.database.kind != "oracle":
+        return f"instance caging is Oracle's, and this is {context.database.kind}; use cpus: or active:"
+    parameters = context.database.parameters
+    if _COUNT not in parameters:
         return "cpu_count cannot be read (select on V_$PARAMETER), so it could not be put back"
     if parameters.get("managed_service") == "Amazon RDS":
         return "Amazon RDS allows no alter system; set cpu_count in the instance's parameter group instead"
@@ -29,8 +30,8 @@ def why_not(argument: str, place: Place) -> str | None:
     return None
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
-    parameters = place.database.parameters
-    plan = parameters.get(PLAN, "")
-    planned = () if plan else (Change(f"parameter:{PLAN}", "", DEFAULT_PLAN),)
-    return (*planned, Change(f"parameter:{COUNT}", parameters[COUNT], argument))
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+    parameters = context.database.parameters
+    plan = parameters.get(_PLAN, "")
+    planned = () if plan else (Change(f"parameter:{_PLAN}", "", _DEFAULT_PLAN),)
+    return (*planned, Change(f"parameter:{_COUNT}", parameters[_COUNT], argument))

@@ -1,11 +1,14 @@
 """The server processes may use these CPUs only (``cpus:0-3``): taskset, or a psrset of other systems."""
 
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
-from dbcpu.variants.base import Change, Place, affinities, unreachable, usable
+from dbcpu.formatting import ranges
+from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.variants.base import Change, VariantContext, affinities, unreachable, usable
 
 SCOPE = "process"
 ARGUMENT = "0-3"
+HELP = "these CPUs only"
+COUNTED_AS = "ncpus"
 
 
 def check(argument: str) -> None:
@@ -13,18 +16,16 @@ def check(argument: str) -> None:
         raise UsageError("variant cpus names no CPU; give a list of CPUs as the kernel writes it, such as cpus:0-3,8")
 
 
-def why_not(argument: str, place: Place) -> str | None:
-    if place.host is None:
-        return unreachable(place)
-    there = {each.cpu for each in usable(place.host)}
+def why_not(argument: str, context: VariantContext) -> str | None:
+    if context.host is None:
+        return unreachable(context)
+    there = {cpu.cpu for cpu in usable(context.host)}
     missing = set(parse_cpu_list(argument)) - there
     if missing:
-        return (
-            f"CPUs {format_cpu_list(missing)} are not among {format_cpu_list(there)}, which are online and may be used"
-        )
-    return unreachable(place)
+        return f"CPUs {ranges(missing)} are not among {ranges(there)}, which are online and may be used"
+    return unreachable(context)
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
-    assert place.host is not None
-    return affinities(place.host, (format_cpu_list(parse_cpu_list(argument)),) * sessions)
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+    assert context.host is not None
+    return affinities(context.host, (ranges(parse_cpu_list(argument)),) * sessions)

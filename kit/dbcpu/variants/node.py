@@ -1,17 +1,20 @@
 """The server processes run on the CPUs of these memory nodes (``node:0``), numbered as ``dbcpu topology`` shows them.
 
-Where the kit starts the server, numactl binds its memory too. A server that runs already keeps the memory it has; what
-a session takes anew while it runs is taken where it runs. Source: numactl(8), numa_memory_policy.rst
+Where dbcpu starts the server, numactl binds its memory too. A server that runs already keeps the memory it has; what
+a session allocates from then on comes from the node on which it runs. Source: numactl(8), numa_memory_policy.rst
 """
 
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import ranges
+from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import HostInfo
-from dbcpu.variants.base import Change, Place, affinities, by_node, unreachable
+from dbcpu.variants.base import Change, VariantContext, affinities, by_node, unreachable
 
 SCOPE = "server"
 ARGUMENT = "0"
-NUMACTL = "numactl"
+HELP = "the CPUs (and memory, if dbcpu starts the server) of memory nodes"
+TOOLS: tuple[str, ...] = ("numactl",)
 
 
 def check(argument: str) -> None:
@@ -19,28 +22,40 @@ def check(argument: str) -> None:
         raise UsageError("variant node names no memory node; give one or a list, such as node:0 or node:0-1")
 
 
-def why_not(argument: str, place: Place) -> str | None:
-    if place.host is None:
-        return unreachable(place)
-    there = by_node(place.host)
+def why_not(argument: str, context: VariantContext) -> str | None:
+    if context.host is None:
+        return unreachable(context)
+    there = by_node(context.host)
     missing = set(parse_cpu_list(argument)) - set(there)
     if missing:
-        return f"memory node {format_cpu_list(missing)} has no usable CPU; there are: {format_cpu_list(there)}"
-    return unreachable(place)
+        return f"memory node {ranges(missing)} has no usable CPU; there are: {ranges(there)}"
+    return unreachable(context)
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
-    assert place.host is not None
-    nodes, found = parse_cpu_list(argument), by_node(place.host)
-    cpus = format_cpu_list(cpu for node in nodes for cpu in found[node])
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+    assert context.host is not None
+    nodes, found = parse_cpu_list(argument), by_node(context.host)
+    cpus = ranges(cpu for node in nodes for cpu in found[node])
     launched: tuple[Change, ...] = ()
-    if place.ours and NUMACTL in place.tools:
-        names = format_cpu_list(kernel_number(place.host, node) for node in nodes)
-        launched = (Change("launch:server", "", f"{NUMACTL} --cpunodebind={names} --membind={names}"),)
-    return (*launched, *affinities(place.host, (cpus,) * sessions))
+    if _unbound_memory(context) is None:
+        names = ranges(_kernel_number(context.host, node) for node in nodes)
+        launched = (Change("launch:server", "", f"numactl --cpunodebind={names} --membind={names}"),)
+    return (*launched, *affinities(context.host, (cpus,) * sessions))
 
 
-def kernel_number(host: HostInfo, node: int) -> int:
+def findings(argument: str, context: VariantContext) -> tuple[Finding, ...]:
+    why = _unbound_memory(context)
+    return (noted("memory-not-bound", f"node:{argument} binds CPUs only: {why}"),) if why else ()
+
+
+def _unbound_memory(context: VariantContext) -> str | None:
+    """Why memory is not bound with the CPUs; None if it is."""
+    if not context.own_server:
+        return "the server runs already"
+    return None if set(TOOLS) <= context.tools else "numactl is not installed"
+
+
+def _kernel_number(host: HostInfo, node: int) -> int:
     """The kernel's number of a node; dbcpu counts from 0 in order of the lowest CPU."""
     pairs = (pair.split("=") for pair in host.facts.get("kernel_nodes", "").split())
     return {int(ours): int(theirs) for ours, theirs in pairs}.get(node, node)

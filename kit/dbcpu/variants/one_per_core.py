@@ -1,23 +1,24 @@
 """The server processes may use one CPU of each core only: SMT off for them, without touching the host."""
 
-from dbcpu.hosts.topology import format_cpu_list
-from dbcpu.variants.base import Change, Place, affinities, by_core, no_argument, unreachable
+from dbcpu.formatting import ranges
+from dbcpu.variants.base import Change, VariantContext, affinities, by_core, no_argument, unreachable
 
 SCOPE = "process"
 ARGUMENT = ""
+HELP = "one CPU of each core"
 
 
 def check(argument: str) -> None:
     no_argument("one_per_core", argument)
 
 
-def why_not(argument: str, place: Place) -> str | None:
-    if place.host is not None and all(len(core) == 1 for core in by_core(place.host)):
-        return "no core has two CPUs that may be used: it is so already, as far as the kernel is told"
-    return unreachable(place)
+def why_not(argument: str, context: VariantContext) -> str | None:
+    if context.host is not None and all(len(core) == 1 for core in by_core(context.host)):
+        return "no core has two CPUs that may be used: this is already the case, as far as the kernel shows"
+    return unreachable(context)
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
-    assert place.host is not None
-    first = format_cpu_list(core[0] for core in by_core(place.host))
-    return affinities(place.host, (first,) * sessions)
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
+    assert context.host is not None
+    first = ranges(core[0] for core in by_core(context.host))
+    return affinities(context.host, (first,) * sessions)

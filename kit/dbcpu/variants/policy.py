@@ -5,26 +5,31 @@ is one of its own, so that between them nothing changes. Source: sched(7), "The 
 """
 
 from dbcpu.errors import UsageError
-from dbcpu.variants.base import Change, Place, unreachable
+from dbcpu.findings import Finding, noted
+from dbcpu.variants.base import Change, VariantContext, unreachable
 
 SCOPE = "process"
 ARGUMENT = "batch"
-POLICIES = ("batch", "idle", "other")
+HELP = "scheduling policy: batch, idle or other"
+_POLICIES = ("batch", "idle", "other")
 
 
 def check(argument: str) -> None:
-    if argument not in POLICIES:
+    if argument not in _POLICIES:
         raise UsageError(f"variant policy:{argument} is not known; there are: policy:batch, policy:idle, policy:other")
 
 
-def why_not(argument: str, place: Place) -> str | None:
-    return unreachable(place)
+def why_not(argument: str, context: VariantContext) -> str | None:
+    return unreachable(context)
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     return tuple(Change(f"policy:{ordinal}", "other", argument) for ordinal in range(sessions))
 
 
-def ineffective(place: Place) -> bool:
-    """Whether autogroup takes the effect of a policy between process sessions away."""
-    return place.host is not None and place.host.facts.get("sched_autogroup") == "1"
+def findings(argument: str, context: VariantContext) -> tuple[Finding, ...]:
+    """Autogroup takes away the effect of a policy between process sessions."""
+    autogroup = context.host is not None and context.host.facts.get("sched_autogroup") == "1"
+    if argument == "other" or not autogroup:
+        return ()
+    return (noted("autogroup", f"autogroup is on, and policy:{argument} was asked for"),)

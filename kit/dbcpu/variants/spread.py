@@ -3,22 +3,23 @@
 Against ``pack`` at the same N it measures what sharing a core costs, with placement as the one thing that differs.
 """
 
-from dbcpu.variants.base import Change, Place, affinities, no_argument, spread_order, unreachable
+from dbcpu.variants.base import Change, VariantContext, affinities, no_argument, spread_order, unreachable
 
 SCOPE = "process"
 ARGUMENT = ""
+HELP = "a CPU for each session, an empty core first"
 
 
 def check(argument: str) -> None:
     no_argument("spread", argument)
 
 
-def why_not(argument: str, place: Place) -> str | None:
-    return unreachable(place)
+def why_not(argument: str, context: VariantContext) -> str | None:
+    return unreachable(context)
 
 
-def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
+def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     """Beyond the last CPU it begins again with the first."""
-    assert place.host is not None
-    order = spread_order(place.host)
-    return affinities(place.host, tuple(str(order[i % len(order)]) for i in range(sessions)))
+    assert context.host is not None
+    order = spread_order(context.host)
+    return affinities(context.host, tuple(str(order[i % len(order)]) for i in range(sessions)))

@@ -28,15 +28,15 @@ from dbcpu.measure.experiments.base import Sweep, workload_info
 from dbcpu.measure.host_access import Choice, Wish, choose, kit_pids_on, wish
 from dbcpu.measure.preflight import best_sampler, examine
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
-from dbcpu.measure.rounds import AsItIs, Conditions, Setting, calibrate, own_pids
-from dbcpu.measure.variants import Varied, place_of
+from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
+from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, Planner, RoundSpec
-from dbcpu.record import Header, HostInfo, Plan, Round, Server
+from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, Server
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Target, Work
 from dbcpu.variants._restore import restore
-from dbcpu.variants._selection import Chosen
+from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
 
 DEFAULT_SECONDS = 1.5
@@ -64,8 +64,8 @@ class Choices:
     label: str = ""
     seed: int | None = None
     aa: bool = False
-    variants: tuple[Chosen, ...] = ()
-    """More than one, the first of which the others are held against; () for none."""
+    variants: tuple[SelectedVariant, ...] = ()
+    """More than one, the first of which the others are compared with; () for none."""
     per_cpu: int | None = None
     """Sessions per CPU of each variant, instead of the levels of ``sessions``."""
     host: str | None = None
@@ -105,10 +105,7 @@ def run(
         Interrupted: the user stopped it; finished rounds are stored.
     """
     experiment = experiment or Sweep()
-    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
-    for line in restore().lines:
-        watcher.stage(line)
-    seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
+    seed = _begin(choices, watcher)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
@@ -119,10 +116,10 @@ def run(
         sampler = stack.enter_context(registry.load("measure.samplers", name).open_sampler(opened.host, choices.hz))
         if sampler.pid is not None:
             guard.end_later(sampler.pid)
-        conditions: Conditions = AsItIs()
-        if planned.varied:
+        conditions: RoundConditions = Unchanged()
+        if planned.variant_plan:
             conditions = stack.enter_context(
-                planned.varied.conditions(
+                planned.variant_plan.conditions(
                     opened.host, opened.request, opened.target, guard, experiment.open, watcher.stage
                 )
             )
@@ -144,6 +141,28 @@ def run(
         next_round = planner(header) if planner and planned.adaptive else _fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
         return _keep(store, header, rounds, watcher, gaps=experiment.survives_failures)
+
+
+def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview:
+    """What ``run`` would do, on a busy host too: one session is calibrated, and no round is run or stored.
+
+    Raises as ``run`` does.
+    """
+    seed = _begin(choices, watcher)
+    with ExitStack() as stack:
+        guard = stack.enter_context(Guard())
+        opened = _open(request, choices, Sweep(), watcher, stack, guard, forced=True)
+        planned = _plan(opened, choices, Sweep(), seed, watcher, can_adapt=False)
+        check_room(planned.preview, planned.info, opened.target)
+        return planned.preview
+
+
+def _begin(choices: Choices, watcher: Watcher) -> int:
+    """Read the settings, undo what a killed run left changed, and return the seed. Raises UsageError."""
+    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
+    for line in restore().lines:
+        watcher.stage(line)
+    return choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +192,7 @@ class _Planned:
     vcpus_source: str
     specs: tuple[RoundSpec, ...]
     variants: tuple[str, ...]
-    varied: Varied | None
+    variant_plan: VariantPlan | None
     adaptive: bool
     executions: int | None
     preview: Preview
@@ -229,16 +248,17 @@ def _plan(
     solo_s = alone.elapsed_s * work.rows / trial.rows
     info = _host_of(host, alone.server)
     vcpus, source = _vcpus(choices, info, target)
-    variants: tuple[str, ...] = plan.AA if choices.aa else ("baseline",)
+    variants: tuple[str, ...] = plan.AA if choices.aa else (BASELINE,)
     levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
     make_room_for_files(max(levels))
     specs = experiment.specs(levels, choices.repeats, seed, variants)
-    varied = None
+    variant_plan = None
     if choices.variants:
-        varied = Varied.plan(choices.variants, place_of(opened.request, target, host, info), levels, choices.per_cpu)
-        varied.refuse(host, alone.server, fixed=choices.for_s is None)
-        specs, variants = plan.blocks(varied.levels, choices.repeats, seed), varied.names
-    adaptive = can_adapt and choices.sessions == "auto" and not choices.aa and varied is None
+        context = variant_context(opened.request, target, host, info, choices.variants)
+        variant_plan = VariantPlan.make(choices.variants, context, levels, choices.per_cpu)
+        variant_plan.check(host, alone.server, fixed=choices.for_s is None)
+        specs, variants = plan.blocks(variant_plan.levels, choices.repeats, seed), variant_plan.names
+    adaptive = can_adapt and choices.sessions == "auto" and not choices.aa and variant_plan is None
     executions = None if choices.for_s else choices.executions
     if executions is None and choices.for_s is None:
         executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
@@ -247,10 +267,10 @@ def _plan(
     foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
     preview = experiment.foreseen(replace(preview, at_most=adaptive), foreseen, solo_s, vcpus or 1)
-    if varied:
+    if variant_plan:
         alone_s = choices.for_s or solo_s * (executions or 1)
-        preview = varied.told(preview, specs, alone_s, choices.for_s is not None)
-    return _Planned(solo_s, info, vcpus, source, specs, variants, varied, adaptive, executions, preview)
+        preview = variant_plan.preview(preview, specs, alone_s, fixed_time=choices.for_s is not None)
+    return _Planned(solo_s, info, vcpus, source, specs, variants, variant_plan, adaptive, executions, preview)
 
 
 def _header(opened: _Opened, planned: _Planned, choices: Choices, experiment: Sweep, seed: int, sampler: str) -> Header:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from dbcpu.findings import Level
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Round
+from dbcpu.record import BASELINE, Round
 from dbcpu.workflows.measure_run import Watcher
 
 
@@ -56,7 +56,7 @@ class ProgressWatcher(Watcher):
 
     def begun(self, spec: RoundSpec) -> None:
         sessions = "1 session" if spec.level == 1 else f"{spec.level} sessions"
-        variant = "" if spec.variant == "baseline" else f" under {spec.variant}"
+        variant = "" if spec.variant == BASELINE else f" under {spec.variant}"
         text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
         self._rounds = max(self._rounds, self._done + 1)
         if self._bar is None:

@@ -1,41 +1,25 @@
 """What ``dbcpu vary`` and ``dbcpu restore`` do: measure under variants, show the comparison, put things back."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from dbcpu import registry
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.measure.preview import Preview
 from dbcpu.store.database import open_store
-from dbcpu.variants._restore import Restored, restore
-from dbcpu.variants._selection import chosen
+from dbcpu.variants._restore import RestoreResult, restore
+from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import parameters_of
-from dbcpu.workflows.measure_run import Choices, run
+from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
 from dbcpu.workflows.present import present_variants
 from dbcpu.workflows.progress import ProgressWatcher
-
-
-class _Planned(Exception):
-    """The plan is known, and nothing more was asked for."""
-
-
-class _Planner(ProgressWatcher):
-    """Keeps what would be changed, and goes no further."""
-
-    changes: tuple[str, ...] = ()
-
-    def agree(self, preview: Preview) -> None:
-        self.changes = preview.changes
-        raise _Planned
 
 
 def vary(
     target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any], confirm: Callable[[str], None]
 ) -> int:
-    """Measure and show; returns the exit code. ``given``: the measuring options. Raises as ``runner.run``."""
+    """Measure and show; returns the exit code. ``given``: the measuring options. Raises as ``measure_run.run``."""
     watcher = ProgressWatcher(confirm, quiet=given["quiet"])
     with open_store(given["store"]) as store:
         try:
@@ -46,16 +30,16 @@ def vary(
     return present_variants(record, given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
 
 
-def planned(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """What would be changed, a line per variant. The target is opened and one session calibrated, no more."""
-    watcher = _Planner(lambda _: None, quiet=True)
-    with open_store(given["store"]) as store, suppress(_Planned):
-        run(resolve(target), _choices(variants, per_cpu, given), store, watcher, forced=True)
-    return watcher.changes
+def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What would be changed, a line per variant. The target is opened and one session calibrated, no more.
+
+    Raises as ``measure_run.run``.
+    """
+    return preview_run(resolve(target), _choices(variants, per_cpu, given), Watcher()).changes
 
 
-def put_back(target: str | None, *, dry_run: bool) -> Restored:
-    """What journals of dead drivers say; parameters of ``target`` too. Raises ConnectError, UnknownName."""
+def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
+    """Undo what journals of killed runs say; parameters of ``target`` too. Raises ConnectError, UnknownName."""
     if target is None:
         return restore(dry_run=dry_run, held=True)
     request = resolve(target)
@@ -69,6 +53,5 @@ def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Ch
         raise UsageError("--aa measures the same twice, --variants other things; give one of them")
     known = {name: given[name] for name in Choices.__dataclass_fields__ if name in given}
     levels = "few" if known["sessions"] == "auto" else known["sessions"]
-    return Choices(
-        **{**known, "sessions": levels, "variants": chosen(variants, per_cpu is not None), "per_cpu": per_cpu}
-    )
+    selected = select_variants(variants, per_cpu is not None)
+    return Choices(**{**known, "sessions": levels, "variants": selected, "per_cpu": per_cpu})

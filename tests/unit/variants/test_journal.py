@@ -19,13 +19,14 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database
-from dbcpu.variants._apply import Conditions
-from dbcpu.variants._journal import STEPS, Journal
+from dbcpu.variants._apply import VariantConditions
+from dbcpu.variants._journal import STEPS, UndoJournal
 from dbcpu.variants._restore import findings, leftovers, restore
-from dbcpu.variants._selection import chosen
-from dbcpu.variants._settings import Hands, of_process
-from dbcpu.variants.base import Place
+from dbcpu.variants._selection import select_variants
+from dbcpu.variants._settings import SettingAccess, process_setting
+from dbcpu.variants.base import VariantContext
 from support import varying_host
+from support.doubles.instance import FakeInstance
 from support.driving import until
 from support.paths import HOSTS
 
@@ -54,11 +55,11 @@ def contents(root: Path) -> dict[str, str]:
     return {str(file): file.read_text().strip() for file in root.rglob("*") if file.is_file()}
 
 
-def conditions(root: Path, variants: str = "smt_off", step: object = None) -> Conditions:
+def conditions(root: Path, variants: str = "smt_off", step: object = None) -> VariantConditions:
     host = LocalHost(root)
-    place = Place(read_host(host), Database("postgresql", "18"))
+    context = VariantContext(read_host(host), Database("postgresql", "18"))
     given = {"step": step} if step else {}
-    return Conditions(chosen(variants), place, host, "embedded", None, **given)  # type: ignore[arg-type]
+    return VariantConditions(select_variants(variants), context, host, "embedded", None, **given)  # type: ignore[arg-type]
 
 
 def begin(variant: str) -> RoundSpec:
@@ -174,7 +175,7 @@ def test_what_somebody_else_has_set_since_is_left_to_them(tmp_path: Path) -> Non
     (root / CONTROL).write_text("forceoff\n")
     restored = restore()
     assert (root / CONTROL).read_text() == "forceoff\n"
-    assert any("somebody has set it since" in line for line in restored.lines)
+    assert any("somebody else has set it" in line for line in restored.lines)
     assert restored.failures == []
 
 
@@ -239,7 +240,7 @@ def test_a_setting_that_does_not_hold_is_an_error_and_undone(tmp_path: Path) -> 
     host = Stubborn(root)
     with (
         pytest.raises(HostError, match="was set to 'off' and is 'on'"),
-        Journal(host, Hands(host), None, "embedded") as journal,
+        UndoJournal(host, SettingAccess(host), None, "embedded") as journal,
     ):
         journal.apply([(f"file:/{CONTROL}", "off")])
 
@@ -278,8 +279,8 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 def test_cpus_and_policy_of_a_process_are_set_and_put_back(process: subprocess.Popen[bytes]) -> None:
     pid, host = process.pid, LocalHost()
     before = os.sched_getaffinity(pid)
-    names = [of_process(kind, pid, None, start_ticks(pid) or 0) for kind in ("affinity", "policy")]
-    with Journal(host, Hands(host), None, "embedded") as journal:
+    names = [process_setting(kind, pid, None, start_ticks(pid) or 0) for kind in ("affinity", "policy")]
+    with UndoJournal(host, SettingAccess(host), None, "embedded") as journal:
         entries = journal.apply([(names[0], str(min(before))), (names[1], "batch")])
         assert os.sched_getaffinity(pid) == {min(before)} or len(before) == 1
         assert os.sched_getscheduler(pid) == os.SCHED_BATCH
@@ -294,13 +295,13 @@ def test_a_process_that_has_gone_needs_no_undo_and_another_with_its_number_is_no
     process: subprocess.Popen[bytes],
 ) -> None:
     host = LocalHost()
-    hands = Hands(host)
-    another = of_process("policy", process.pid, None, (start_ticks(process.pid) or 0) + 1)
-    assert hands.read(another) is None
-    hands.write(another, "batch")
+    settings = SettingAccess(host)
+    another = process_setting("policy", process.pid, None, (start_ticks(process.pid) or 0) + 1)
+    assert settings.read(another) is None
+    settings.write(another, "batch")
     assert os.sched_getscheduler(process.pid) == os.SCHED_OTHER
-    name = of_process("policy", process.pid, None, start_ticks(process.pid) or 0)
-    with Journal(host, hands, None, "embedded") as journal:
+    name = process_setting("policy", process.pid, None, start_ticks(process.pid) or 0)
+    with UndoJournal(host, settings, None, "embedded") as journal:
         journal.apply([(name, "idle")])
         process.kill()
         process.wait()
@@ -318,34 +319,21 @@ def test_a_process_that_ends_before_a_command_elsewhere_reaches_it_needs_no_undo
 
     host = Elsewhere()
     host.name = "ssh:there"
-    name = of_process("affinity", process.pid, None, start_ticks(process.pid) or 0)
-    Hands(host).write(name, str(min(os.sched_getaffinity(0))))
-    Hands(host).write(name, "0-1")
+    name = process_setting("affinity", process.pid, None, start_ticks(process.pid) or 0)
+    SettingAccess(host).write(name, str(min(os.sched_getaffinity(0))))
+    SettingAccess(host).write(name, "0-1")
     assert process.returncode == -signal.SIGKILL
     with pytest.raises(HostError, match="taskset failed on ssh:there"):
-        Hands(host).write(of_process("affinity", os.getpid(), None, start_ticks(os.getpid()) or 0), "4095")
+        SettingAccess(host).write(process_setting("affinity", os.getpid(), None, start_ticks(os.getpid()) or 0), "4095")
 
 
 # --- parameters of a database
 
 
-class FakeInstance:
-    """Parameters of an instance, and whether it lets itself be altered."""
-
-    def __init__(self) -> None:
-        self.values = {"cpu_count": "16", "resource_manager_plan": ""}
-
-    def parameter(self, name: str) -> str:
-        return self.values[name]
-
-    def set_parameter(self, name: str, value: str) -> None:
-        self.values[name] = value
-
-
-def caged(instance: FakeInstance) -> Conditions:
+def caged(instance: FakeInstance) -> VariantConditions:
     parameters = {name: value for name, value in instance.values.items() if value}
-    place = Place(None, Database("oracle", "19.20", parameters))
-    return Conditions(chosen("cage:2"), place, None, "db1", None, instance)
+    context = VariantContext(None, Database("oracle", "19.20", parameters))
+    return VariantConditions(select_variants("cage:2"), context, None, "db1", None, instance)
 
 
 def test_a_cage_is_set_for_its_rounds_with_a_plan_and_taken_back(journals: Path) -> None:
@@ -353,7 +341,7 @@ def test_a_cage_is_set_for_its_rounds_with_a_plan_and_taken_back(journals: Path)
     with caged(instance) as varied:
         varied.begin(begin("cage:2"))
         assert instance.values == {"cpu_count": "2", "resource_manager_plan": "DEFAULT_PLAN"}
-        assert varied.cpus(begin("cage:2")) is None
+        assert varied.usable_cpus(begin("cage:2")) is None
         varied.begin(begin("baseline"))
         assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
         varied.begin(begin("cage:2"))
@@ -384,14 +372,16 @@ def test_a_variant_that_wants_its_own_server_gets_one_and_only_one() -> None:
     from dbcpu.hosts.recorded import open_host
 
     info = read_host(open_host(str(HOSTS / "two-sockets.tar.gz")))
-    place = Place(info, Database("postgresql", "18"), ours=True, tools=frozenset({"numactl"}))
+    context = VariantContext(info, Database("postgresql", "18"), own_server=True, tools=frozenset({"numactl"}))
     asked: list[str] = []
 
     def open_server(command: str) -> Any:
         asked.append(command)
         return nullcontext(SimpleNamespace(name=command))
 
-    with Conditions(chosen("node:0,node:1"), place, None, "embedded", None, open_server=open_server) as varied:
+    with VariantConditions(
+        select_variants("node:0,node:1"), context, None, "embedded", None, open_server=open_server
+    ) as varied:
         assert varied.target(begin("baseline")) is None
         first = varied.target(begin("node:0"))
         assert varied.target(begin("node:0")) is first

@@ -12,8 +12,8 @@ from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
 from dbcpu.record import Database, HostInfo, Server
 from dbcpu.variants import _selection as selection
-from dbcpu.variants._selection import Chosen, chosen, cpus_under, findings, refuse
-from dbcpu.variants.base import SCOPES, Place, by_core, spread_order
+from dbcpu.variants._selection import SelectedVariant, check_possible, findings, select_variants
+from dbcpu.variants.base import SCOPES, VariantContext, by_core, spread_order
 from support.paths import HOSTS
 
 POSTGRES = Database("postgresql", "18.4")
@@ -24,22 +24,22 @@ def host(name: str) -> HostInfo:
     return read_host(open_host(str(HOSTS / f"{name}.tar.gz")))
 
 
-def place(name: str, **named: object) -> Place:
-    return replace(Place(host(name), POSTGRES), **named)  # type: ignore[arg-type]
+def context(name: str, **named: object) -> VariantContext:
+    return replace(VariantContext(host(name), POSTGRES), **named)  # type: ignore[arg-type]
 
 
-def one(text: str) -> Chosen:
-    return chosen(f"baseline,{text}")[1]
+def one(text: str) -> SelectedVariant:
+    return select_variants(f"baseline,{text}")[1]
 
 
-def planned(text: str, where: Place, sessions: int = 4) -> list[str]:
+def planned(text: str, where: VariantContext, sessions: int = 4) -> list[str]:
     """What each change sets."""
     return [change.after for change in one(text).changes(where, sessions)]
 
 
-def why_not(text: str, where: Place) -> str:
+def why_not(text: str, where: VariantContext) -> str:
     with pytest.raises(UsageError) as caught:
-        refuse([one(text)], where)
+        check_possible([one(text)], where)
     return str(caught.value)
 
 
@@ -51,7 +51,7 @@ def test_every_variant_keeps_what_its_room_promises(name: str) -> None:
     if not member.ARGUMENT:
         with pytest.raises(UsageError, match="takes nothing"):
             member.check("7")
-    where = Place(host("two-sockets"), ORACLE if name == "cage" else POSTGRES)
+    where = VariantContext(host("two-sockets"), ORACLE if name == "cage" else POSTGRES)
     assert member.why_not(member.ARGUMENT, where) is None
     for sessions in (1, 200):
         changes = member.changes(member.ARGUMENT, where, sessions)
@@ -63,13 +63,17 @@ def test_every_variant_keeps_what_its_room_promises(name: str) -> None:
 
 
 def test_lists_with_commas_stay_together() -> None:
-    names = [each.name for each in chosen("cpus:0,2-3,8,spread,node:0,1")]
+    names = [each.name for each in select_variants("cpus:0,2-3,8,spread,node:0,1")]
     assert names == ["baseline", "cpus:0,2-3,8", "spread", "node:0,1"]
 
 
 def test_a_bare_number_of_cpus_is_that_cpu_or_a_count_with_per_cpu() -> None:
-    assert [each.name for each in chosen("cpus:1,cpus:2")] == ["baseline", "cpus:1", "cpus:2"]
-    assert [each.name for each in chosen("cpus:1,cpus:2,cpus:0-3", per_cpu=True)] == ["ncpus:1", "ncpus:2", "cpus:0-3"]
+    assert [each.name for each in select_variants("cpus:1,cpus:2")] == ["baseline", "cpus:1", "cpus:2"]
+    assert [each.name for each in select_variants("cpus:1,cpus:2,cpus:0-3", per_cpu=True)] == [
+        "ncpus:1",
+        "ncpus:2",
+        "cpus:0-3",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,19 +91,19 @@ def test_a_bare_number_of_cpus_is_that_cpu_or_a_count_with_per_cpu() -> None:
 )
 def test_what_is_not_understood_is_said(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        chosen(text)
+        select_variants(text)
 
 
 def test_an_unknown_variant_lists_those_there_are() -> None:
     with pytest.raises(UnknownName, match=r"no variant is called 'warp'; there are: active, baseline, cage"):
-        chosen("warp")
+        select_variants("warp")
 
 
 # --- placement
 
 
 def test_spread_takes_an_empty_core_first_and_pack_fills_siblings() -> None:
-    smt8 = place("power-smt8")
+    smt8 = context("power-smt8")
     # Two cores on each of two nodes: nodes take turns.
     assert planned("spread", smt8, 6) == ["0", "16", "8", "24", "1", "17"]
     assert planned("pack", smt8, 10) == ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
@@ -113,27 +117,27 @@ def test_on_every_recorded_host_spread_uses_each_cpu_once_and_each_core_before_a
     usable = sorted(cpu for core in cores for cpu in core)
     assert sorted(order) == usable
     assert len({next(i for i, core in enumerate(cores) if cpu in core) for cpu in order[: len(cores)]}) == len(cores)
-    packed = [int(cpu) for cpu in planned("pack", Place(found, POSTGRES), len(usable))]
+    packed = [int(cpu) for cpu in planned("pack", VariantContext(found, POSTGRES), len(usable))]
     assert sorted(packed) == usable
 
 
 def test_only_online_cpus_that_may_be_used_are_planned_with() -> None:
-    assert planned("one_per_core", place("hybrid"), 1) == ["0,2,4,6,8-9,12-15"]
-    assert planned("one_per_core", place("c4-4xlarge"), 2) == ["0-7", "0-7"]
-    assert set(planned("spread", place("cpuset-limited"), 8)) == {"2", "3", "4", "5"}
-    assert "CPUs 10 are not among 0-9,12-15" in why_not("cpus:9-10", place("hybrid"))
-    assert "no core has two CPUs" in why_not("one_per_core", place("c4-4xlarge-half-offline"))
-    assert "only 14 CPUs" in why_not("ncpus:16", place("hybrid"))
-    assert planned("ncpus:5", place("c4-4xlarge"), 1) == ["0-4"]
-    assert planned("ncpus:10", place("c4-4xlarge"), 1) == ["0-9"]
+    assert planned("one_per_core", context("hybrid"), 1) == ["0,2,4,6,8-9,12-15"]
+    assert planned("one_per_core", context("c4-4xlarge"), 2) == ["0-7", "0-7"]
+    assert set(planned("spread", context("cpuset-limited"), 8)) == {"2", "3", "4", "5"}
+    assert "CPUs 10 are not among 0-9,12-15" in why_not("cpus:9-10", context("hybrid"))
+    assert "no core has two CPUs" in why_not("one_per_core", context("c4-4xlarge-half-offline"))
+    assert "only 14 CPUs" in why_not("ncpus:16", context("hybrid"))
+    assert planned("ncpus:5", context("c4-4xlarge"), 1) == ["0-4"]
+    assert planned("ncpus:10", context("c4-4xlarge"), 1) == ["0-9"]
 
 
 def test_a_node_means_its_cpus_and_the_kernels_number_for_numactl() -> None:
-    smt8 = place("power-smt8", ours=True, tools=frozenset({"numactl"}))
+    smt8 = context("power-smt8", own_server=True, tools=frozenset({"numactl"}))
     changes = one("node:1").changes(smt8, 2)
     assert [change.after for change in changes] == ["numactl --cpunodebind=8 --membind=8", "16-31", "16-31"]
-    assert planned("node:0-1", place("two-sockets"), 1) == ["0-79"]
-    assert "memory node 4 has no usable CPU" in why_not("node:4", place("epyc-dies"))
+    assert planned("node:0-1", context("two-sockets"), 1) == ["0-79"]
+    assert "memory node 4 has no usable CPU" in why_not("node:4", context("epyc-dies"))
     (found,) = findings([one("node:1")], replace(smt8, tools=frozenset()))
     assert found.code == "memory-not-bound"
     assert "numactl is not installed" in found.seen
@@ -143,19 +147,19 @@ def test_a_node_means_its_cpus_and_the_kernels_number_for_numactl() -> None:
 
 
 def test_smt_off_writes_the_kernels_control_where_there_is_one() -> None:
-    (change,) = one("smt_off").changes(place("two-sockets"), 3)
+    (change,) = one("smt_off").changes(context("two-sockets"), 3)
     assert (change.what, change.before, change.after) == ("file:/sys/devices/system/cpu/smt/control", "on", "off")
     # Newer POWER kernels tell threads per core there.
-    (change,) = one("smt_off").changes(place("power-smt8"), 3)
+    (change,) = one("smt_off").changes(context("power-smt8"), 3)
     assert (change.before, change.after) == ("8", "off")
 
 
 def test_without_it_siblings_go_offline_by_the_kernels_lists_and_never_cpu_0() -> None:
-    changes = one("smt_off").changes(place("c4-4xlarge"), 1)
+    changes = one("smt_off").changes(context("c4-4xlarge"), 1)
     assert [change.name.split("/")[-2] for change in changes] == [f"cpu{n}" for n in range(15, 7, -1)]
     assert {(change.before, change.after) for change in changes} == {("1", "0")}
     info = host("hybrid")
-    without = Place(replace(info, topology=replace(info.topology, smt_control="notimplemented")), POSTGRES)
+    without = VariantContext(replace(info, topology=replace(info.topology, smt_control="notimplemented")), POSTGRES)
     assert [change.name.split("/")[-2] for change in one("smt_off").changes(without, 1)] == [
         "cpu7",
         "cpu5",
@@ -166,13 +170,13 @@ def test_without_it_siblings_go_offline_by_the_kernels_lists_and_never_cpu_0() -
 
 @pytest.mark.parametrize("name", ["hidden-smt", "graviton-64", "c4-4xlarge-half-offline"])
 def test_smt_off_is_refused_where_no_siblings_are_online(name: str) -> None:
-    assert "no two siblings are online" in why_not("smt_off", place(name))
+    assert "no two siblings are online" in why_not("smt_off", context(name))
 
 
 def test_smt_off_is_refused_in_a_container_and_where_it_is_off() -> None:
-    assert "use one_per_core" in why_not("smt_off", place("cpuset-limited"))
+    assert "use one_per_core" in why_not("smt_off", context("cpuset-limited"))
     info = host("two-sockets")
-    off = Place(replace(info, topology=replace(info.topology, smt_control="forceoff")), POSTGRES)
+    off = VariantContext(replace(info, topology=replace(info.topology, smt_control="forceoff")), POSTGRES)
     assert "SMT is off already (control: forceoff)" in why_not("smt_off", off)
 
 
@@ -190,8 +194,8 @@ def test_smt_off_is_refused_in_a_container_and_where_it_is_off() -> None:
     ],
 )
 def test_how_many_cpus_a_variant_leaves(text: str, name: str, cpus: int) -> None:
-    each = chosen("spread")[0] if text == "baseline" else one(text)
-    assert len(cpus_under(each, place(name))) == cpus
+    each = select_variants("spread")[0] if text == "baseline" else one(text)
+    assert len(each.usable_cpus(context(name))) == cpus
 
 
 # --- where nothing can be changed
@@ -199,40 +203,40 @@ def test_how_many_cpus_a_variant_leaves(text: str, name: str, cpus: int) -> None
 
 @pytest.mark.parametrize("text", ["smt_off", "one_per_core", "spread", "cpus:0", "node:0", "policy:batch"])
 def test_without_access_to_the_host_the_reason_and_the_other_way_are_named(text: str) -> None:
-    assert "cannot be reached from here" in why_not(text, Place(None, POSTGRES))
-    rds = Place(None, POSTGRES, url="postgresql://dba@x.abc.eu-west-1.rds.amazonaws.com/postgres")
+    assert "cannot be reached from here" in why_not(text, VariantContext(None, POSTGRES))
+    rds = VariantContext(None, POSTGRES, url="postgresql://dba@x.abc.eu-west-1.rds.amazonaws.com/postgres")
     assert "threadsPerCore=1" in why_not(text, rds)
     preloaded = Database("postgresql", "16.4", {"shared_preload_libraries": "rdsutils,pg_stat_statements"})
-    assert "Amazon RDS" in why_not(text, Place(None, preloaded))
+    assert "Amazon RDS" in why_not(text, VariantContext(None, preloaded))
 
 
 def test_how_many_at_a_time_needs_no_host() -> None:
-    refuse([one("active:2")], Place(None, POSTGRES))
-    assert planned("active:2", Place(None, POSTGRES), 3) == ["2"]
-    assert planned("active:2", Place(None, POSTGRES), 2) == []
+    check_possible([one("active:2")], VariantContext(None, POSTGRES))
+    assert planned("active:2", VariantContext(None, POSTGRES), 3) == ["2"]
+    assert planned("active:2", VariantContext(None, POSTGRES), 2) == []
 
 
 def test_caging_is_oracles_and_takes_a_plan_along_where_none_is_on() -> None:
-    assert "instance caging is Oracle's" in why_not("cage:2", place("c4-4xlarge"))
-    assert "cannot be read" in why_not("cage:2", Place(None, Database("oracle", "19.20")))
-    changes = one("cage:2").changes(Place(None, ORACLE), 8)
+    assert "instance caging is Oracle's" in why_not("cage:2", context("c4-4xlarge"))
+    assert "cannot be read" in why_not("cage:2", VariantContext(None, Database("oracle", "19.20")))
+    changes = one("cage:2").changes(VariantContext(None, ORACLE), 8)
     assert [(change.what, change.before, change.after) for change in changes] == [("parameter:cpu_count", "16", "2")]
-    unplanned = one("cage:2").changes(Place(None, Database("oracle", "19.20", {"cpu_count": "16"})), 8)
+    unplanned = one("cage:2").changes(VariantContext(None, Database("oracle", "19.20", {"cpu_count": "16"})), 8)
     assert [change.what for change in unplanned] == ["parameter:resource_manager_plan", "parameter:cpu_count"]
 
 
 def test_autogroup_is_said_for_a_policy() -> None:
     info = host("two-sockets")
-    on = Place(replace(info, facts={**info.facts, "sched_autogroup": "1"}), POSTGRES)
+    on = VariantContext(replace(info, facts={**info.facts, "sched_autogroup": "1"}), POSTGRES)
     assert [each.code for each in findings([one("policy:idle")], on)] == ["autogroup"]
-    assert findings([one("policy:idle")], Place(info, POSTGRES)) == ()
+    assert findings([one("policy:idle")], VariantContext(info, POSTGRES)) == ()
 
 
 def test_server_processes_that_are_not_known_are_not_touched() -> None:
     with pytest.raises(UsageError, match="cannot be reached: it is in a container"):
-        selection.refuse_without_privilege(
+        selection.check_privileges(
             [one("spread")],
-            place("c4-4xlarge"),
+            context("c4-4xlarge"),
             LocalHost(),
             Server(7, verified=False, how="it is in a container"),
             2,
@@ -240,19 +244,19 @@ def test_server_processes_that_are_not_known_are_not_touched() -> None:
 
 
 def test_what_is_not_permitted_is_refused_with_who_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    where, server = place("two-sockets"), Server(os.getpid(), verified=True)
+    where, server = context("two-sockets"), Server(os.getpid(), verified=True)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UsageError, match=r"smt/control, which needs root: .*one_per_core needs no root"):
-        selection.refuse_without_privilege([one("smt_off")], where, LocalHost(), server, 2)
-    selection.refuse_without_privilege([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
+        selection.check_privileges([one("smt_off")], where, LocalHost(), server, 2)
+    selection.check_privileges([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     monkeypatch.setattr(selection, "_may_nice", lambda: False)
     with pytest.raises(UsageError, match=r"run as user .* CAP_SYS_NICE"):
-        selection.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
+        selection.check_privileges([one("spread")], where, LocalHost(), server, 2)
     monkeypatch.setattr(selection, "_may_nice", lambda: True)
-    selection.refuse_without_privilege([one("spread")], where, LocalHost(), server, 2)
+    selection.check_privileges([one("spread")], where, LocalHost(), server, 2)
 
 
 def test_through_the_database_a_host_can_only_be_read() -> None:
-    assert "--host ssh:NAME" in why_not("smt_off", place("two-sockets", read_only=True))
-    assert "--host ssh:NAME" in why_not("spread", place("two-sockets", read_only=True))
+    assert "--host ssh:NAME" in why_not("smt_off", context("two-sockets", read_only=True))
+    assert "--host ssh:NAME" in why_not("spread", context("two-sockets", read_only=True))

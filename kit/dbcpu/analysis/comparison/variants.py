@@ -18,6 +18,7 @@ from dbcpu.analysis.results.comparison import Row, Under, Variants
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
+from dbcpu.plan import PACK, SPREAD
 from dbcpu.record import RunRecord
 
 
@@ -92,9 +93,9 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> Row:
 
 def _penalties(found: Mapping[str, Under], base: Analysis) -> tuple[tuple[int, float], ...]:
     """Where a core for each would do, and packing shares cores: placement is the one thing that differs."""
-    if "spread" not in found or "pack" not in found or not base.cores or base.cores == base.vcpus:
+    if SPREAD not in found or PACK not in found or not base.cores or base.cores == base.vcpus:
         return ()
-    pairs: Sequence[tuple[Row, Row | None]] = [(row, found["pack"].row(row.level)) for row in found["spread"].rows]
+    pairs: Sequence[tuple[Row, Row | None]] = [(row, found[PACK].row(row.level)) for row in found[SPREAD].rows]
     return tuple(
         (one.level, other.mean_s / one.mean_s) for one, other in pairs if other and 1 < one.level <= base.cores
     )

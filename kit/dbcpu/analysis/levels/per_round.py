@@ -10,8 +10,8 @@ from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.variant_host import as_under
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.errors import UnknownName
-from dbcpu.plan import AA, BASELINE
-from dbcpu.record import RunRecord
+from dbcpu.plan import AA
+from dbcpu.record import BASELINE, RunRecord
 
 
 @dataclass(frozen=True, slots=True)

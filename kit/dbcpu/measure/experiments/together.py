@@ -18,7 +18,6 @@ from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host
-from dbcpu.measure.experiments._affinity import hold
 from dbcpu.measure.experiments.base import Sweep, workload_info
 from dbcpu.measure.gate import Member
 from dbcpu.measure.preview import Preview
@@ -27,6 +26,7 @@ from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Clock, Database, Party, Plan, Round
 from dbcpu.targets.base import Session, Target, Work
+from dbcpu.variants._settings import bind_until_exit
 
 TOGETHER = "together"
 
@@ -204,7 +204,7 @@ class Experiment(Sweep):
         for member in members:
             index = self._index(member.session.ordinal)
             if self.guests[index].cpus and member.server.verified and member.server.pid is not None:
-                hold(member.server.pid, frozenset(self.guests[index].cpus))
+                bind_until_exit(member.server.pid, frozenset(self.guests[index].cpus))
 
     def _index(self, ordinal: int) -> int:
         for index, guest in enumerate(self.guests):

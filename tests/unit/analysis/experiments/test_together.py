@@ -1,16 +1,14 @@
 """What targets lose beside each other, and what may be asked for."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.config.targets import Request
-from dbcpu.errors import MeasureError, UsageError
+from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.measure.experiments._affinity import hold
 from dbcpu.measure.experiments.together import TOGETHER, Experiment, Guest, Household
 from dbcpu.reports import charts
 from dbcpu.reports.formats import html
@@ -97,8 +95,3 @@ def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dic
     with pytest.raises(UsageError) as refused:
         launch_together(targets, usual | given, lambda *_: None)
     assert complaint in str(refused.value)
-
-
-def test_a_process_that_is_gone_cannot_be_held(tmp_path: Path) -> None:
-    with pytest.raises(MeasureError, match="could not be held on CPUs 0: No such process"):
-        hold(2**22 - 3, frozenset({0}))

@@ -1,0 +1,128 @@
+"""Every variant offers what ``variants.base`` asks for and no more in public, and the documentation lists it."""
+
+import ast
+import inspect
+import re
+import typing
+
+import pytest
+
+from dbcpu import registry
+from dbcpu.plan import PACK, SPREAD
+from dbcpu.record import BASELINE
+from dbcpu.variants import (
+    active,
+    baseline,
+    cage,
+    cpus,
+    ncpus,
+    node,
+    one_per_core,
+    pack,
+    policy,
+    smt_off,
+    spread,
+)
+from dbcpu.variants._selection import list_variants
+from dbcpu.variants.base import (
+    SCOPES,
+    CountsPerCpu,
+    HasFindings,
+    NeedsRoot,
+    TakesCpusOffline,
+    UsesTools,
+    VariantModule,
+    load_variant,
+)
+from support.paths import ROOT as PROJECT
+
+# mypy compares each module with its protocols here.
+MODULES: tuple[VariantModule, ...] = (
+    active, baseline, cage, cpus, ncpus, node, one_per_core, pack, policy, smt_off, spread,
+)  # fmt: skip
+OFFLINE: TakesCpusOffline = smt_off
+FINDINGS: tuple[HasFindings, ...] = (node, policy)
+TOOLS: UsesTools = node
+ROOT: NeedsRoot = smt_off
+COUNTS: CountsPerCpu = cpus
+
+OPTIONAL = (TakesCpusOffline, HasFindings, UsesTools, NeedsRoot, CountsPerCpu)
+every_variant = pytest.mark.parametrize("name", registry.names("variants"))
+
+
+def parts(protocol: type) -> dict[str, typing.Any]:
+    """What a protocol asks for by name: a function, or the type of a constant."""
+    functions = {name: value for name, value in vars(protocol).items() if inspect.isfunction(value)}
+    asked = {**typing.get_type_hints(protocol), **functions}
+    return {name: value for name, value in asked.items() if not name.startswith("_")}
+
+
+def test_mypy_sees_every_variant() -> None:
+    assert {getattr(module, "__name__", "") for module in MODULES} == {
+        f"dbcpu.variants.{name}" for name in registry.names("variants")
+    }
+
+
+@every_variant
+def test_a_variant_has_nothing_in_public_that_nobody_asks_for(name: str) -> None:
+    asked = {part for protocol in (VariantModule, *OPTIONAL) for part in parts(protocol)}
+    own: set[str] = set()
+    for statement in ast.parse(inspect.getsource(registry.load("variants", name))).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            own.add(statement.name)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
+            own.update(target.id for target in targets if isinstance(target, ast.Name))
+    public = {part for part in own if not part.startswith("_")}
+    assert public <= asked, "a misspelt part, or a helper without underscore"
+
+
+@every_variant
+def test_a_variant_only_plans(name: str) -> None:
+    """Of its room it imports ``base`` alone: not another variant, and nothing that changes a setting."""
+    imported: set[str] = set()
+    for statement in ast.walk(ast.parse(inspect.getsource(registry.load("variants", name)))):
+        if isinstance(statement, ast.ImportFrom):
+            imported.update({str(statement.module), *(f"{statement.module}.{alias.name}" for alias in statement.names)})
+        elif isinstance(statement, ast.Import):
+            imported.update(alias.name for alias in statement.names)
+    room = {module for module in imported if module.startswith("dbcpu.variants")}
+    assert {module for module in room if not module.startswith("dbcpu.variants.base")} == set()
+
+
+@every_variant
+def test_what_a_variant_may_offer_has_the_signature_of_its_protocol(name: str) -> None:
+    module = load_variant(name)
+    for protocol in OPTIONAL:
+        for part, asked in parts(protocol).items():
+            offered = getattr(module, part, None)
+            if offered is None:
+                continue
+            if inspect.isfunction(asked):
+                assert typing.get_type_hints(offered) == typing.get_type_hints(asked), f"{name}.{part}"
+            else:
+                assert isinstance(offered, typing.get_origin(asked) or asked), f"{name}.{part}"
+
+
+@every_variant
+def test_a_variant_describes_itself_in_a_few_words(name: str) -> None:
+    module = load_variant(name)
+    assert module.SCOPE in SCOPES
+    assert 10 <= len(module.HELP) <= 70
+    assert not module.HELP.endswith(".")
+
+
+def test_variants_that_others_name_exist() -> None:
+    assert {BASELINE, SPREAD, PACK} <= {*registry.names("variants")}
+    for name in registry.names("variants"):
+        module = load_variant(name)
+        if isinstance(module, CountsPerCpu):
+            assert load_variant(module.COUNTED_AS).ARGUMENT.isdecimal()
+        if isinstance(module, NeedsRoot):
+            assert any(word.rstrip(":") in registry.names("variants") for word in module.ROOT_HINT.split())
+
+
+def test_the_documentation_lists_every_variant() -> None:
+    section = (PROJECT / "docs" / "varying.md").read_text("utf-8").partition("## The variants")[2].partition("\n## ")[0]
+    documented = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+    assert sorted(documented) == sorted(name for name, _ in list_variants())

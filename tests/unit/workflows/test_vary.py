@@ -1,0 +1,51 @@
+"""``dbcpu vary --dry-run``: what would be changed is said, and nothing is measured, changed or kept."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbcpu.config.targets import resolve
+from dbcpu.errors import UsageError
+from dbcpu.variants._selection import select_variants
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.vary import preview_changes
+
+GIVEN: dict[str, Any] = {"sessions": "2", "size": "tiny", "aa": False, "repeats": 1}
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DBCPU_JOURNAL", str(tmp_path / "journals"))
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    return tmp_path
+
+
+def test_what_would_be_changed_is_returned_and_nothing_is_kept(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(*arguments: object) -> Sequence[object]:
+        raise AssertionError("a round was begun")
+
+    monkeypatch.setattr("dbcpu.measure.rounds.run_round", measured)
+    assert preview_changes("sqlite", "active:1,policy:batch", None, GIVEN) == (
+        "active:1: 1 of 2 sessions at a time",
+        "policy:batch: server processes with policy batch",
+    )
+    assert list(folders.iterdir()) == [], "neither a store nor a journal"
+
+
+def test_what_is_not_possible_is_refused_as_in_a_run() -> None:
+    with pytest.raises(UsageError, match="variant cage:2 is not possible here: instance caging is Oracle's"):
+        preview_changes("sqlite", "cage:2", None, GIVEN)
+    with pytest.raises(UsageError, match="--for makes no sense"):
+        preview_changes("sqlite", "active:1", None, {**GIVEN, "for_s": 1.0})
+    with pytest.raises(UsageError, match="--aa measures the same twice"):
+        preview_changes("sqlite", "active:1", None, {**GIVEN, "aa": True})
+
+
+def test_a_preview_counts_the_rounds_of_every_variant() -> None:
+    choices = measure_run.Choices(sessions="1-2", size="tiny", executions=1, variants=select_variants("active:1"))
+    preview = measure_run.preview_run(resolve("sqlite"), choices, measure_run.Watcher())
+    assert preview.levels == (1, 2)
+    assert preview.rounds == 2 * 2 * choices.repeats, "two variants, two levels"
+    assert not preview.touches_host
