@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology import format_cpu_list
+from dbcpu.formatting import ranges
 from dbcpu.record import Cpu, Database, HostInfo
 
 SCOPES = ("plan", "server", "host", "process")
@@ -154,5 +154,5 @@ def spread_order(host: HostInfo) -> tuple[int, ...]:
 
 def affinities(host: HostInfo, cpus_of: tuple[str, ...]) -> tuple[Change, ...]:
     """A change of affinity per session, to these lists of CPUs."""
-    now = format_cpu_list(each.cpu for each in usable(host))
+    now = ranges(each.cpu for each in usable(host))
     return tuple(Change(f"affinity:{ordinal}", now, cpus) for ordinal, cpus in enumerate(cpus_of))

@@ -1,7 +1,8 @@
 """The server processes may use these CPUs only (``cpus:0-3``): taskset, or a psrset of other systems."""
 
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
+from dbcpu.formatting import ranges
+from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.variants.base import Change, Place, affinities, unreachable, usable
 
 SCOPE = "process"
@@ -19,12 +20,10 @@ def why_not(argument: str, place: Place) -> str | None:
     there = {each.cpu for each in usable(place.host)}
     missing = set(parse_cpu_list(argument)) - there
     if missing:
-        return (
-            f"CPUs {format_cpu_list(missing)} are not among {format_cpu_list(there)}, which are online and may be used"
-        )
+        return f"CPUs {ranges(missing)} are not among {ranges(there)}, which are online and may be used"
     return unreachable(place)
 
 
 def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
     assert place.host is not None
-    return affinities(place.host, (format_cpu_list(parse_cpu_list(argument)),) * sessions)
+    return affinities(place.host, (ranges(parse_cpu_list(argument)),) * sessions)

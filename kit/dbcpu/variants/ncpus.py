@@ -3,7 +3,7 @@
 With ``dbcpu vary --per-cpu`` a bare number behind ``cpus:`` means this.
 """
 
-from dbcpu.hosts.topology import format_cpu_list
+from dbcpu.formatting import ranges
 from dbcpu.variants.base import Change, Place, affinities, count, spread_order, unreachable, usable
 
 SCOPE = "process"
@@ -25,4 +25,4 @@ def why_not(argument: str, place: Place) -> str | None:
 
 def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
     assert place.host is not None
-    return affinities(place.host, (format_cpu_list(spread_order(place.host)[: int(argument)]),) * sessions)
+    return affinities(place.host, (ranges(spread_order(place.host)[: int(argument)]),) * sessions)

@@ -5,7 +5,8 @@ a session takes anew while it runs is taken where it runs. Source: numactl(8), n
 """
 
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology import format_cpu_list, parse_cpu_list
+from dbcpu.formatting import ranges
+from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import HostInfo
 from dbcpu.variants.base import Change, Place, affinities, by_node, unreachable
 
@@ -25,17 +26,17 @@ def why_not(argument: str, place: Place) -> str | None:
     there = by_node(place.host)
     missing = set(parse_cpu_list(argument)) - set(there)
     if missing:
-        return f"memory node {format_cpu_list(missing)} has no usable CPU; there are: {format_cpu_list(there)}"
+        return f"memory node {ranges(missing)} has no usable CPU; there are: {ranges(there)}"
     return unreachable(place)
 
 
 def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
     assert place.host is not None
     nodes, found = parse_cpu_list(argument), by_node(place.host)
-    cpus = format_cpu_list(cpu for node in nodes for cpu in found[node])
+    cpus = ranges(cpu for node in nodes for cpu in found[node])
     launched: tuple[Change, ...] = ()
     if place.ours and NUMACTL in place.tools:
-        names = format_cpu_list(kernel_number(place.host, node) for node in nodes)
+        names = ranges(kernel_number(place.host, node) for node in nodes)
         launched = (Change("launch:server", "", f"{NUMACTL} --cpunodebind={names} --membind={names}"),)
     return (*launched, *affinities(place.host, (cpus,) * sessions))
 

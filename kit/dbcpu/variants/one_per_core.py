@@ -1,6 +1,6 @@
 """The server processes may use one CPU of each core only: SMT off for them, without touching the host."""
 
-from dbcpu.hosts.topology import format_cpu_list
+from dbcpu.formatting import ranges
 from dbcpu.variants.base import Change, Place, affinities, by_core, no_argument, unreachable
 
 SCOPE = "process"
@@ -19,5 +19,5 @@ def why_not(argument: str, place: Place) -> str | None:
 
 def changes(argument: str, place: Place, sessions: int) -> tuple[Change, ...]:
     assert place.host is not None
-    first = format_cpu_list(core[0] for core in by_core(place.host))
+    first = ranges(core[0] for core in by_core(place.host))
     return affinities(place.host, (first,) * sessions)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dbcpu.hosts.topology.cpu_list import format_cpu_list
+from dbcpu.formatting import ranges
 from dbcpu.hosts.topology.host_info import usable_vcpus
 from dbcpu.record import Cpu, HostInfo, Topology
 
@@ -137,7 +137,7 @@ def _all_allowed(topology: Topology, info: HostInfo) -> bool:
 
 
 def _short(cpus: Sequence[int]) -> str:
-    text = format_cpu_list(cpus)
+    text = ranges(cpus)
     if len(text) <= LONGEST_LIST:
         return text
     steps = {later - earlier for earlier, later in pairwise(cpus)}

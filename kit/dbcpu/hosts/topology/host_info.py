@@ -3,8 +3,9 @@
 import math
 import re
 
+from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
-from dbcpu.hosts.topology.cpu_list import format_cpu_list, parse_cpu_list
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.hosts.topology.processors import CPU_ROOT, kernel_nodes, read_nodes, read_topology
 from dbcpu.hosts.topology.read_ahead import ahead
@@ -183,10 +184,10 @@ def _facts(host: Host, topology: Topology) -> dict[str, str]:
     online = {cpu.cpu for cpu in topology.cpus if cpu.online}
     cpuset = set(cpuset_of(host) or ()) & online or online
     if cpuset < online:
-        facts["cpuset"] = format_cpu_list(cpuset)
+        facts["cpuset"] = ranges(cpuset)
     affinity = set((host.live and affinity_of(host)) or ()) & cpuset or cpuset
     if affinity < cpuset:
-        facts["affinity"] = format_cpu_list(affinity)
+        facts["affinity"] = ranges(affinity)
     nodes = read_nodes(host)
     order = kernel_nodes(nodes)
     if order != tuple(range(len(order))):
