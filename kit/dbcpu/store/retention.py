@@ -6,6 +6,7 @@ The host counts because a shared store holds the nights of many, and every one o
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from dbcpu.formatting import moment
 from dbcpu.store.schema.rows import RunSummary
 
 
@@ -29,8 +30,4 @@ def _of_whom(run: RunSummary) -> tuple[str, str, str]:
 
 
 def _started(run: RunSummary) -> datetime:
-    try:
-        moment = datetime.fromisoformat(run.started_at)
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment(run.started_at) or datetime.max.replace(tzinfo=UTC)

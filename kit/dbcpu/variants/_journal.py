@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
+from dbcpu.config.folders import state_folder
 from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
@@ -23,7 +24,9 @@ from dbcpu.hosts.driver_process import boot_id, this_process
 from dbcpu.variants._settings import Hands
 
 SCHEMA = 1
-SUFFIX, UNBORN = ".journal", ".new"
+SUFFIX, INCOMPLETE_SUFFIX = ".journal", ".new"
+ROOTS = Path("/var/lib/dbcpu/journal")
+"""Where root's journals are, whatever HOME is: a command of root's finds them."""
 STEPS = ("begun", "written", "changed", "verified", "undoing", "undone", "noted", "emptied")
 """Moments between two of which the driver can be killed; tests do, at each of them."""
 
@@ -39,13 +42,13 @@ class Entry:
 
 
 def folder() -> Path:
-    """$DBCPU_JOURNAL, /var/lib/dbcpu for root (whatever HOME is), else the user's state folder."""
+    """$DBCPU_JOURNAL, ``ROOTS`` for root, else below the user's state folder."""
     if named := os.environ.get("DBCPU_JOURNAL"):
         return Path(named)
-    state = os.environ.get("XDG_STATE_HOME")
-    if os.geteuid() == 0 and not state:
-        return Path("/var/lib/dbcpu/journal")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "dbcpu" / "journal"
+    if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
+        return ROOTS
+    state = state_folder()
+    return ROOTS if state is None else state / "journal"
 
 
 class Journal:
@@ -148,7 +151,7 @@ class Journal:
         try:
             place.mkdir(parents=True, exist_ok=True)
             path = place / f"{secrets.token_hex(8)}{SUFFIX}"
-            self._path = path.with_suffix(UNBORN)
+            self._path = path.with_suffix(INCOMPLETE_SUFFIX)
             self._file = file = self._path.open("x")
             fcntl.flock(file, fcntl.LOCK_EX)
             me = this_process()

@@ -14,13 +14,11 @@ from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
-from dbcpu.variants._journal import SCHEMA, SUFFIX, UNBORN, Entry, folder, put_back
+from dbcpu.variants._journal import INCOMPLETE_SUFFIX, ROOTS, SCHEMA, SUFFIX, Entry, folder, put_back
 from dbcpu.variants._settings import Hands, Parameters
 
 HELD = ".held"
 """Of shell/smt: changed on purpose until it is put back in so many words, so no other command does that."""
-ROOTS = Path("/var/lib/dbcpu/journal")
-"""Where root's journals are: looked at by everybody, so that everybody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +167,14 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
     for place in places:
         try:
             names = sorted(each for each in place.iterdir() if each.suffix in suffixes)
-            for unborn in place.glob(f"*{UNBORN}"):
-                _remove_unborn(unborn)
+            for incomplete in place.glob(f"*{INCOMPLETE_SUFFIX}"):
+                _remove_incomplete(incomplete)
         except OSError:
             continue
         yield from names
 
 
-def _remove_unborn(path: Path) -> None:
+def _remove_incomplete(path: Path) -> None:
     """A journal whose driver died before its first change."""
     try:
         with path.open("r+") as file:

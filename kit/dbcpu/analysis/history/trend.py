@@ -9,7 +9,6 @@ differ from the run before are marks of their own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +17,7 @@ from dbcpu.analysis.comparison.comparability import differences
 from dbcpu.analysis.history.limits import Band, Change, band, change_point
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rules import Limits
+from dbcpu.formatting import moment
 from dbcpu.record import Header, RunRecord
 
 GAP = 3.5
@@ -174,12 +174,3 @@ def _lasting(series: Sequence[Series]) -> list[Mark]:
         for each in series
         if each.change and each.changed_at is not None
     ]
-
-
-def moment(started_at: str) -> datetime | None:
-    """The time, in UTC where no zone is given; None for what is no time."""
-    try:
-        found = datetime.fromisoformat(started_at)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

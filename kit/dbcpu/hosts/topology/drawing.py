@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dbcpu.formatting import ranges
+from dbcpu.formatting import gibibytes, ranges
 from dbcpu.hosts.topology.host_info import usable_vcpus
 from dbcpu.record import Cpu, HostInfo, Topology
 
@@ -13,8 +13,6 @@ MAX_LINES = 24
 """Lines of cores over all memory nodes (three per node at least); what is beyond is folded away."""
 LONGEST_LIST = 36
 """Columns of a CPU list; longer ones are told by their ends."""
-
-_GIB = 1024**3
 
 
 def draw(info: HostInfo) -> str:
@@ -72,7 +70,7 @@ def _cores(info: HostInfo) -> list[str]:
         inside = [cpu for cpu in online if cpu.socket == socket]
         for node in sorted({cpu.node for cpu in inside}):
             memory = topology.node_memory_bytes
-            size = f" · {memory[node] / _GIB:.1f} GiB" if 0 <= node < len(memory) else ""
+            size = f" · {gibibytes(memory[node])}" if 0 <= node < len(memory) else ""
             members = [cpu for cpu in inside if cpu.node == node]
             lines.append(f"  node {node}{size} · CPUs {_short([cpu.cpu for cpu in members])}")
             lines += _core_lines(members, allowed, most_lines)

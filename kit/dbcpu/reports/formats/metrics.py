@@ -8,11 +8,15 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Level
+from dbcpu.formatting import moment
 from dbcpu.record import RunRecord
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 SUFFIX = ".prom"
 BINARY = False
@@ -43,7 +47,32 @@ LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], 
 
 def render(record: RunRecord, analysis: Analysis) -> str:
     """All families with their samples, ending with ``# EOF``."""
-    return "".join(f"{line}\n" for family in _families(record, analysis) for line in _lines(family)) + "# EOF\n"
+    from prometheus_client import CollectorRegistry  # no other format needs it
+    from prometheus_client.openmetrics.exposition import generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(record, analysis))
+    return str(generate_latest(registry).decode("utf-8"))  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Collector:
+    """What prometheus_client asks for the families of one result."""
+
+    record: RunRecord
+    analysis: Analysis
+
+    def collect(self) -> "Iterator[Metric]":
+        """Families with at least one known value."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        for family in _families(self.record, self.analysis):
+            known = [(labels, value) for labels, value in family.samples if value is not None and math.isfinite(value)]
+            if known:
+                gauge = GaugeMetricFamily(family.name, family.meaning, labels=tuple(known[0][0]), unit=family.unit)
+                for labels, value in known:
+                    gauge.add_metric([_printable(text) for text in labels.values()], value)
+                yield gauge
 
 
 def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
@@ -78,28 +107,11 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
     yield Family("dbcpu_findings", "Findings by severity.", "", counts)
 
 
-def _lines(family: Family) -> Iterator[str]:
-    known = [(labels, value) for labels, value in family.samples if value is not None and math.isfinite(value)]
-    if not known:
-        return
-    yield f"# TYPE {family.name} gauge"
-    if family.unit:
-        yield f"# UNIT {family.name} {family.unit}"
-    yield f"# HELP {family.name} {family.meaning}"
-    for labels, value in known:
-        told = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-        yield f"{family.name}{{{told}}} {value:.10g}"
-
-
-def _escaped(text: str) -> str:
-    """As the format asks; other control characters and lone surrogates have no place in it."""
-    kept = "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
-    return kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _printable(text: str) -> str:
+    """Control characters and lone surrogates have no place in a label."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
 def _timestamp(started_at: str) -> float | None:
-    try:
-        moment = datetime.fromisoformat(started_at)
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    started = moment(started_at)
+    return None if started is None else started.timestamp()
