@@ -35,9 +35,13 @@ def test_who_has_no_home_folder_has_none_of_them(
     folder: object, variable: str, _: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert callable(folder)
+
+    def unknown(uid: int) -> object:
+        raise KeyError(uid)
+
     monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", "~")
-    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.setenv("HOME", "no/absolute/path")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
     assert folder() is None
 
 
