@@ -144,7 +144,7 @@ def apart_s(process: Process, started_at_s: float | None, boot_s: float | None, 
 def inner_pids(host: Host) -> dict[int, tuple[int, ...]]:
     """Innermost pid -> pids on this host, of every process in a pid namespace of its own.
 
-    Several containers may use the same number. Kernels before 4.1 do not tell, nor does what may not be read.
+    Several containers may use the same number. Kernels before 4.1 do not show it, nor is what may not be read.
     """
     found: defaultdict[int, list[int]] = defaultdict(list)
     if isinstance(host, RemoteHost):

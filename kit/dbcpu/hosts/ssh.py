@@ -124,9 +124,9 @@ class SshHost:
             " | sed s/^/o/ >&3; } 3>&1"
         )
         lines = _texts(self._connection.ask(["x", marked], timeout_s))
-        told = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
-        code = int(told["s"][0]) if told["s"] else 127
-        return Finished(code, "".join(told["o"]), "".join(told["e"]))
+        parts = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
+        code = int(parts["s"][0]) if parts["s"] else 127
+        return Finished(code, "".join(parts["o"]), "".join(parts["e"]))
 
     def _files(self, verb: str, arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Path and text of each file in the answer."""

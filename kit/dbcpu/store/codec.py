@@ -33,7 +33,7 @@ def to_data(record: RunRecord) -> dict[str, Any]:
     Raises:
         RecordFormatError: a value does not fit its hint, or is NaN or infinite; the message names it.
     """
-    return {**header_to_data(record.header), "rounds": [encode(each) for each in record.rounds]}
+    return {**header_to_data(record.header), "rounds": [encode(round_) for round_ in record.rounds]}
 
 
 def from_data(data: object, source: str) -> RunRecord:
@@ -47,7 +47,7 @@ def from_data(data: object, source: str) -> RunRecord:
     rounds = data.get("rounds")
     if not isinstance(rounds, list):
         raise damaged(source, "it has no list of rounds")
-    return RunRecord(header, tuple(decode(Round, each, source, f".rounds[{i}]") for i, each in enumerate(rounds)))
+    return RunRecord(header, tuple(decode(Round, content, source, f".rounds[{i}]") for i, content in enumerate(rounds)))
 
 
 def header_from(data: object, source: str) -> Header:
@@ -85,8 +85,8 @@ def _unfit(header: Header) -> str | None:
 def json_pieces(header: Header, rounds: Iterable[Round]) -> Iterator[str]:
     """The text of a record file in pieces, one round at a time, so that a day-long run need not fit in memory."""
     yield dumps(header_to_data(header))[:-1] + ',"rounds":['
-    for position, each in enumerate(rounds):
-        yield (",\n" if position else "\n") + dumps(encode(each))
+    for position, round_ in enumerate(rounds):
+        yield (",\n" if position else "\n") + dumps(encode(round_))
     yield "]}\n"
 
 

@@ -207,8 +207,8 @@ class Store(AbstractContextManager["Store"]):
         with translated_errors(self._location), self._writing.begin() as connection:
             if connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is None:
                 self._insert_run(connection, record.header, len(record.rounds))
-                for each in record.rounds:
-                    connection.execute(insert(round_).values(rows.round_values(run_id, each)))
+                for finished in record.rounds:
+                    connection.execute(insert(round_).values(rows.round_values(run_id, finished)))
                 return True
         stored = self.load(run_id)
         if stored == record or (stored.rounds == record.rounds and self._raw_header(run_id) == record.header):
@@ -231,7 +231,7 @@ class Store(AbstractContextManager["Store"]):
         """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
         run_id = self.resolve(like)
         runs = self.list()
-        example = next(each for each in runs if each.run_id == run_id)
+        example = next(summary for summary in runs if summary.run_id == run_id)
         return retention.expired(runs, example, keep, older_than_s, datetime.now(UTC))
 
     # --- inside

@@ -18,11 +18,11 @@ def expired(
     Of these the newest ``keep`` stay whatever their age, and so does what started less than ``older_than_s`` ago or
     is still running. A run whose time cannot be read stays.
     """
-    alike = [each for each in runs if _of_whom(each) == _of_whom(like)]
-    alike.sort(key=lambda each: (each.started_at, each.run_id), reverse=True)
+    alike = [run for run in runs if _of_whom(run) == _of_whom(like)]
+    alike.sort(key=lambda run: (run.started_at, run.run_id), reverse=True)
     before = now - timedelta(seconds=older_than_s)
-    old = (each for each in alike[keep:] if each.status != "running" and _started(each) < before)
-    return tuple(each.run_id for each in old)
+    old = (run for run in alike[keep:] if run.status != "running" and _started(run) < before)
+    return tuple(run.run_id for run in old)
 
 
 def _of_whom(run: RunSummary) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from itertools import islice
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.limits import Point, Violation, check, comparable, point
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment
@@ -68,7 +68,7 @@ def _newest(store: Store, target: str | None) -> str:
     return newest[0].run_id
 
 
-def _limits(given: Mapping[str, float | None]) -> Limits:
+def _limits(given: Mapping[str, float | None]) -> CheckLimits:
     limits = settings().limits
     chosen = {name: value for name, value in given.items() if value is not None}
     return replace(limits, **{name: value or None for name, value in chosen.items()})  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ import numpy as np
 from dbcpu.analysis.comparison.comparability import differences
 from dbcpu.analysis.history.limits import Band, Change, band, change_point
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
 from dbcpu.formatting import moment
 from dbcpu.record import Header, RunRecord
 
@@ -96,7 +96,7 @@ def trend(runs: Sequence[PastRun]) -> Trend:
     """Put comparable runs in a row, the oldest first; the last one says which levels count. Needs at least one."""
     newest = runs[-1]
     full, shared = _levels(newest)
-    limits = Limits()
+    limits = CheckLimits()
     wanted = [(SOLO, ())] + ([(TOGETHER, (full,))] if full else []) + ([(SPREAD, shared)] if shared else [])
     series = tuple(_series(metric, levels, runs, limits.widths) for metric, levels in wanted)
     work, host = newest.header.plan.workload, newest.header.host

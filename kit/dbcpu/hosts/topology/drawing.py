@@ -12,7 +12,7 @@ WIDTH = 96
 MAX_LINES = 24
 """Lines of cores over all memory nodes (three per node at least); what is beyond is folded away."""
 LONGEST_LIST = 36
-"""Columns of a CPU list; longer ones are told by their ends."""
+"""Columns of a CPU list; longer ones are shortened to their ends."""
 
 
 def draw(info: HostInfo) -> str:
@@ -81,7 +81,7 @@ def _core_lines(members: Sequence[Cpu], allowed: set[int], most_lines: int) -> l
     cores: dict[int, str] = {}
     for cpu in members:
         if cpu.core not in cores:
-            names = (str(each) if each in allowed else f"({each})" for each in cpu.siblings)
+            names = (str(sibling) if sibling in allowed else f"({sibling})" for sibling in cpu.siblings)
             cores[cpu.core] = f"[{' '.join(names)}]"
     label = max((len(str(core)) for core in cores), default=1)
     cell = max((len(text) for text in cores.values()), default=1)
@@ -125,9 +125,9 @@ _SHOWN_FACTS = (
 
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:
-    each = f" of {size / 1024**2:g} MiB" if size else ""
+    size_text = f" of {size / 1024**2:g} MiB" if size else ""
     shown = [_short(group) for group in groups[:4]] + (["..."] if len(groups) > 4 else [])
-    return f"L{level} cache: {len(groups)}{each}, shared by CPUs {' | '.join(shown)}"
+    return f"L{level} cache: {len(groups)}{size_text}, shared by CPUs {' | '.join(shown)}"
 
 
 def _all_allowed(topology: Topology, info: HostInfo) -> bool:

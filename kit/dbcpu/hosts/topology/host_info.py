@@ -98,9 +98,9 @@ def usable_vcpus(info: HostInfo) -> tuple[int, str]:
 
 def usable_cores(info: HostInfo) -> int | None:
     """Cores behind the CPUs that work may use, no more than those CPUs; None when no core is known."""
-    usable = [each for each in info.topology.cpus if each.online and each.core >= 0]
-    allowed = [each for each in usable if each.cpu in info.limits.allowed_cpus] or usable
-    cores = len({each.core for each in allowed})
+    usable = [cpu for cpu in info.topology.cpus if cpu.online and cpu.core >= 0]
+    allowed = [cpu for cpu in usable if cpu.cpu in info.limits.allowed_cpus] or usable
+    cores = len({cpu.core for cpu in allowed})
     return min(cores, usable_vcpus(info)[0]) if cores else None
 
 
@@ -115,12 +115,12 @@ def _cpu_model(cpuinfo: dict[str, str]) -> str:
 
 
 def _hypervisor(host: Host, cpuinfo: dict[str, str]) -> str | None:
-    """The hypervisor's name, 'unnamed' where only the CPU's flag tells, ``None`` for bare metal or unknown."""
+    """The hypervisor's name, 'unnamed' where only the CPU's flag shows it, ``None`` for bare metal or unknown."""
     flags = (cpuinfo.get("flags") or "").split()
-    told = "hypervisor" in flags
+    has_flag = "hypervisor" in flags
     dmi = " ".join(text_of(host, f"/sys/class/dmi/id/{name}") or "" for name in ("sys_vendor", "product_name"))
     asset = text_of(host, "/sys/class/dmi/id/chassis_asset_tag") or ""
-    if flags and not told:
+    if flags and not has_flag:
         return None
     if ".metal" in dmi:
         return None
@@ -135,7 +135,7 @@ def _hypervisor(host: Host, cpuinfo: dict[str, str]) -> str | None:
     for mark, name in (("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")):
         if mark in sources:
             return name
-    return "unnamed" if told else None
+    return "unnamed" if has_flag else None
 
 
 def _pseries(host: Host, cpuinfo: dict[str, str]) -> str | None:

@@ -35,13 +35,13 @@ class Family:
 
 
 LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], ...] = (
-    ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda each: each.median_s),
-    ("dbcpu_slowdown_ratio", "ratio", "Slowest session over one session alone.", lambda each: each.slowdown_max),
-    ("dbcpu_max_over_min_ratio", "ratio", "Slowest over fastest session.", lambda each: each.max_over_min),
-    ("dbcpu_slow_sessions", "", "Sessions in the slow one of two groups.", lambda each: each.slow),
+    ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda level: level.median_s),
+    ("dbcpu_slowdown_ratio", "ratio", "Slowest session over one session alone.", lambda level: level.slowdown_max),
+    ("dbcpu_max_over_min_ratio", "ratio", "Slowest over fastest session.", lambda level: level.max_over_min),
+    ("dbcpu_slow_sessions", "", "Sessions in the slow one of two groups.", lambda level: level.slow),
     ("dbcpu_throughput_rows_per_second", "", "Sum of the sessions' rates while all ran.",
-     lambda each: None if each.throughput is None else each.throughput * 1e6),
-    ("dbcpu_connect_seconds", "seconds", "Median time to connect.", lambda each: each.connect_median_s),
+     lambda level: None if level.throughput is None else level.throughput * 1e6),
+    ("dbcpu_connect_seconds", "seconds", "Median time to connect.", lambda level: level.connect_median_s),
 )  # fmt: skip
 
 
@@ -95,13 +95,13 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
     yield Family("dbcpu_solo_rows_per_second", "Rate of one session alone.", "", ((target, solo),))
     for name, unit, meaning, value in LEVEL_METRICS:
         samples = tuple(
-            (target | {"level": str(each.level), "variant": each.variant}, value(each)) for each in analysis.levels
+            (target | {"level": str(view.level), "variant": view.variant}, value(view)) for view in analysis.levels
         )
         yield Family(name, meaning, unit, samples)
     yield Family("dbcpu_effective_cores", "Best throughput in solo rates.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
     counts = tuple(
-        (target | {"severity": level.label}, float(sum(each.level == level for each in analysis.findings)))
+        (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level
     )
     yield Family("dbcpu_findings", "Findings by severity.", "", counts)

@@ -34,7 +34,7 @@ class RunSummary:
     tool_version: str
 
 
-_NAMES = tuple(each.name for each in fields(RunSummary))
+_NAMES = tuple(column.name for column in fields(RunSummary))
 SUMMARY_COLUMNS = (
     *(run.c[name] for name in _NAMES),
     run.c.driver_hostname,

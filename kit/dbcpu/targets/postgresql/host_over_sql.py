@@ -175,7 +175,7 @@ class FilesHost(_SqlHost):
                 paths = [
                     posixpath.join(path, name)
                     for path in paths
-                    for name in ((each for each in names(path) if fnmatchcase(each, part)) if wild else (part,))
+                    for name in ((entry for entry in names(path) if fnmatchcase(entry, part)) if wild else (part,))
                 ]
             found += paths
         return self.read_all(found)
