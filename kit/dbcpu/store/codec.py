@@ -117,15 +117,28 @@ def _no_constant(name: str) -> float:
 
 
 def encode(value: object) -> Any:
-    """Any dataclass as plain data. Raises RecordFormatError as ``to_data``."""
+    """Any dataclass as plain data, as it is read again. Raises RecordFormatError as ``to_data``."""
     cls = type(value)
-    data = msgspec.to_builtins(value)
     try:
-        msgspec.convert(data, cls)  # what is written can be read
+        data = msgspec.to_builtins(value, enc_hook=_builtin)
+    except TypeError as error:
+        raise RecordFormatError(f"{cls.__name__} cannot be kept: {error}") from None
+    try:
+        # What is written can be read; and a whole number that stands for a float is written as one.
+        return msgspec.to_builtins(msgspec.convert(data, cls))
     except msgspec.ValidationError:
         path, reason = _misfit(cls, data)
         raise RecordFormatError(f"{cls.__name__} cannot be kept: {cls.__name__}{path} {reason}") from None
-    return data
+
+
+def _builtin(value: Any) -> Any:
+    """For what msgspec takes no subclass of: a figure of NumPy's, a text of a driver's. Raises TypeError."""
+    for kind in (str, float, int):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"JSON has no form of {type(value).__name__}")
 
 
 def decode(cls: type[T], data: object, source: str, path: str = "") -> T:

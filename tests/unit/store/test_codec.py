@@ -5,6 +5,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -56,6 +57,25 @@ def test_any_run_comes_back_the_same(record: RunRecord) -> None:
 def test_whole_floats_come_back_as_floats() -> None:
     back = codec.decode(Execution, json.loads('{"start_s": 1, "elapsed_s": 2}'), "test")
     assert (type(back.start_s), type(back.elapsed_s)) == (float, float)
+
+
+def test_what_is_like_a_float_a_text_or_a_mapping_is_written_as_one() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    session = runs.round_of(1, 0).sessions[0]
+    given = dataclasses.replace(
+        session, connect_s=2, cpu_s=np.float64(1.5), error=Text("x"), db=types.MappingProxyType({"a": np.float64(1.0)})
+    )
+    data = codec.encode(given)
+    found = [data[name] for name in ("connect_s", "cpu_s", "error", "db")]
+    assert json.dumps(found) == '[2.0, 1.5, "x", {"a": 1.0}]'
+    assert [type(value) for value in found] == [float, float, str, dict]
+
+
+def test_an_object_that_json_has_no_form_for_is_not_written() -> None:
+    with pytest.raises(RecordFormatError, match="Session cannot be kept: JSON has no form of object"):
+        codec.encode(dataclasses.replace(runs.round_of(1, 0).sessions[0], error=typing.cast(Any, object())))
 
 
 def test_data_and_pieces_are_the_same_json() -> None:
