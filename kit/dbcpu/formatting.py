@@ -1,6 +1,7 @@
 """How numbers, causes and foreign text are written, so that every sentence and every format agrees."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 
 CAUSE_WORDS = {
@@ -38,6 +39,20 @@ def seconds(value: float | None) -> str:
     if size < 0.9995:
         return f"{value * 1000:.0f} ms"
     return f"{value:.2f} s" if size < 99.95 else f"{value:.0f} s"
+
+
+def moment(text: str) -> datetime | None:
+    """A time in ISO 8601, in UTC where it names no zone; None for what is no time."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def gibibytes(size_bytes: float) -> str:
+    """Memory: 4.0 GiB."""
+    return f"{size_bytes / 1024**3:.1f} GiB"
 
 
 def times(value: float | None) -> str:

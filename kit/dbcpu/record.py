@@ -6,12 +6,19 @@ Times called an *offset* count from the release of their round (``Round.released
 may be negative. No NaN and no infinity occur: what is unknown is ``None``. No secret occurs.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
 
 SCHEMA = 1
-"""Version of the record's form; docs/record.md tells the history."""
-BASELINE = "baseline"  # the variant under which nothing is changed
+"""Version of the record's form; docs/record.md has the history."""
+BASELINE = "baseline"
+"""The variant under which nothing is changed."""
+Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+"""A float that JSON can hold: ``store.codec`` refuses any other."""
 
 
 # --- the host -----------------------------------------------------------------------------------
@@ -61,7 +68,7 @@ class Limits:
     """What keeps processes from using all CPUs: affinity, cpuset and CPU quota (the tightest ancestor)."""
 
     allowed_cpus: tuple[int, ...]
-    quota_cpus: float | None = None
+    quota_cpus: Finite | None = None
     quota_source: str | None = None
     memory_available_bytes: int | None = None
 
@@ -117,10 +124,7 @@ class WorkloadInfo:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """One of several targets of a run. Its sessions are the next ``sessions`` ordinals after those of the one before.
-
-    ``cpus`` its server processes are held on; () is wherever the system puts them.
-    """
+    """One of several targets of a run; its ``sessions`` have the next ordinals. ``cpus``: () is any."""
 
     target: str
     database: Database
@@ -144,15 +148,15 @@ class Plan:
     repeats: int
     seed: int
     executions: int | None
-    for_s: float | None
+    for_s: Finite | None
     sampler: str
-    hz: float
+    hz: Finite
     vcpus: int | None
     vcpus_source: str
     variants: tuple[str, ...] = (BASELINE,)
     rounds: int | None = None
     experiment: str = "sweep"
-    segment_s: float | None = None
+    segment_s: Finite | None = None
     pieces: int | None = None
     sizes: tuple[WorkloadInfo, ...] = ()
     parties: tuple[Party, ...] = ()
@@ -213,10 +217,10 @@ class Execution:
     driver's by the round's clock offset; ``None`` where the database cannot tell.
     """
 
-    start_s: float
-    elapsed_s: float
-    server_start_s: float | None = None
-    server_elapsed_s: float | None = None
+    start_s: Finite
+    elapsed_s: Finite
+    server_start_s: Finite | None = None
+    server_elapsed_s: Finite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +232,10 @@ class Residency:
 
     cpu: int
     state: str
-    from_s: float
-    to_s: float
-    cpu_s: float | None = None
-    run_delay_s: float | None = None
+    from_s: Finite
+    to_s: Finite
+    cpu_s: Finite | None = None
+    run_delay_s: Finite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +244,7 @@ class Wait:
 
     event: str
     count: int
-    waited_s: float
+    waited_s: Finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +258,7 @@ class Session:
 
     ordinal: int
     server: Server
-    connect_s: float
+    connect_s: Finite
     executions: tuple[Execution, ...] = ()
     answer_ok: bool | None = None
     error: str | None = None
@@ -263,15 +267,15 @@ class Session:
     nice: int | None = None
     cgroup: str | None = None
     memory_nodes: tuple[int, ...] = ()
-    cpu_s: float | None = None
+    cpu_s: Finite | None = None
     cpu_source: str | None = None
-    run_delay_s: float | None = None
+    run_delay_s: Finite | None = None
     voluntary_switches: int | None = None
     involuntary_switches: int | None = None
     migrations: int | None = None
     migrations_seen: int | None = None
     residency: tuple[Residency, ...] = ()
-    db: Mapping[str, float] = field(default_factory=dict)
+    db: Mapping[str, Finite] = field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
 
 
@@ -282,7 +286,7 @@ class Gate:
     expected: int
     connected: int
     verified: int
-    skew_s: float
+    skew_s: Finite
     realtime: bool
     settled: bool = True
 
@@ -292,8 +296,8 @@ class Clock:
     """A remote clock against the driver's: remote = driver + ``offset_s``, known to ± ``uncertainty_s``."""
 
     source: str
-    offset_s: float
-    uncertainty_s: float
+    offset_s: Finite
+    uncertainty_s: Finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +308,11 @@ class CpuSeries:
     """
 
     cpu: int
-    busy_s: tuple[float, ...]
-    steal_s: tuple[float, ...]
-    irq_s: tuple[float, ...]
-    softirq_s: tuple[float, ...]
-    mhz: tuple[float, ...] = ()
+    busy_s: tuple[Finite, ...]
+    steal_s: tuple[Finite, ...]
+    irq_s: tuple[Finite, ...]
+    softirq_s: tuple[Finite, ...]
+    mhz: tuple[Finite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +321,7 @@ class Foreign:
 
     pid: int
     command: str
-    cpu_s: float
+    cpu_s: Finite
     cpus: tuple[int, ...] = ()
 
 
@@ -329,25 +333,22 @@ class CgroupUse:
     """
 
     path: str
-    quota_cpus: float | None
+    quota_cpus: Finite | None
     periods: int
     throttled_periods: int
-    throttled_s: float
+    throttled_s: Finite
     sessions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class KitCost:
-    """CPU that dbcpu itself used between release and the last answer, and how well the sampler kept time.
+    """CPU that dbcpu itself used between release and the last answer. ``hz``: as asked for; ``polls``: as made."""
 
-    ``hz`` is the rate of polls that was asked for, ``polls`` are those that were made.
-    """
-
-    window_s: float
-    driver_cpu_s: float
-    sampler_cpu_s: float | None = None
+    window_s: Finite
+    driver_cpu_s: Finite
+    sampler_cpu_s: Finite | None = None
     polls: int = 0
-    hz: float | None = None
+    hz: Finite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,12 +378,12 @@ class Round:
     variant: str
     order: int
     released_at: str
-    released_monotonic_s: float
+    released_monotonic_s: Finite
     gate: Gate
     sessions: tuple[Session, ...]
     anchor: bool = False
     clocks: tuple[Clock, ...] = ()
-    timeline_s: tuple[float, ...] = ()
+    timeline_s: tuple[Finite, ...] = ()
     cpu_timeline: tuple[CpuSeries, ...] = ()
     foreign: tuple[Foreign, ...] = ()
     cgroups: tuple[CgroupUse, ...] = ()

@@ -14,8 +14,9 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost, open_host
-from dbcpu.hosts.topology import draw, format_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology import draw, read_host, usable_vcpus
 
 HERE = Path(__file__).parent
 Files = dict[str, str]
@@ -47,8 +48,8 @@ def machine(
         "proc/sys/kernel/osrelease": kernel,
         "proc/cpuinfo": cpuinfo,
         "proc/meminfo": f"MemTotal: {memory_gib * GIB_KB} kB\nMemAvailable: {memory_gib * GIB_KB * 9 // 10} kB",
-        f"{CPU}/present": format_cpu_list(everything),
-        f"{CPU}/online": format_cpu_list(online),
+        f"{CPU}/present": ranges(everything),
+        f"{CPU}/online": ranges(online),
     }
     if smt:
         files |= {f"{CPU}/smt/active": smt[0], f"{CPU}/smt/control": smt[1]}
@@ -58,7 +59,7 @@ def machine(
         running = [cpu for cpu in core if cpu in online]
         for cpu in running:
             folder = f"{CPU}/cpu{cpu}/topology"
-            files[f"{folder}/core_cpus_list"] = format_cpu_list(running)
+            files[f"{folder}/core_cpus_list"] = ranges(running)
             files[f"{folder}/core_id"] = str(core_ids[index] if core_ids else index)
             files[f"{folder}/physical_package_id"] = str(sockets[index] if sockets else 0)
             files |= cache(cpu, "index0", "1", "Data", "32K", running)
@@ -66,7 +67,7 @@ def machine(
                 if cpu in shared:
                     files |= cache(cpu, "index3", "3", "Unified", "32768K", [c for c in shared if c in online])
     for node, members in (nodes or {0: everything}).items():
-        files[f"{NODE}/node{node}/cpulist"] = format_cpu_list(cpu for cpu in members if cpu in online)
+        files[f"{NODE}/node{node}/cpulist"] = ranges(cpu for cpu in members if cpu in online)
         share = memory_gib * GIB_KB // len(nodes or {0: 0})
         files[f"{NODE}/node{node}/meminfo"] = f"Node {node} MemTotal: {share} kB"
     return files | (more or {})
@@ -78,7 +79,7 @@ def cache(cpu: int, index: str, level: str, kind: str, size: str, shared: Sequen
         f"{folder}/level": level,
         f"{folder}/type": kind,
         f"{folder}/size": size,
-        f"{folder}/shared_cpu_list": format_cpu_list(shared),
+        f"{folder}/shared_cpu_list": ranges(shared),
     }
 
 
@@ -404,7 +405,7 @@ def describe(host: RecordedHost) -> str:
     limits = info.limits
     facts = {
         "usable": f"{usable} ({decided})",
-        "allowed": format_cpu_list(limits.allowed_cpus),
+        "allowed": ranges(limits.allowed_cpus),
         "quota": f"{limits.quota_cpus} ({limits.quota_source})",
         "memory": f"{info.memory_bytes} of which available {limits.memory_available_bytes}",
         "node memory": str(info.topology.node_memory_bytes),

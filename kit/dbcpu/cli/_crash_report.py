@@ -6,6 +6,8 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dbcpu.config.folders import state_folder
+
 
 def keep_traceback(error: BaseException) -> Path | None:
     """Write the traceback to a new file that only its owner can read; None when no folder takes it.
@@ -27,10 +29,5 @@ def keep_traceback(error: BaseException) -> Path | None:
 
 
 def _folders() -> list[Path]:
-    temporary = Path(tempfile.gettempdir())
-    state = os.environ.get("XDG_STATE_HOME", "")
-    try:
-        base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    except RuntimeError:
-        return [temporary]
-    return [base / "dbcpu", temporary]
+    temporary, state = Path(tempfile.gettempdir()), state_folder()
+    return [temporary] if state is None else [state, temporary]

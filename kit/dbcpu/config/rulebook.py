@@ -34,7 +34,7 @@ _SCOPE = frozenset({"dated", "source", "targets", "databases", "applies"})
 def shipped() -> tuple[Licence, ...]:
     """The licence rules that come with dbcpu; nobody has chosen them yet."""
     made = (licence(name, table, f"rules.toml, [licences.{name}]") for name, table in _shipped_tables().items())
-    return tuple(replace(each, chosen=False) for each in made)
+    return tuple(replace(rule, chosen=False) for rule in made)
 
 
 def licences(own: Sequence[tuple[str, Tables]]) -> tuple[Licence, ...]:
@@ -50,7 +50,7 @@ def licences(own: Sequence[tuple[str, Tables]]) -> tuple[Licence, ...]:
         for name, table in tables.items():
             place = f"{where}, [licences.{name}]"
             made[name] = licence(name, _over_shipped(name, table, place), place)
-    return (*made.values(), *(each for each in shipped() if each.name not in made))
+    return (*made.values(), *(rule for rule in shipped() if rule.name not in made))
 
 
 def licence(name: str, table: Mapping[str, Any], where: str) -> Licence:
@@ -64,7 +64,7 @@ def licence(name: str, table: Mapping[str, Any], where: str) -> Licence:
         **values,
         factor=number_above_0(table["factor"], f"{where}: factor"),
         factor_smt=None if factor_smt is None else number_above_0(factor_smt, f"{where}: factor_smt"),
-        models=tuple((part, number_above_0(each, f"{where}: models, {part}")) for part, each in models.items()),
+        models=tuple((part, number_above_0(factor, f"{where}: models, {part}")) for part, factor in models.items()),
         least=whole_number(table.get("least", 1), 0, f"{where}: least"),
         unit=text(table.get("unit", "licence"), "unit", where),
     )
@@ -89,7 +89,7 @@ def choose(rules: Sequence[Licence], wanted: Sequence[str]) -> tuple[Licence, ..
     """
     if not wanted:
         return tuple(rules)
-    known = {each.name: each for each in rules}
+    known = {rule.name: rule for rule in rules}
     chosen = []
     for wish in wanted:
         host, _, name = wish.rpartition("=")
@@ -98,7 +98,7 @@ def choose(rules: Sequence[Licence], wanted: Sequence[str]) -> tuple[Licence, ..
         targets = (host,) if host else known[name].targets
         chosen.append(replace(known[name], targets=targets, databases=(), chosen=True))
     # What was said of one host holds there before what was said of all.
-    return tuple(sorted(chosen, key=lambda each: not each.targets))
+    return tuple(sorted(chosen, key=lambda rule: not rule.targets))
 
 
 def _shipped_tables() -> dict[str, dict[str, Any]]:

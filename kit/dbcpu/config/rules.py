@@ -66,7 +66,7 @@ class SizingRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CheckLimits:
     """Limits of ``dbcpu check``; None switches one off.
 
     ``slowdown`` and ``max_over_min`` hold for levels that have a core for every session. ``throughput_drop`` is a
@@ -88,4 +88,4 @@ class Settings:
     """What ``[sizing]`` and ``[check]`` of all configuration files come to."""
 
     sizing: SizingRules = field(default_factory=SizingRules)
-    limits: Limits = field(default_factory=Limits)
+    limits: CheckLimits = field(default_factory=CheckLimits)

@@ -1,6 +1,6 @@
 """Reads ``[licences.NAME]``, ``[prices.NAME]`` and ``[check]`` of dbcpu.toml; what is wrong is said with its place.
 
-``rulebook`` shows the form of the rules. [check] has the limits of ``rules.Limits`` by name, "off" for none.
+``rulebook`` shows the form of the rules. [check] has the limits of ``rules.CheckLimits`` by name, "off" for none.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from dbcpu.config import rulebook, targets
-from dbcpu.config.rules import Limits, Price, Settings, SizingRules
+from dbcpu.config.rules import CheckLimits, Price, Settings, SizingRules
 from dbcpu.config.toml_checks import number_above_0, only, whole_number
 from dbcpu.errors import UsageError
 
@@ -28,7 +28,7 @@ def settings() -> Settings:
                 raise UsageError(f"{place} is not a table; docs/configuration.md shows its form")
             prices[name] = rulebook.price(name, table, place)
         limits |= _limits(_table(content, "check", str(file)), f"{file}, [check]")
-    return Settings(SizingRules(rulebook.licences(licences), tuple(prices.values())), Limits(**limits))
+    return Settings(SizingRules(rulebook.licences(licences), tuple(prices.values())), CheckLimits(**limits))
 
 
 def _table(content: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
@@ -39,7 +39,7 @@ def _table(content: Mapping[str, Any], name: str, where: str) -> Mapping[str, An
 
 
 def _limits(table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = tuple(each.name for each in fields(Limits))
+    known = tuple(limit.name for limit in fields(CheckLimits))
     only(table, known, where)
     made: dict[str, Any] = {}
     for key, value in table.items():

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dbcpu import registry
+from dbcpu.config.folders import config_folder
 from dbcpu.config.toml_checks import only
 from dbcpu.errors import UnknownName, UsageError
 
@@ -119,9 +120,8 @@ def _files() -> tuple[Path, ...]:
         if not Path(named).is_file():
             raise UsageError(f"DBCPU_CONFIG names {named}, and there is no such file; correct or unset it")
         return (Path(named),)
-    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    usual = (Path(base).expanduser() / "dbcpu" / FILE_NAME, Path.cwd() / FILE_NAME)
-    return tuple(file for file in usual if file.is_file())
+    usual = (config_folder(), Path.cwd())
+    return tuple(folder / FILE_NAME for folder in usual if folder and (folder / FILE_NAME).is_file())
 
 
 def contents() -> tuple[tuple[Path, dict[str, Any]], ...]:

@@ -42,7 +42,7 @@ def text(value: object, key: str, where: str) -> str:
 
 def texts(value: object, key: str, where: str) -> tuple[str, ...]:
     """Raises UsageError for anything but a list of texts."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise UsageError(f'{where}: {key} is not a list of names; write {key} = ["old-box"]')
     return tuple(value)
 

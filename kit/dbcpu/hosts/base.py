@@ -53,7 +53,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class HostPoll:
     """All watched processes once. ``sent_s`` and ``received_s``: this machine's CLOCK_MONOTONIC around the request.
 
     ``host_s``: the host's own clock as it began to read, which stands still for ``grain_s``. A reading is
@@ -91,9 +91,9 @@ class RemoteHost(Host, Protocol):
         """/proc/PID/stat of every process there is."""
 
     def watch(self, folders: Sequence[str]) -> None:
-        """From now on ``sweep`` reads these folders of /proc; () when nothing is polled any more."""
+        """From now on ``poll`` reads these folders of /proc; () when nothing is polled any more."""
 
-    def sweep(self, cpus: bool) -> Sweep: ...
+    def poll(self, cpus: bool) -> HostPoll: ...
 
     def close(self) -> None: ...
 

@@ -68,22 +68,22 @@ class Guard:
         """End this process, and no other that got its pid, if the driver dies."""
         ticks = start_ticks(pid)
         if ticks is not None:
-            self._tell({"end": pid, "start_ticks": ticks, "signal": int(how)})
+            self._send_message({"end": pid, "start_ticks": ticks, "signal": int(how)})
 
     def remove_later(self, folder: Path) -> None:
         """Remove this folder if the driver dies."""
-        self._tell({"remove": str(folder)})
+        self._send_message({"remove": str(folder)})
 
     def undo_later(self, journal: Path) -> None:
         """Put back what this journal says if the driver dies."""
         argv = [sys.executable, "-P", "-c", _UNDO, str(Path(__file__).resolve().parents[2]), str(journal)]
-        self._tell({"run": argv, "name": str(journal)})
+        self._send_message({"run": argv, "name": str(journal)})
 
     def forget(self, what: int | Path) -> None:
         """The driver has seen to this process, folder or journal itself."""
-        self._tell({"forget": what if isinstance(what, int) else str(what)})
+        self._send_message({"forget": what if isinstance(what, int) else str(what)})
 
-    def _tell(self, message: dict[str, object]) -> None:
+    def _send_message(self, message: dict[str, object]) -> None:
         if self._process and self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")

@@ -6,9 +6,8 @@ Source: proc(5), status and smaps_rollup
 from collections.abc import Iterable
 
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.topology.reading import bytes_of
 from dbcpu.record import ServerUse
-
-KIB = 1024
 
 
 def server_use(host: Host, sessions: Iterable[int]) -> ServerUse | None:
@@ -36,7 +35,7 @@ def server_use(host: Host, sessions: Iterable[int]) -> ServerUse | None:
     return ServerUse(
         processes=len(found),
         threads=sum(int(status.get("Threads", "1")) for status in found.values()),
-        rss_bytes=sum(_bytes(status.get("VmRSS")) for status in found.values()),
+        rss_bytes=sum(bytes_of(status.get("VmRSS")) or 0 for status in found.values()),
         pss_bytes=sum(known) if len(known) == len(shares) else None,
     )
 
@@ -54,9 +53,4 @@ def _pss_bytes(host: Host, pid: int) -> int | None:
         lines = host.read(f"/proc/{pid}/smaps_rollup").splitlines()
     except OSError:
         return None
-    return next((_bytes(line.partition(":")[2]) for line in lines if line.startswith("Pss:")), None)
-
-
-def _bytes(text: str | None) -> int:
-    """From ``1234 kB``, as both files give it."""
-    return int(text.split()[0]) * KIB if text else 0
+    return next((bytes_of(line.partition(":")[2]) for line in lines if line.startswith("Pss:")), None)

@@ -1,5 +1,6 @@
 """Processes of a host as its /proc shows them: what they are, and by which numbers a container knows them.
 
+Everybody reads /proc/PID/stat, /proc/PID/schedstat and /proc/stat by the classes here, but programs that stand alone.
 A database in a container names its server processes by the pids of its own namespace. NSpid in /proc/PID/status
 lists all numbers of a process, from the namespace of the reader to the innermost. Source: proc_pid_status(5).
 """
@@ -7,6 +8,7 @@ lists all numbers of a process, from the namespace of the reader to the innermos
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Self
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
 
@@ -15,8 +17,89 @@ START_TOLERANCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """/proc/PID/stat of a process or thread. ``fields``: field 3 and what follows. Source: proc_pid_stat(5)
+
+    What an old kernel or a line that is cut off lacks raises ValueError when it is asked for.
+    """
+
+    pid: int
+    command: str
+    fields: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """From the file's text; the command may hold blanks and brackets. Raises ValueError."""
+        pid, command, after = text.index("("), text.rindex(")"), text.rindex(")") + 1
+        return cls(int(text[:pid]), text[pid + 1 : command], tuple(text[after:].split()))
+
+    @property
+    def state(self) -> str:
+        """R, S, D, Z and so on."""
+        return self._field(3)
+
+    @property
+    def has_ended(self) -> bool:
+        """It runs no more, and only its parent has not asked for it yet."""
+        return self.state in ("Z", "X", "x")
+
+    @property
+    def cpu_ticks(self) -> int:
+        """User and system time so far, in clock ticks."""
+        return int(self._field(14)) + int(self._field(15))
+
+    @property
+    def nice(self) -> int:
+        return int(self._field(19))
+
+    @property
+    def start_ticks(self) -> int:
+        """When it started, in clock ticks since the host did: with the pid it names one process for good."""
+        return int(self._field(22))
+
+    @property
+    def cpu(self) -> int:
+        """The CPU on which it runs, or ran last (PSR)."""
+        return int(self._field(39))
+
+    @property
+    def policy(self) -> int:
+        """Scheduling policy, as in sched(7)."""
+        return int(self._field(41))
+
+    def _field(self, number: int) -> str:
+        try:
+            return self.fields[number - 3]
+        except IndexError:
+            raise ValueError(f"/proc/{self.pid}/stat has no field {number}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class SchedStat:
+    """/proc/PID/schedstat: time on a CPU and time in the run queue, both in ns. Source: sched-stats.rst"""
+
+    run_ns: int
+    run_delay_ns: int
+
+    @classmethod
+    def parse(cls, text: str | None) -> Self | None:
+        """None where the kernel has no such file, or counts nothing in it (an empty one, or zeros)."""
+        counters = [int(word) for word in (text or "").split() if word.isdecimal()]
+        return cls(counters[0], counters[1]) if len(counters) >= 2 and any(counters) else None
+
+
+def cpu_ticks(text: str) -> dict[str, tuple[int, ...]]:
+    """The CPU lines of /proc/stat: ``cpu`` (all of them), ``cpu0`` and so on -> clock ticks.
+
+    They are user nice system idle iowait irq softirq steal; guest time is inside user. Source: proc_stat(5)
+    """
+    lines = (line.split() for line in text.splitlines() if line.startswith("cpu"))
+    return {name: tuple(int(word) for word in words[:8]) for name, *words in lines}
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
-    """A process as /proc shows it: proc(5) stat fields 22, 14+15 and 3, schedstat's first where there is one.
+    """A process as /proc shows it; ``cpu_s`` is schedstat's where there is one, else counted in clock ticks.
 
     ``runnable``: on a CPU, or waiting for one.
     """
@@ -31,16 +114,15 @@ def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | N
     """The process (or thread) now, or None if there is none or it cannot be read."""
     folder = f"/proc/{pid}/task/{tid}" if tid else f"/proc/{pid}"
     try:
-        stat = host.read(f"{folder}/stat")
+        stat = ProcessStat.parse(host.read(f"{folder}/stat"))
         command = host.read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
     except OSError:
         return None
-    name, fields = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
-    cpu_s = (int(fields[11]) + int(fields[12])) / clock_ticks
-    # Kernels without SCHED_INFO have no such file, or an empty one.
-    with suppress(OSError, IndexError, ValueError):
-        cpu_s = int(host.read(f"{folder}/schedstat").split()[0]) / 1e9 or cpu_s
-    return Process(f"{name} {command}", int(fields[19]), cpu_s, runnable=fields[0] == "R")
+    counted = None
+    with suppress(OSError):  # kernels without SCHED_INFO have no such file
+        counted = SchedStat.parse(host.read(f"{folder}/schedstat"))
+    cpu_s = counted.run_ns / 1e9 if counted and counted.run_ns else stat.cpu_ticks / clock_ticks
+    return Process(f"{stat.command} {command}", stat.start_ticks, cpu_s, runnable=stat.state == "R")
 
 
 def boot_time_s(host: Host) -> float | None:
@@ -62,7 +144,7 @@ def apart_s(process: Process, started_at_s: float | None, boot_s: float | None, 
 def inner_pids(host: Host) -> dict[int, tuple[int, ...]]:
     """Innermost pid -> pids on this host, of every process in a pid namespace of its own.
 
-    Several containers may use the same number. Kernels before 4.1 do not tell, nor does what may not be read.
+    Several containers may use the same number. Kernels before 4.1 do not show it, nor is what may not be read.
     """
     found: defaultdict[int, list[int]] = defaultdict(list)
     if isinstance(host, RemoteHost):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dbcpu.errors import UsageError
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.proc import cpu_ticks
 
 QUIET_SHARE = 0.05
 WINDOW_S = 0.15
@@ -59,11 +60,11 @@ def settle(host: Host | None, timeout_s: float) -> Quiet:
 
 
 def _ticks(host: Host | None) -> tuple[int, int] | None:
-    """All ticks and idle ticks (idle + iowait) of the whole machine; guest time is inside user. proc(5)"""
+    """All ticks and idle ticks (idle + iowait) of the whole machine."""
     if host is None:
         return None
     try:
-        fields = [int(value) for value in host.read("/proc/stat").split("\n", 1)[0].split()[1:9]]
-        return sum(fields), fields[3] + fields[4]
-    except (OSError, ValueError, IndexError):
+        ticks = cpu_ticks(host.read("/proc/stat"))["cpu"]
+        return sum(ticks), ticks[3] + ticks[4]
+    except (OSError, ValueError, LookupError):
         return None

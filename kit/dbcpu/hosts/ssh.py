@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Self
 
 from dbcpu.errors import HostError
-from dbcpu.hosts.base import Finished, Reading, Sweep
+from dbcpu.hosts.base import Finished, HostPoll, Reading
 from dbcpu.hosts.ssh_connection import SshConnection
 
 UPTIME_GRAIN_S = 0.01
@@ -109,13 +109,13 @@ class SshHost:
         self._connection.ask(["w", *folders])
         self._watched = len(folders)
 
-    def sweep(self, cpus: bool) -> Sweep:
+    def poll(self, cpus: bool) -> HostPoll:
         sent_s = time.monotonic()
         lines = self._connection.ask(["p", "1" if cpus else "0"])
         received_s = time.monotonic()
         readings = tuple(_reading(line) for line in lines[1 : 1 + self._watched])
         text = "\n".join(_texts(lines[1 + self._watched :]))
-        return Sweep(sent_s, received_s, float(lines[0][1:]), UPTIME_GRAIN_S, readings, text)
+        return HostPoll(sent_s, received_s, float(lines[0][1:]), UPTIME_GRAIN_S, readings, text)
 
     def _run(self, command: str, timeout_s: float) -> Finished:
         """Run a command of sh there; each line of its output is marked by where it came from."""
@@ -124,9 +124,9 @@ class SshHost:
             " | sed s/^/o/ >&3; } 3>&1"
         )
         lines = _texts(self._connection.ask(["x", marked], timeout_s))
-        told = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
-        code = int(told["s"][0]) if told["s"] else 127
-        return Finished(code, "".join(told["o"]), "".join(told["e"]))
+        parts = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
+        code = int(parts["s"][0]) if parts["s"] else 127
+        return Finished(code, "".join(parts["o"]), "".join(parts["e"]))
 
     def _files(self, verb: str, arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Path and text of each file in the answer."""

@@ -18,6 +18,7 @@ from dbcpu.errors import HostError, MeasureError, ServerError, UsageError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.base import Target, Work
 
@@ -166,5 +167,5 @@ def _is_here(host: RemoteHost, pid: int) -> bool:
         boot_there, stat_there = (host.read(path) for path in marks)
     except OSError:
         return False
-    start_here, start_there = (stat[stat.rindex(")") :].split()[20] for stat in (stat_here, stat_there))
+    start_here, start_there = (ProcessStat.parse(stat).start_ticks for stat in (stat_here, stat_there))
     return boot_here == boot_there and start_here == start_there

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.config.drafts import replace_file
 from dbcpu.errors import StoreError, UnknownName
 from dbcpu.record import RunRecord
 
@@ -73,14 +74,3 @@ def _files(record: RunRecord, analysis: Analysis, formats: tuple[str, ...]) -> I
         if form == "markdown" and linked:
             text += "\n## Pictures\n\n" + "\n".join(f"![{Path(name).stem}]({name})" for name in linked) + "\n"
         yield FILE_NAMES[form], text.encode("utf-8")
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Whole or not at all: a report that is being read never shows half a file."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise

@@ -172,7 +172,7 @@ def anonymised(record: RunRecord) -> RunRecord:
     for party in record.header.plan.parties:
         names.target(party.target)  # so that the variants named after them are known
     header: Header = _walk(record.header, names)
-    return RunRecord(header, tuple(_walk(each, names) for each in record.rounds))
+    return RunRecord(header, tuple(_walk(round_, names) for round_ in record.rounds))
 
 
 @cache
@@ -180,9 +180,9 @@ def texts_of(cls: type) -> tuple[str, ...]:
     """The fields of a dataclass of the record that hold text with more in it than the kernel's words."""
     hints = typing.get_type_hints(cls)
     return tuple(
-        each.name
-        for each in fields(cls)
-        if _holds_text(hints[each.name]) and f"{cls.__name__}.{each.name}" not in WITHOUT_NAMES
+        member.name
+        for member in fields(cls)
+        if _holds_text(hints[member.name]) and f"{cls.__name__}.{member.name}" not in WITHOUT_NAMES
     )
 
 
@@ -202,17 +202,17 @@ def _may_name(cls: type) -> bool:
 
 def _walk(value: Any, names: Names) -> Any:
     if isinstance(value, tuple):
-        return tuple(_walk(each, names) for each in value)
+        return tuple(_walk(part, names) for part in value)
     cls = type(value)
     if not is_dataclass(cls) or not _may_name(cls):
         return value
     changed: dict[str, Any] = {}
-    for each in fields(cls):
-        content = getattr(value, each.name)
-        if each.name in texts_of(cls):
-            changed[each.name] = _apply(RULES[cls][each.name], content, names, each.name)
+    for member in fields(cls):
+        content = getattr(value, member.name)
+        if member.name in texts_of(cls):
+            changed[member.name] = _apply(RULES[cls][member.name], content, names, member.name)
         else:
-            changed[each.name] = _walk(content, names)
+            changed[member.name] = _walk(content, names)
     return replace(value, **changed)
 
 

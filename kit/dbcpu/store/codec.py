@@ -6,14 +6,14 @@ be added without a new schema number; a new number means that the old program wo
 """
 
 import json
-import math
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
 from typing import Any, TypeVar
+
+import msgspec
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import SCHEMA, Header, Round, RunRecord
@@ -22,20 +22,6 @@ T = TypeVar("T")
 RUN_ID = re.compile(r"(?!last$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """A run_id also names a folder below reports/, so it cannot be just any text."""
 STATUSES = ("running", "complete", "interrupted", "failed")
-
-
-class _Misfit(Exception):
-    """A value that is not what its hint says; ``path`` grows while the error travels up."""
-
-    def __init__(self, wanted: str, found: object) -> None:
-        super().__init__()
-        self.path = ""
-        text = "nothing" if found is MISSING else repr(found)
-        self.reason = f"should be {wanted}, but is {text if len(text) <= 60 else text[:57] + '...'}"
-
-    def below(self, step: str) -> "_Misfit":
-        self.path = step + self.path
-        return self
 
 
 # --- whole runs ---------------------------------------------------------------------------------
@@ -47,7 +33,7 @@ def to_data(record: RunRecord) -> dict[str, Any]:
     Raises:
         RecordFormatError: a value does not fit its hint, or is NaN or infinite; the message names it.
     """
-    return {**header_to_data(record.header), "rounds": [encode(each) for each in record.rounds]}
+    return {**header_to_data(record.header), "rounds": [encode(round_) for round_ in record.rounds]}
 
 
 def from_data(data: object, source: str) -> RunRecord:
@@ -61,7 +47,7 @@ def from_data(data: object, source: str) -> RunRecord:
     rounds = data.get("rounds")
     if not isinstance(rounds, list):
         raise damaged(source, "it has no list of rounds")
-    return RunRecord(header, tuple(decode(Round, each, source, f".rounds[{i}]") for i, each in enumerate(rounds)))
+    return RunRecord(header, tuple(decode(Round, content, source, f".rounds[{i}]") for i, content in enumerate(rounds)))
 
 
 def header_from(data: object, source: str) -> Header:
@@ -99,8 +85,8 @@ def _unfit(header: Header) -> str | None:
 def json_pieces(header: Header, rounds: Iterable[Round]) -> Iterator[str]:
     """The text of a record file in pieces, one round at a time, so that a day-long run need not fit in memory."""
     yield dumps(header_to_data(header))[:-1] + ',"rounds":['
-    for position, each in enumerate(rounds):
-        yield (",\n" if position else "\n") + dumps(encode(each))
+    for position, round_ in enumerate(rounds):
+        yield (",\n" if position else "\n") + dumps(encode(round_))
     yield "]}\n"
 
 
@@ -131,164 +117,84 @@ def _no_constant(name: str) -> float:
 
 
 def encode(value: object) -> Any:
-    """Any dataclass of the record as plain data. Raises RecordFormatError as ``to_data``."""
-    cls: Any = type(value)
+    """Any dataclass as plain data, as it is read again. Raises RecordFormatError as ``to_data``."""
+    cls = type(value)
     try:
-        return _encoder(cls)(value)
-    except _Misfit as misfit:
-        name = cls.__name__
-        raise RecordFormatError(f"{name} cannot be kept: {name}{misfit.path} {misfit.reason}") from None
+        data = msgspec.to_builtins(value, enc_hook=_builtin)
+    except TypeError as error:
+        raise RecordFormatError(f"{cls.__name__} cannot be kept: {error}") from None
+    try:
+        # What is written can be read; and a whole number that stands for a float is written as one.
+        return msgspec.to_builtins(msgspec.convert(data, cls))
+    except msgspec.ValidationError:
+        path, reason = _misfit(cls, data)
+        raise RecordFormatError(f"{cls.__name__} cannot be kept: {cls.__name__}{path} {reason}") from None
+
+
+def _builtin(value: Any) -> Any:
+    """For what msgspec takes no subclass of: a figure of NumPy's, a text of a driver's. Raises TypeError."""
+    for kind in (str, float, int):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"JSON has no form of {type(value).__name__}")
 
 
 def decode(cls: type[T], data: object, source: str, path: str = "") -> T:
     """Plain data as the dataclass ``cls``; ``path`` is where in ``source`` it stands."""
-    hint: Any = cls
     try:
-        value: T = _decoder(hint)(data)
-    except _Misfit as misfit:
-        raise damaged(source, f"{(path + misfit.path).lstrip('.') or 'it'} {misfit.reason}") from None
-    return value
+        return msgspec.convert(data, cls)
+    except msgspec.ValidationError:
+        below, reason = _misfit(cls, data)
+        raise damaged(source, f"{(path + below).lstrip('.') or 'it'} {reason}") from None
 
 
-Converter = Callable[[Any], Any]
+_WORDS = {str: "text", int: "a whole number", bool: "true or false", float: "a finite number"}
 
 
-@cache
-def _encoder(hint: Any) -> Converter:
-    return _converter(hint, _encoder, _write_object, tuple, list)
+def _misfit(hint: Any, data: Any) -> tuple[str, str]:
+    """Where below ``data`` the first thing stands that does not fit its hint, and what is wrong with it.
 
-
-@cache
-def _decoder(hint: Any) -> Converter:
-    return _converter(hint, _decoder, _read_object, list, tuple)
-
-
-def _converter(
-    hint: Any,
-    of: Callable[[Any], Converter],
-    of_object: Callable[[Any], Converter],
-    given: type,
-    made: type,
-) -> Converter:
-    """The converter for ``hint``; sequences come as ``given`` and leave as ``made``."""
-    if hint in _PLAIN:
-        return _PLAIN[hint]
-    if is_dataclass(hint):
-        return of_object(hint)
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is types.UnionType and len(arguments) == 2 and arguments[1] is types.NoneType:
-        inner = of(arguments[0])
-        return lambda value: None if value is None else inner(value)
-    if origin is tuple and len(arguments) == 2 and arguments[1] is ...:
-        return _sequence(of(arguments[0]), given, made)
-    if origin is Mapping and arguments[0] is str:
-        return _mapping(of(arguments[1]))
-    raise TypeError(f"no JSON form is known for the hint {hint!r}")
-
-
-def _write_object(cls: Any) -> Converter:
-    hints = typing.get_type_hints(cls)
-    members = [(each.name, _encoder(hints[each.name])) for each in fields(cls)]
-
-    def write(value: Any) -> dict[str, Any]:
-        if type(value) is not cls:
-            raise _Misfit(f"a {cls.__name__}", value)
-        data: dict[str, Any] = {}
-        for name, convert in members:
-            try:
-                data[name] = convert(getattr(value, name))
-            except _Misfit as misfit:
-                raise misfit.below(f".{name}") from None
-        return data
-
-    return write
-
-
-def _read_object(cls: Any) -> Converter:
-    hints = typing.get_type_hints(cls)
-    members = [
-        (each.name, _decoder(hints[each.name]), each.default is MISSING and each.default_factory is MISSING)
-        for each in fields(cls)
-    ]
-
-    def read(data: Any) -> Any:
-        if type(data) is not dict:
-            raise _Misfit("an object", data)
-        values: dict[str, Any] = {}
-        for name, convert, required in members:
-            value = data.get(name, MISSING)
-            if value is MISSING and not required:
-                continue
-            try:
-                values[name] = convert(value)
-            except _Misfit as misfit:
-                raise misfit.below(f".{name}") from None
-        return cls(**values)
-
-    return read
-
-
-def _sequence(convert: Converter, given: type, made: type) -> Converter:
-    def walk(values: Any) -> Any:
-        kind: type = type(values)
-        if kind is not given:
-            raise _Misfit(f"a {given.__name__}", values)
+    msgspec names the place in its own form, without the keys of a mapping and without what was found there.
+    """
+    for step, inner, value in _members(hint, data):
         try:
-            return made(map(convert, values))
-        except _Misfit:
-            # Which one it was is only asked for when there is one: the usual way stays fast.
-            for position, value in enumerate(values):
-                try:
-                    convert(value)
-                except _Misfit as misfit:
-                    raise misfit.below(f"[{position}]") from None
-            raise
-
-    return walk
+            msgspec.convert(value, inner)
+        except msgspec.ValidationError:
+            path, reason = _misfit(inner, value)
+            return step + path, reason
+    found = "nothing" if data is MISSING else repr(data)
+    return "", f"should be {_wanted(hint)}, but is {found if len(found) <= 60 else found[:57] + '...'}"
 
 
-def _mapping(convert: Converter) -> Converter:
-    def walk(values: Any) -> dict[str, Any]:
-        if not isinstance(values, Mapping):
-            raise _Misfit("an object", values)
-        converted: dict[str, Any] = {}
-        for key, value in values.items():
-            try:
-                converted[_text(key)] = convert(value)
-            except _Misfit as misfit:
-                raise misfit.below(f"[{str(key)[:40]!r}]") from None
-        return converted
-
-    return walk
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise _Misfit("text", value)
+def _members(hint: Any, data: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Step, hint and value of whatever ``data`` holds; nothing where it is not of the kind that ``hint`` names."""
+    plain = _plain(hint)
+    origin, arguments = typing.get_origin(plain), typing.get_args(plain)
+    if is_dataclass(plain) and isinstance(data, dict):
+        hints = typing.get_type_hints(plain, include_extras=True)
+        for member in fields(plain):
+            value = data.get(member.name, MISSING)
+            if value is not MISSING or (member.default is MISSING and member.default_factory is MISSING):
+                yield f".{member.name}", hints[member.name], value
+    elif origin is tuple and isinstance(data, list | tuple):
+        for position, value in enumerate(data):
+            yield f"[{position}]", arguments[0], value
+    elif origin is Mapping and isinstance(data, Mapping):
+        for key, value in data.items():
+            step = f"[{str(key)[:40]!r}]"
+            yield (step, arguments[1], value) if isinstance(key, str) else (step, str, key)
 
 
-def _whole(value: Any) -> int:
-    if isinstance(value, int) and value is not True and value is not False:
-        return int(value)
-    raise _Misfit("a whole number", value)
+def _plain(hint: Any) -> Any:
+    """The hint itself where None is also allowed, or limits are set."""
+    if typing.get_origin(hint) is typing.Annotated:
+        return typing.get_args(hint)[0]
+    arguments = [argument for argument in typing.get_args(hint) if argument is not types.NoneType]
+    return _plain(arguments[0]) if typing.get_origin(hint) in (types.UnionType, typing.Union) else hint
 
 
-def _truth(value: Any) -> bool:
-    if value is True or value is False:
-        return bool(value)
-    raise _Misfit("true or false", value)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, (float, int)) and value is not True and value is not False:
-        try:
-            number = float(value)
-        except OverflowError:
-            raise _Misfit("a finite number", value) from None
-        if math.isfinite(number):
-            return number
-    raise _Misfit("a finite number", value)
-
-
-_PLAIN: dict[Any, Converter] = {str: _text, int: _whole, bool: _truth, float: _number}
+def _wanted(hint: Any) -> str:
+    plain = _plain(hint)
+    return _WORDS.get(plain) or ("a list" if typing.get_origin(plain) is tuple else "an object")

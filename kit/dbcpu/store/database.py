@@ -1,7 +1,7 @@
 """Where runs are kept: SQLite by default, any server for a team, through the same code.
 
 Each call is a transaction of its own, so that a killed driver keeps every finished round. A run that is
-stored as running while its driver is gone is told as interrupted; the stored text is left as it is.
+stored as running while its driver is gone is shown as interrupted; the stored text is left as it is.
 """
 
 import dataclasses
@@ -10,14 +10,13 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Self
 
-from sqlalchemy import Connection, delete, exc, insert, select
-from sqlalchemy import update as change
+from sqlalchemy import Connection, delete, exc, insert, select, update
 
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, retention, schema
-from dbcpu.store.engine import Location, locate, open_engine, told
+from dbcpu.store.engine import Location, locate, open_engine, translated_errors
 from dbcpu.store.schema import rows, upgrade
 from dbcpu.store.schema.rows import RunSummary
 from dbcpu.store.schema.tables import round_, run
@@ -72,7 +71,7 @@ def _make_room(location: Location, create: bool) -> None:
     if path is None:
         return
     if not location.named:
-        with told(location):
+        with translated_errors(location):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not path.parent.is_dir():
         raise StoreError(f"the store {path} cannot be opened: there is no folder {path.parent}; create it first")
@@ -102,13 +101,13 @@ class Store(AbstractContextManager["Store"]):
 
     def begin(self, header: Header) -> None:
         """Keep a run that begins. Raises StoreError if its run_id is taken."""
-        with told(self._location), self._writing.begin() as connection:
+        with translated_errors(self._location), self._writing.begin() as connection:
             self._insert_run(connection, header, 0)
 
     def append(self, run_id: str, finished: Round) -> None:
         """Keep one finished round, for good when this returns."""
-        with told(self._location), self._writing.begin() as connection:
-            changed = connection.execute(change(run).where(run.c.run_id == run_id).values(rounds=run.c.rounds + 1))
+        with translated_errors(self._location), self._writing.begin() as connection:
+            changed = connection.execute(update(run).where(run.c.run_id == run_id).values(rounds=run.c.rounds + 1))
             if not changed.rowcount:
                 raise StoreError(f"the store {self.shown} has no run {run_id!r} any more; was it deleted meanwhile?")
             try:
@@ -118,11 +117,11 @@ class Store(AbstractContextManager["Store"]):
 
     def finish(self, run_id: str, status: str, notes: Sequence[str] = ()) -> None:
         """Close a run as complete, interrupted or failed; ``notes`` are added to its header's."""
-        with told(self._location), self._writing.begin() as connection:
+        with translated_errors(self._location), self._writing.begin() as connection:
             header = self._header(connection, run_id)
             header = dataclasses.replace(header, status=status, notes=(*header.notes, *notes))
             text = codec.dumps(codec.header_to_data(header))
-            connection.execute(change(run).where(run.c.run_id == run_id).values(status=status, header=text))
+            connection.execute(update(run).where(run.c.run_id == run_id).values(status=status, header=text))
 
     # --- runs that were measured
 
@@ -135,7 +134,7 @@ class Store(AbstractContextManager["Store"]):
             query = query.where(run.c.target == target)
         if hostname is not None:
             query = query.where(run.c.hostname == hostname)
-        with told(self._location), self._reading.connect() as connection:
+        with translated_errors(self._location), self._reading.connect() as connection:
             return tuple(rows.summary(row) for row in connection.execute(query))
 
     def resolve(self, name: str) -> str:
@@ -146,7 +145,7 @@ class Store(AbstractContextManager["Store"]):
         """
         newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
         fits = run.c.run_id.startswith(name, autoescape=True)
-        with told(self._location), self._reading.connect() as connection:
+        with translated_errors(self._location), self._reading.connect() as connection:
             newest: Sequence[str] = connection.scalars(newest_first.limit(5)).all()
             found: Sequence[str] = connection.scalars(newest_first.where(fits)).all() if name else ()
         found = [run_id for run_id in found if run_id.startswith(name)]  # SQLite's LIKE takes a for A
@@ -170,18 +169,18 @@ class Store(AbstractContextManager["Store"]):
     def header(self, name: str) -> Header:
         """The header of the run that ``resolve`` finds; interrupted if its driver is gone."""
         run_id = self.resolve(name)
-        with told(self._location), self._reading.connect() as connection:
+        with translated_errors(self._location), self._reading.connect() as connection:
             header = self._header(connection, run_id)
         return dataclasses.replace(header, status=rows.status_now(header.status, header.driver))
 
     def rounds(self, run_id: str) -> Iterator[Round]:
         """The rounds of a run in the order they ran, read one by one. Raises RecordFormatError on a damaged one."""
         orders = select(round_.c.order).where(round_.c.run_id == run_id).order_by(round_.c.order)
-        with told(self._location), self._reading.connect() as connection:
+        with translated_errors(self._location), self._reading.connect() as connection:
             wanted: Sequence[int] = connection.scalars(orders).all()
         for order in wanted:
             key = (round_.c.run_id == run_id) & (round_.c.order == order)
-            with told(self._location), self._reading.connect() as connection:
+            with translated_errors(self._location), self._reading.connect() as connection:
                 body = connection.scalar(select(round_.c.body).where(key))
             if body is not None:
                 yield rows.round_from(body, f"round {order} of run {run_id} in the store {self.shown}")
@@ -205,11 +204,11 @@ class Store(AbstractContextManager["Store"]):
             StoreError: another run has that run_id.
         """
         run_id = record.header.run_id
-        with told(self._location), self._writing.begin() as connection:
+        with translated_errors(self._location), self._writing.begin() as connection:
             if connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is None:
                 self._insert_run(connection, record.header, len(record.rounds))
-                for each in record.rounds:
-                    connection.execute(insert(round_).values(rows.round_values(run_id, each)))
+                for finished in record.rounds:
+                    connection.execute(insert(round_).values(rows.round_values(run_id, finished)))
                 return True
         stored = self.load(run_id)
         if stored == record or (stored.rounds == record.rounds and self._raw_header(run_id) == record.header):
@@ -224,7 +223,7 @@ class Store(AbstractContextManager["Store"]):
         header = self.header(run_id)
         if header.status == "running" and driver_process.is_here(header.driver):
             raise StoreError(f"run {run_id} is being measured by process {header.driver.pid}; stop that first")
-        with told(self._location), self._writing.begin() as connection:
+        with translated_errors(self._location), self._writing.begin() as connection:
             connection.execute(delete(round_).where(round_.c.run_id == header.run_id))
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
 
@@ -232,7 +231,7 @@ class Store(AbstractContextManager["Store"]):
         """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
         run_id = self.resolve(like)
         runs = self.list()
-        example = next(each for each in runs if each.run_id == run_id)
+        example = next(summary for summary in runs if summary.run_id == run_id)
         return retention.expired(runs, example, keep, older_than_s, datetime.now(UTC))
 
     # --- inside
@@ -244,7 +243,7 @@ class Store(AbstractContextManager["Store"]):
             raise StoreError(f"the store {self.shown} has a run {header.run_id} already; nothing was changed") from None
 
     def _raw_header(self, run_id: str) -> Header:
-        with told(self._location), self._reading.connect() as connection:
+        with translated_errors(self._location), self._reading.connect() as connection:
             return self._header(connection, run_id)
 
     def _header(self, connection: Connection, run_id: str) -> Header:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
 from sqlalchemy.pool import NullPool
 
+from dbcpu.config.folders import data_folder
 from dbcpu.errors import StoreError
 
 BUSY_TIMEOUT_S = 30
@@ -107,14 +108,12 @@ def _file(path: Path, named: bool) -> Location:
 
 
 def _default_path() -> Path:
-    base = os.environ.get("XDG_DATA_HOME", "")
-    try:
-        folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "share"
-    except RuntimeError:
+    folder = data_folder()
+    if folder is None:
         raise StoreError(
             "there is no home folder to keep results in; set HOME, or name a store by --store or DBCPU_STORE"
-        ) from None
-    return folder / "dbcpu" / "runs.db"
+        )
+    return folder / "runs.db"
 
 
 # --- failures -----------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ _SQLSTATE = {
 
 
 @contextmanager
-def told(location: Location, denied: str | None = None) -> Iterator[None]:
+def translated_errors(location: Location, denied: str | None = None) -> Iterator[None]:
     """Turn every failure of the database inside into one sentence; ``denied`` is said where a privilege lacks.
 
     Raises:

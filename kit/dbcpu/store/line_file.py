@@ -49,7 +49,7 @@ def read(path: str, samples: Sequence[str] = ()) -> RunRecord:
     Raises:
         RecordFormatError: a file is cut short, of another version, or not of the kind it should be; names the line.
     """
-    texts = [(read_text(each), each) for each in samples]
+    texts = [(read_text(path), path) for path in samples]
     return from_text(read_text(path), path, texts)
 
 
@@ -71,13 +71,13 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
 def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
     """Give each session what was seen of its process in its round. Raises RecordFormatError when nothing fits."""
     matched = 0
-    for each in lines.rounds.values():
-        from_s, to_s = each.span_s
-        for session in each.sessions.values():
+    for round_lines in lines.rounds.values():
+        from_s, to_s = round_lines.span_s
+        for session in round_lines.sessions.values():
             looks = samples.processes.get(session.pid, ()) if session.pid is not None else ()
             fitting = [look for look in looks if from_s - _NEAR_S <= look.at_s <= to_s + _NEAR_S]
             matched += len(fitting)
-            # They tell more than the few looks of the script itself.
+            # They are more than the few looks of the script itself.
             session.seen = sorted(fitting, key=lambda look: look.at_s) or session.seen
     if not matched:
         raise RecordFormatError(
@@ -93,7 +93,7 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
     sql = "\n".join(lines.sql)
     started = datetime.fromtimestamp(epoch_s(run["started"]), UTC)
     cpus = int(run.get("cpus", "0")) or None
-    sampled = any(session.residency for each in rounds for session in each.sessions)
+    sampled = any(session.residency for round_ in rounds for session in round_.sessions)
     kind, workers = run.get("kind", "oracle"), run.get("workers", "sqlplus")
     for_s = float(workload["for_s"]) if "for_s" in workload else None
     clock = "the session's own" if kind == "shell" else "the server's"
@@ -114,8 +114,8 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
                 sql_hash=hashlib.sha256(sql.encode()).hexdigest(),
                 answer=workload["answer"],
             ),
-            levels=tuple(sorted({each.level for each in lines.rounds.values()})),
-            repeats=1 + max((each.repeat for each in lines.rounds.values()), default=0),
+            levels=tuple(sorted({round_lines.level for round_lines in lines.rounds.values()})),
+            repeats=1 + max((round_lines.repeat for round_lines in lines.rounds.values()), default=0),
             seed=0,
             executions=None if for_s else int(workload["executions"]),
             for_s=for_s,
@@ -132,7 +132,7 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
 
 
 def _host(lines: Lines) -> HostInfo | None:
-    """The host, where the lines tell its topology."""
+    """The host, where the lines have its topology."""
     if not lines.cpus:
         return None
     groups = {cpu: siblings for cpu, _, siblings in lines.cpus}
@@ -154,24 +154,27 @@ def _host(lines: Lines) -> HostInfo | None:
 
 
 def _round(lines: Lines, order: int) -> Round:
-    each = lines.rounds[order]
-    starts = [start for session in each.sessions.values() for start, _, _ in session.executions[:1]]
-    released_s = min(starts, default=each.released_s)
+    round_lines = lines.rounds[order]
+    starts = [start for session in round_lines.sessions.values() for start, _, _ in session.executions[:1]]
+    released_s = min(starts, default=round_lines.released_s)
     kind = lines.run.get("kind", "oracle")
     sessions = tuple(
-        _session(ordinal, each, released_s, lines.workload["answer"], kind) for ordinal in sorted(each.sessions)
+        _session(ordinal, round_lines, released_s, lines.workload["answer"], kind)
+        for ordinal in sorted(round_lines.sessions)
     )
     errors = [session.error for session in sessions]
     watched = sum(session.server.verified for session in sessions)
     counted = any(session.cpu_s is not None for session in sessions)
     return Round(
-        level=each.level,
-        repeat=each.repeat,
+        level=round_lines.level,
+        repeat=round_lines.repeat,
         variant=BASELINE,
         order=order,
         released_at=datetime.fromtimestamp(released_s, UTC).isoformat(),
         released_monotonic_s=0.0,
-        gate=Gate(each.level, len(sessions), watched, max(starts) - min(starts) if starts else 0.0, realtime=False),
+        gate=Gate(
+            round_lines.level, len(sessions), watched, max(starts) - min(starts) if starts else 0.0, realtime=False
+        ),
         sessions=sessions,
         not_sampled=None
         if counted
@@ -181,8 +184,8 @@ def _round(lines: Lines, order: int) -> Round:
     )
 
 
-def _session(ordinal: int, each: RoundLines, released_s: float, expected: str, kind: str) -> Session:
-    session = each.sessions[ordinal]
+def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected: str, kind: str) -> Session:
+    session = round_lines.sessions[ordinal]
     wrong = next((answer for _, _, answer in session.executions if not _same(answer, expected)), None)
     error = session.error
     if wrong is not None:

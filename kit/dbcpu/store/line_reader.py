@@ -55,7 +55,7 @@ class RoundLines:
     @property
     def span_s(self) -> tuple[float, float]:
         """From the release, or the first start where that is earlier, to the last end."""
-        executions = [each for session in self.sessions.values() for each in session.executions]
+        executions = [execution for session in self.sessions.values() for execution in session.executions]
         starts, ends = [start for start, _, _ in executions], [end for _, end, _ in executions]
         return min([self.released_s, *starts]), max([self.released_s, *ends])
 
@@ -102,8 +102,8 @@ class Lines:
             case "end":
                 self.status = values["status"]
             case "round":
-                each = RoundLines(int(values["level"]), int(values["repeat"]), epoch_s(values["released"]))
-                self.rounds[int(values["order"])] = each
+                begun = RoundLines(int(values["level"]), int(values["repeat"]), epoch_s(values["released"]))
+                self.rounds[int(values["order"])] = begun
             case "session":
                 self._take_session(values)
             case "execution":

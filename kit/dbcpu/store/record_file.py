@@ -5,10 +5,11 @@ import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
@@ -83,19 +84,12 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
         with target.open("wb") as stream:
             yield stream
         return
-    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.draft")
-    try:
-        with draft.open("xb") as raw:
-            if target.suffix == ".gz":
-                # No name and no time in the header: the same run gives the same bytes.
-                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        draft.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    with draft_of(target) as draft, draft.open("xb") as raw:
+        if target.suffix == ".gz":
+            # No name and no time in the header: the same run gives the same bytes.
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield raw
+        raw.flush()
+        os.fsync(raw.fileno())

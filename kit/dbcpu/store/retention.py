@@ -6,6 +6,7 @@ The host counts because a shared store holds the nights of many, and every one o
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from dbcpu.formatting import moment
 from dbcpu.store.schema.rows import RunSummary
 
 
@@ -17,11 +18,11 @@ def expired(
     Of these the newest ``keep`` stay whatever their age, and so does what started less than ``older_than_s`` ago or
     is still running. A run whose time cannot be read stays.
     """
-    alike = [each for each in runs if _of_whom(each) == _of_whom(like)]
-    alike.sort(key=lambda each: (each.started_at, each.run_id), reverse=True)
+    alike = [run for run in runs if _of_whom(run) == _of_whom(like)]
+    alike.sort(key=lambda run: (run.started_at, run.run_id), reverse=True)
     before = now - timedelta(seconds=older_than_s)
-    old = (each for each in alike[keep:] if each.status != "running" and _started(each) < before)
-    return tuple(each.run_id for each in old)
+    old = (run for run in alike[keep:] if run.status != "running" and _started(run) < before)
+    return tuple(run.run_id for run in old)
 
 
 def _of_whom(run: RunSummary) -> tuple[str, str, str]:
@@ -29,8 +30,4 @@ def _of_whom(run: RunSummary) -> tuple[str, str, str]:
 
 
 def _started(run: RunSummary) -> datetime:
-    try:
-        moment = datetime.fromisoformat(run.started_at)
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment(run.started_at) or datetime.max.replace(tzinfo=UTC)

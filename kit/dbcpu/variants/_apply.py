@@ -8,6 +8,7 @@ from dbcpu.errors import MeasureError, UsageError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.hosts.topology.reading import text_of
 from dbcpu.plan import RoundSpec
@@ -163,7 +164,7 @@ def _process(host: Host, folder: str) -> str | None:
     stat = text_of(host, f"{folder}/stat")
     if not stat or not text_of(host, f"/proc/{pid}/cmdline"):
         return None
-    ticks = int(stat[stat.rindex(")") + 2 :].split()[19])
+    ticks = ProcessStat.parse(stat).start_ticks
     return process_setting("affinity", int(pid), int(tid) if tid != pid else None, ticks)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
+from dbcpu.config.folders import state_folder
 from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
@@ -26,6 +27,8 @@ SCHEMA = 1
 SUFFIX = ".journal"
 UNFINISHED_SUFFIX = ".new"
 """Of a journal whose header is not written yet; nothing is changed before it has its name."""
+ROOT_JOURNALS = Path("/var/lib/dbcpu/journal")
+"""Where root's journals are, whatever HOME is; every user looks here too, so that ``doctor`` mentions them."""
 STEPS = ("begun", "written", "changed", "verified", "undoing", "undone", "noted", "emptied")
 """The driver can be killed between any two of them; tests do so at each."""
 
@@ -41,13 +44,13 @@ class JournalEntry:
 
 
 def folder() -> Path:
-    """$DBCPU_JOURNAL, /var/lib/dbcpu for root (whatever HOME is), else the user's state folder."""
+    """$DBCPU_JOURNAL, ``ROOT_JOURNALS`` for root, else below the user's state folder."""
     if named := os.environ.get("DBCPU_JOURNAL"):
         return Path(named)
-    state = os.environ.get("XDG_STATE_HOME")
-    if os.geteuid() == 0 and not state:
-        return Path("/var/lib/dbcpu/journal")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "dbcpu" / "journal"
+    if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
+        return ROOT_JOURNALS
+    state = state_folder()
+    return ROOT_JOURNALS if state is None else state / "journal"
 
 
 class UndoJournal:

@@ -17,13 +17,11 @@ from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
-from dbcpu.variants._journal import SCHEMA, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
+from dbcpu.variants._journal import ROOT_JOURNALS, SCHEMA, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
 from dbcpu.variants._settings import Parameters, SettingAccess
 
 HELD = ".held"
 """Of shell/smt: the user wants it changed until ``smt restore`` or ``dbcpu restore``; no other command undoes it."""
-ROOT_JOURNALS = Path("/var/lib/dbcpu/journal")
-"""Root's journals: every user looks here too, so that ``doctor`` mentions them to every user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,12 @@ from typing import Protocol, runtime_checkable
 from dbcpu.errors import HostError, MeasureError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
 _POLICIES = {0: "other", 3: "batch", 5: "idle"}
-_START, _POLICY = 19, 38
-"""Fields 22 and 41 of /proc/PID/stat, counted from 0 behind the command's closing bracket."""
 
 
 @runtime_checkable
@@ -95,15 +94,13 @@ class SettingAccess:
     def _read_process(self, kind: str, name: str) -> str | None:
         folder, started = _folder(name)
         try:
-            stat = self._host.read(f"{folder}/stat")
-            fields = stat[stat.rindex(")") + 2 :].split()
-            if fields[0] in "ZX" or fields[_START] != started:
+            stat = ProcessStat.parse(self._host.read(f"{folder}/stat"))
+            if stat.has_ended or stat.start_ticks != int(started):
                 return None
             if kind == "policy":
-                number = int(fields[_POLICY])
-                return _POLICIES.get(number, str(number))
+                return _POLICIES.get(stat.policy, str(stat.policy))
             status = self._host.read(f"{folder}/status")
-        except (FileNotFoundError, ProcessLookupError, ValueError, IndexError):
+        except (FileNotFoundError, ProcessLookupError, ValueError):
             return None
         except OSError as error:
             raise HostError(f"{folder} cannot be read: {error.strerror}") from None

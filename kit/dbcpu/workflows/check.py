@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.limits import Point, Violation, check, comparable, point
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
 from dbcpu.errors import UsageError
+from dbcpu.formatting import moment
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name
@@ -56,11 +56,8 @@ def earlier_runs(store: Store, header: Header) -> Iterator[str]:
 
 def started_before(one: str, other: str) -> bool:
     """By time, whatever the zone and the digits; by text where one is no time."""
-    try:
-        first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)
-        return first.replace(tzinfo=first.tzinfo or UTC) < second.replace(tzinfo=second.tzinfo or UTC)
-    except ValueError:
-        return one < other
+    first, second = moment(one), moment(other)
+    return first < second if first and second else one < other
 
 
 def _newest(store: Store, target: str | None) -> str:
@@ -71,7 +68,7 @@ def _newest(store: Store, target: str | None) -> str:
     return newest[0].run_id
 
 
-def _limits(given: Mapping[str, float | None]) -> Limits:
+def _limits(given: Mapping[str, float | None]) -> CheckLimits:
     limits = settings().limits
     chosen = {name: value for name, value in given.items() if value is not None}
     return replace(limits, **{name: value or None for name, value in chosen.items()})  # type: ignore[arg-type]

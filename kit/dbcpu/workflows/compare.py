@@ -14,6 +14,7 @@ from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.scaling.capacity import EVEN
+from dbcpu.config.drafts import replace_file
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
@@ -26,7 +27,6 @@ from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents import variants as of_variants
-from dbcpu.reports.write import replace_file
 from dbcpu.store.database import load_run
 
 FORMS = ("table", "markdown", "csv", "json")

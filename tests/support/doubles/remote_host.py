@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dbcpu.errors import HostError
-from dbcpu.hosts.base import Finished, Reading, Sweep
+from dbcpu.hosts.base import Finished, HostPoll, Reading
 
 
 class FakeRemote:
-    """See ``hosts.base.RemoteHost``. ``asked`` counts sweeps; ``on_sweep`` is called before each."""
+    """See ``hosts.base.RemoteHost``. ``asked`` counts polls; ``on_poll`` is called before each."""
 
     live = True
     clock_ticks = 100
@@ -22,7 +22,7 @@ class FakeRemote:
         self.closed = False
         self.watched: tuple[str, ...] = ()
         self.history: list[tuple[str, ...]] = []
-        self.on_sweep: Callable[[int], None] = lambda number: None
+        self.on_poll: Callable[[int], None] = lambda number: None
         self.lost = False
 
     def read(self, path: str) -> str:
@@ -59,14 +59,14 @@ class FakeRemote:
         self.watched = tuple(folders)
         self.history.append(self.watched)
 
-    def sweep(self, cpus: bool) -> Sweep:
-        self.on_sweep(self.asked)
+    def poll(self, cpus: bool) -> HostPoll:
+        self.on_poll(self.asked)
         self.asked += 1
         self._check()
         sent_s = time.monotonic()
         readings = tuple(self._reading(folder) for folder in self.watched)
         text = self.read("/proc/stat") if cpus else ""
-        return Sweep(sent_s, time.monotonic(), sent_s + 1000.0, 0.0, readings, text)
+        return HostPoll(sent_s, time.monotonic(), sent_s + 1000.0, 0.0, readings, text)
 
     def close(self) -> None:
         self.closed = True

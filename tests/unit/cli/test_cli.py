@@ -17,7 +17,7 @@ from dbcpu.store.database import open_store
 from plugins import runs
 
 HEAVY = {"rich", "sqlalchemy", "alembic", "numpy", "scipy", "matplotlib", "jinja2", "psycopg", "oracledb",
-         "importlib.metadata"}  # fmt: skip
+         "importlib.metadata", "msgspec", "platformdirs", "prometheus_client"}  # fmt: skip
 
 
 @pytest.fixture

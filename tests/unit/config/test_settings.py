@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu.config import targets
 from dbcpu.config.rulebook import choose, shipped
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
 from dbcpu.errors import UnknownName, UsageError
 
@@ -26,7 +26,7 @@ def test_without_a_file_there_are_no_rules_and_the_usual_limits(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DBCPU_CONFIG", raising=False)
-    assert settings().limits == Limits()
+    assert settings().limits == CheckLimits()
     assert settings().sizing.licences == shipped()
     assert not any(each.chosen for each in shipped())
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost
-from dbcpu.hosts.topology import cgroup_chain, draw, format_cpu_list, limits_of, parse_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology import cgroup_chain, draw, limits_of, parse_cpu_list, read_host, usable_vcpus
 
 CPU = "/sys/devices/system/cpu"
 
@@ -28,11 +29,11 @@ V2 = {"/proc/self/mountinfo": "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 
 
 @given(st.frozensets(st.integers(0, 600), max_size=80))
 def test_a_cpu_list_survives_writing_and_reading(cpus: frozenset[int]) -> None:
-    assert parse_cpu_list(format_cpu_list(cpus)) == tuple(sorted(cpus))
+    assert parse_cpu_list(ranges(cpus)) == tuple(sorted(cpus))
 
 
 def test_a_cpu_list_is_written_as_the_kernel_does() -> None:
-    assert format_cpu_list([11, 0, 1, 2, 3, 8, 10]) == "0-3,8,10-11"
+    assert ranges([11, 0, 1, 2, 3, 8, 10]) == "0-3,8,10-11"
 
 
 @pytest.mark.parametrize("text", ["x", "3-1", "1,,2", "-1", "0-99999999999", "²", "1-", "0x3"])

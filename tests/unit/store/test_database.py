@@ -340,7 +340,7 @@ def test_upgrade_that_fails_changes_nothing(older_store: Path, tmp_path: Path) -
 
 
 def test_upgrade_without_room_for_its_backup_changes_nothing(older_store: Path) -> None:
-    Path(f"{older_store}.schema-0001.backup.draft").mkdir()
+    Path(f"{older_store}.schema-0001.backup").mkdir()
     with pytest.raises(StoreError, match=r"needs an upgrade from schema 0001, but could not be copied .* nothing was"):
         open_store(str(older_store))
     assert "added" not in columns(older_store)

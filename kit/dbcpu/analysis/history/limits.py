@@ -17,7 +17,7 @@ from dbcpu.analysis.comparison.comparability import same_work
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.robust import deviation
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
 from dbcpu.formatting import number, percent, plural, seconds, times
 from dbcpu.record import Header, RunRecord
 
@@ -140,7 +140,9 @@ def comparable(header: Header, other: Header) -> bool:
     return same and other.status == "complete" and same_work(header, other)
 
 
-def check(record: RunRecord, analysis: Analysis, earlier: Sequence[Point], limits: Limits) -> tuple[Violation, ...]:
+def check(
+    record: RunRecord, analysis: Analysis, earlier: Sequence[Point], limits: CheckLimits
+) -> tuple[Violation, ...]:
     """Everything that a run is beyond, the oldest of ``earlier`` first; () when all is well."""
     now = point(record, analysis)
     found = [*_status(record), *_fixed(now, limits)]
@@ -198,7 +200,7 @@ def _status(record: RunRecord) -> list[Violation]:
     return [Violation("status", 0, 0.0, 0.0, f"the run is {status}, it has {there}")]
 
 
-def _fixed(now: Point, limits: Limits) -> list[Violation]:
+def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
     fixed = {
         "slowdown": limits.slowdown,
         "max_over_min": limits.max_over_min,
@@ -215,7 +217,7 @@ def _fixed(now: Point, limits: Limits) -> list[Violation]:
     return found
 
 
-def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: Limits) -> list[Violation]:
+def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLimits) -> list[Violation]:
     found = [(each.started_at, each.value(value.metric, value.level)) for each in earlier]
     series = [(started_at, seen) for started_at, seen in found if seen is not None]
     usual = band([seen for _, seen in series], limits.widths)

@@ -9,7 +9,6 @@ differ from the run before are marks of their own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +16,8 @@ import numpy as np
 from dbcpu.analysis.comparison.comparability import differences
 from dbcpu.analysis.history.limits import Band, Change, band, change_point
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
+from dbcpu.formatting import moment
 from dbcpu.record import Header, RunRecord
 
 GAP = 3.5
@@ -96,7 +96,7 @@ def trend(runs: Sequence[PastRun]) -> Trend:
     """Put comparable runs in a row, the oldest first; the last one says which levels count. Needs at least one."""
     newest = runs[-1]
     full, shared = _levels(newest)
-    limits = Limits()
+    limits = CheckLimits()
     wanted = [(SOLO, ())] + ([(TOGETHER, (full,))] if full else []) + ([(SPREAD, shared)] if shared else [])
     series = tuple(_series(metric, levels, runs, limits.widths) for metric, levels in wanted)
     work, host = newest.header.plan.workload, newest.header.host
@@ -174,12 +174,3 @@ def _lasting(series: Sequence[Series]) -> list[Mark]:
         for each in series
         if each.change and each.changed_at is not None
     ]
-
-
-def moment(started_at: str) -> datetime | None:
-    """The time, in UTC where no zone is given; None for what is no time."""
-    try:
-        found = datetime.fromisoformat(started_at)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

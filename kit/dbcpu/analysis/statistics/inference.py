@@ -47,6 +47,8 @@ def mann_whitney_p(base: Sequence[float], other: Sequence[float]) -> float:
 
     if len(set(base) | set(other)) == len(base) + len(other):
         return float(stats.mannwhitneyu(base, other, method="exact").pvalue)
+    if len(base) < 2 or len(other) < 2:
+        return 1.0  # a tie with a single round shows no difference
     method = stats.PermutationMethod(n_resamples=EXACT_RESAMPLES, rng=np.random.default_rng(SEED))
     return float(stats.mannwhitneyu(base, other, method=method).pvalue)
 

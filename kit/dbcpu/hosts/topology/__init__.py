@@ -5,7 +5,7 @@ live one did. A file that is absent or not understood means "unknown" and never 
 Sources: cputopology.rst, cgroup-v2.rst, cgroup-v1/cpusets.rst, sched-bwc.rst, proc(5), cgroups(7)
 """
 
-from dbcpu.hosts.topology.cpu_list import format_cpu_list, parse_cpu_list
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.drawing import draw
 from dbcpu.hosts.topology.host_info import read_host, usable_cores, usable_vcpus
 from dbcpu.hosts.topology.limits import CpuGroup, cgroup_chain, limits_of
@@ -15,7 +15,6 @@ __all__ = [
     "CpuGroup",
     "cgroup_chain",
     "draw",
-    "format_cpu_list",
     "limits_of",
     "parse_cpu_list",
     "read_host",

@@ -1,6 +1,4 @@
-"""Lists of CPUs as the kernel writes them: ``0-3,8,10-11``."""
-
-from collections.abc import Iterable
+"""Lists of CPUs as the kernel writes them, ``0-3,8,10-11``, and as ``formatting.ranges`` does."""
 
 from dbcpu.errors import UsageError
 
@@ -24,14 +22,3 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
             )
         cpus.update(range(int(low), int(high or low) + 1))
     return tuple(sorted(cpus))
-
-
-def format_cpu_list(cpus: Iterable[int]) -> str:
-    """The shortest list: ``format_cpu_list((0, 1, 2, 8))`` is ``0-2,8``."""
-    runs: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if runs and runs[-1][1] == cpu - 1:
-            runs[-1][1] = cpu
-        else:
-            runs.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

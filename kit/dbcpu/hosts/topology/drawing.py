@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dbcpu.hosts.topology.cpu_list import format_cpu_list
+from dbcpu.formatting import gibibytes, ranges
 from dbcpu.hosts.topology.host_info import usable_vcpus
 from dbcpu.record import Cpu, HostInfo, Topology
 
@@ -12,9 +12,7 @@ WIDTH = 96
 MAX_LINES = 24
 """Lines of cores over all memory nodes (three per node at least); what is beyond is folded away."""
 LONGEST_LIST = 36
-"""Columns of a CPU list; longer ones are told by their ends."""
-
-_GIB = 1024**3
+"""Columns of a CPU list; longer ones are shortened to their ends."""
 
 
 def draw(info: HostInfo) -> str:
@@ -72,7 +70,7 @@ def _cores(info: HostInfo) -> list[str]:
         inside = [cpu for cpu in online if cpu.socket == socket]
         for node in sorted({cpu.node for cpu in inside}):
             memory = topology.node_memory_bytes
-            size = f" · {memory[node] / _GIB:.1f} GiB" if 0 <= node < len(memory) else ""
+            size = f" · {gibibytes(memory[node])}" if 0 <= node < len(memory) else ""
             members = [cpu for cpu in inside if cpu.node == node]
             lines.append(f"  node {node}{size} · CPUs {_short([cpu.cpu for cpu in members])}")
             lines += _core_lines(members, allowed, most_lines)
@@ -83,7 +81,7 @@ def _core_lines(members: Sequence[Cpu], allowed: set[int], most_lines: int) -> l
     cores: dict[int, str] = {}
     for cpu in members:
         if cpu.core not in cores:
-            names = (str(each) if each in allowed else f"({each})" for each in cpu.siblings)
+            names = (str(sibling) if sibling in allowed else f"({sibling})" for sibling in cpu.siblings)
             cores[cpu.core] = f"[{' '.join(names)}]"
     label = max((len(str(core)) for core in cores), default=1)
     cell = max((len(text) for text in cores.values()), default=1)
@@ -127,9 +125,9 @@ _SHOWN_FACTS = (
 
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:
-    each = f" of {size / 1024**2:g} MiB" if size else ""
+    size_text = f" of {size / 1024**2:g} MiB" if size else ""
     shown = [_short(group) for group in groups[:4]] + (["..."] if len(groups) > 4 else [])
-    return f"L{level} cache: {len(groups)}{each}, shared by CPUs {' | '.join(shown)}"
+    return f"L{level} cache: {len(groups)}{size_text}, shared by CPUs {' | '.join(shown)}"
 
 
 def _all_allowed(topology: Topology, info: HostInfo) -> bool:
@@ -137,7 +135,7 @@ def _all_allowed(topology: Topology, info: HostInfo) -> bool:
 
 
 def _short(cpus: Sequence[int]) -> str:
-    text = format_cpu_list(cpus)
+    text = ranges(cpus)
     if len(text) <= LONGEST_LIST:
         return text
     steps = {later - earlier for earlier, later in pairwise(cpus)}

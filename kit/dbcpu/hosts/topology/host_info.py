@@ -3,8 +3,9 @@
 import math
 import re
 
+from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
-from dbcpu.hosts.topology.cpu_list import format_cpu_list, parse_cpu_list
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.hosts.topology.processors import CPU_ROOT, kernel_nodes, read_nodes, read_topology
 from dbcpu.hosts.topology.read_ahead import ahead
@@ -97,9 +98,9 @@ def usable_vcpus(info: HostInfo) -> tuple[int, str]:
 
 def usable_cores(info: HostInfo) -> int | None:
     """Cores behind the CPUs that work may use, no more than those CPUs; None when no core is known."""
-    usable = [each for each in info.topology.cpus if each.online and each.core >= 0]
-    allowed = [each for each in usable if each.cpu in info.limits.allowed_cpus] or usable
-    cores = len({each.core for each in allowed})
+    usable = [cpu for cpu in info.topology.cpus if cpu.online and cpu.core >= 0]
+    allowed = [cpu for cpu in usable if cpu.cpu in info.limits.allowed_cpus] or usable
+    cores = len({cpu.core for cpu in allowed})
     return min(cores, usable_vcpus(info)[0]) if cores else None
 
 
@@ -114,12 +115,12 @@ def _cpu_model(cpuinfo: dict[str, str]) -> str:
 
 
 def _hypervisor(host: Host, cpuinfo: dict[str, str]) -> str | None:
-    """The hypervisor's name, 'unnamed' where only the CPU's flag tells, ``None`` for bare metal or unknown."""
+    """The hypervisor's name, 'unnamed' where only the CPU's flag shows it, ``None`` for bare metal or unknown."""
     flags = (cpuinfo.get("flags") or "").split()
-    told = "hypervisor" in flags
+    has_flag = "hypervisor" in flags
     dmi = " ".join(text_of(host, f"/sys/class/dmi/id/{name}") or "" for name in ("sys_vendor", "product_name"))
     asset = text_of(host, "/sys/class/dmi/id/chassis_asset_tag") or ""
-    if flags and not told:
+    if flags and not has_flag:
         return None
     if ".metal" in dmi:
         return None
@@ -134,7 +135,7 @@ def _hypervisor(host: Host, cpuinfo: dict[str, str]) -> str | None:
     for mark, name in (("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")):
         if mark in sources:
             return name
-    return "unnamed" if told else None
+    return "unnamed" if has_flag else None
 
 
 def _pseries(host: Host, cpuinfo: dict[str, str]) -> str | None:
@@ -183,10 +184,10 @@ def _facts(host: Host, topology: Topology) -> dict[str, str]:
     online = {cpu.cpu for cpu in topology.cpus if cpu.online}
     cpuset = set(cpuset_of(host) or ()) & online or online
     if cpuset < online:
-        facts["cpuset"] = format_cpu_list(cpuset)
+        facts["cpuset"] = ranges(cpuset)
     affinity = set((host.live and affinity_of(host)) or ()) & cpuset or cpuset
     if affinity < cpuset:
-        facts["affinity"] = format_cpu_list(affinity)
+        facts["affinity"] = ranges(affinity)
     nodes = read_nodes(host)
     order = kernel_nodes(nodes)
     if order != tuple(range(len(order))):

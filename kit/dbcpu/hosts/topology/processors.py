@@ -73,7 +73,7 @@ def _present_and_online(host: Host) -> tuple[tuple[int, ...], frozenset[int]]:
 
 
 def _cpus_of_proc(host: Host) -> tuple[int, ...]:
-    """CPUs named in /proc/stat, else in /proc/cpuinfo: what a kernel without sysfs topology tells."""
+    """CPUs named in /proc/stat, else in /proc/cpuinfo: all that a kernel without sysfs topology shows."""
     starts = [line.split()[0] for line in (text_of(host, "/proc/stat") or "").splitlines() if line.startswith("cpu")]
     found = {int(name[3:]) for name in starts if name[3:].isdecimal()}
     if not found:
@@ -117,7 +117,7 @@ def _caches(host: Host, cpus: Iterable[int]) -> tuple[Cache, ...]:
 
 
 def _node_memory(host: Host, nodes: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
-    """Bytes per node in dbcpu's order; () unless every node tells."""
+    """Bytes per node in dbcpu's order; () unless it is known of every node."""
     sizes: list[int] = []
     for node in kernel_nodes(nodes):
         fields = fields_of(host, f"{NODE_ROOT}/node{node}/meminfo")

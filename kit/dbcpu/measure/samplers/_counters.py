@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.proc import ProcessStat, SchedStat
 from dbcpu.hosts.topology import CpuGroup, cgroup_chain, parse_cpu_list
 from dbcpu.hosts.topology.limits import quota_of
 from dbcpu.measure.samplers.base import Seen, Watched
@@ -70,26 +71,21 @@ def seen(told: Mapping[str, Any], ticks: int) -> Seen:
 def _cpu_time(told: Mapping[str, Any], ticks: int) -> tuple[float | None, str | None, float | None]:
     """CPU seconds, where from, and run-queue seconds; the last poll's counters for a process that is gone."""
     before, after = told["before"], told["after"]
-    first = (before["schedstat"] or "").split()
-    if len(first) == 3 and first != ["0", "0", "0"]:
-        last = (after["schedstat"] or "").split() or [str(value) for value in told["last"]]
-        return (int(last[0]) - int(first[0])) / 1e9, "schedstat", (int(last[1]) - int(first[1])) / 1e9
+    if first := SchedStat.parse(before["schedstat"]):
+        last = SchedStat.parse(after["schedstat"]) or SchedStat(*told["last"])
+        return (last.run_ns - first.run_ns) / 1e9, "schedstat", (last.run_delay_ns - first.run_delay_ns) / 1e9
     if before["stat"] and after["stat"]:
-        spent = [sum(int(field) for field in after_command(text)[11:13]) for text in (before["stat"], after["stat"])]
-        return (spent[1] - spent[0]) / ticks, "stat", None
+        first_ticks, last_ticks = (ProcessStat.parse(text).cpu_ticks for text in (before["stat"], after["stat"]))
+        return (last_ticks - first_ticks) / ticks, "stat", None
     return None, None, None
 
 
 def _policy(stat: str | None) -> tuple[str | None, int | None]:
-    """Scheduling policy (field 41) and nice value (field 19)."""
+    """Scheduling policy and nice value."""
     if not stat:
         return None, None
-    fields = after_command(stat)
-    return _POLICIES.get(int(fields[38]), fields[38]), int(fields[16])
-
-
-def after_command(stat: str) -> list[str]:
-    return stat[stat.rindex(")") + 2 :].split()
+    found = ProcessStat.parse(stat)
+    return _POLICIES.get(found.policy, str(found.policy)), found.nice
 
 
 def _colon_pairs(text: str | None) -> dict[str, str]:
@@ -155,7 +151,7 @@ def group_use(group: CpuGroup, quota: float | None, members: Sequence[int], text
 
 def cpu_s(stat: str | None, schedstat: str | None, ticks: int) -> float:
     """CPU seconds of a process so far; 0 when it is gone."""
-    counted = (schedstat or "").split()
-    if len(counted) == 3 and counted[0] != "0":
-        return int(counted[0]) / 1e9
-    return sum(int(field) for field in after_command(stat)[11:13]) / ticks if stat else 0.0
+    counted = SchedStat.parse(schedstat)
+    if counted and counted.run_ns:
+        return counted.run_ns / 1e9
+    return ProcessStat.parse(stat).cpu_ticks / ticks if stat else 0.0

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from dbcpu.errors import DbcpuError, MeasureError
 from dbcpu.hosts.base import Reading, RemoteHost
+from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._poller import TIMELINE_S, Stretches, cpu_lines, realtime
@@ -76,7 +77,7 @@ class _Round:
         self._files_before = self._group_files()
         self._others_before = self._others()
         for _ in range(PROBES):
-            probe = self._host.sweep(cpus=False)
+            probe = self._host.poll(cpus=False)
             self._clock.note(probe.sent_s, probe.received_s, probe.host_s, probe.grain_s)
         self._host.watch(self._folders)
         self._cost_before_s = self._cost_s()
@@ -140,14 +141,14 @@ class _Round:
 
     def _poll(self) -> None:
         with_cpus = time.monotonic() >= self._next_timeline_s
-        sweep = self._host.sweep(with_cpus)
-        at_s = self._clock.note(sweep.sent_s, sweep.received_s, sweep.host_s, sweep.grain_s)
+        poll = self._host.poll(with_cpus)
+        at_s = self._clock.note(poll.sent_s, poll.received_s, poll.host_s, poll.grain_s)
         if self._polls and at_s <= self._polls[-1]:
-            at_s = (self._polls[-1] + sweep.received_s) / 2
-        for track, reading in zip(self._tracks, sweep.readings, strict=True):
+            at_s = (self._polls[-1] + poll.received_s) / 2
+        for track, reading in zip(self._tracks, poll.readings, strict=True):
             track.poll(at_s, reading)
         if with_cpus:
-            self._timeline.append((at_s, cpu_lines(sweep.cpus.encode())))
+            self._timeline.append((at_s, cpu_lines(poll.cpus.encode())))
             self._next_timeline_s = time.monotonic() + TIMELINE_S
         self._polls.append(at_s)
 
@@ -162,13 +163,11 @@ class _Round:
     def _others(self) -> dict[str, list[Any]]:
         """Command, CPU ticks, CPU and start of every process that is neither watched nor the kit's own."""
         found: dict[str, list[Any]] = {}
-        for stat in self._host.process_stats():
-            pid = stat.partition(" ")[0]
-            if ")" not in stat or not pid.isdecimal() or int(pid) in self._skip:
-                continue
-            fields = counters.after_command(stat)
-            command = stat[stat.index("(") + 1 : stat.rindex(")")]
-            found[pid] = [command, int(fields[11]) + int(fields[12]), int(fields[36]), int(fields[19])]
+        for text in self._host.process_stats():
+            with suppress(ValueError):  # it ended meanwhile
+                stat = ProcessStat.parse(text)
+                if stat.pid not in self._skip:
+                    found[str(stat.pid)] = [stat.command, stat.cpu_ticks, stat.cpu, stat.start_ticks]
         return found
 
     def _cost_s(self) -> float:

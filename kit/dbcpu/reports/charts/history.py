@@ -1,6 +1,5 @@
 """Figures of one target over its runs: a panel each on a shared axis of time, with what changed and when."""
 
-from datetime import UTC, datetime
 from itertools import pairwise
 
 from matplotlib import dates
@@ -8,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from dbcpu.formatting import moment
 from dbcpu.reports.charts.titles import GREY, LETTERS_PER_INCH, cut, titled
 from dbcpu.reports.document import Timeline, TimelineSeries
 
@@ -90,6 +90,7 @@ def _missing(series: TimelineSeries) -> list[int]:
     return [at + 1 for at, value in enumerate(series.values) if value is None]
 
 
-def _number(moment: str) -> float:
-    found = datetime.fromisoformat(moment)
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / DAY_S
+def _number(started_at: str) -> float:
+    found = moment(started_at)
+    assert found is not None
+    return found.timestamp() / DAY_S

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import plain
+from dbcpu.formatting import gibibytes, plain
 from dbcpu.record import Cpu, HostInfo, RunRecord
 from dbcpu.reports.charts.frame import framed
 from dbcpu.reports.charts.style import FAINT, INK, LETTERS_PER_INCH, fitted, legend
@@ -98,7 +98,7 @@ def _socket(
     memory = host.topology.node_memory_bytes
     top += HEAD
     for each in nodes:
-        size = f", {memory[each.node] / 1024**3:.1f} GiB" if 0 <= each.node < len(memory) and memory[each.node] else ""
+        size = f", {gibibytes(memory[each.node])}" if 0 <= each.node < len(memory) and memory[each.node] else ""
         axes.text(left + MARGIN, top + 0.1, f"memory node {each.node}{size}", fontsize=8, color=FAINT, va="center")
         for number, core in enumerate(each.cores):
             row, column = divmod(number, each.columns)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from dbcpu.formatting import UNKNOWN, plain, plural, short_ranges
+from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run_tables import Table
 
@@ -51,7 +51,7 @@ def _host(record: RunRecord) -> Table:
     if host is None:
         return _table("Host", [("host", "not looked at")])
     quota = host.limits.quota_cpus
-    memory = f"{host.memory_bytes / 1024**3:.1f} GiB" if host.memory_bytes else None
+    memory = gibibytes(host.memory_bytes) if host.memory_bytes else None
     smt = {True: "on", False: "off", None: None}[host.topology.smt_active]
     caches = dict.fromkeys(
         f"L{each.level} {each.kind} {each.size_bytes // 1024} KiB for {plural(len(each.cpus), 'CPU')}"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import median
 
-from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend, moment
-from dbcpu.formatting import UNKNOWN, number, plain, plural, short_ranges
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
+from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Line, Section, Sheet, Timeline, TimelineSeries
 
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -8,11 +8,15 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Level
+from dbcpu.formatting import moment
 from dbcpu.record import RunRecord
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 SUFFIX = ".prom"
 BINARY = False
@@ -31,19 +35,44 @@ class Family:
 
 
 LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], ...] = (
-    ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda each: each.median_s),
-    ("dbcpu_slowdown_ratio", "ratio", "Slowest session over one session alone.", lambda each: each.slowdown_max),
-    ("dbcpu_max_over_min_ratio", "ratio", "Slowest over fastest session.", lambda each: each.max_over_min),
-    ("dbcpu_slow_sessions", "", "Sessions in the slow one of two groups.", lambda each: each.slow),
+    ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda level: level.median_s),
+    ("dbcpu_slowdown_ratio", "ratio", "Slowest session over one session alone.", lambda level: level.slowdown_max),
+    ("dbcpu_max_over_min_ratio", "ratio", "Slowest over fastest session.", lambda level: level.max_over_min),
+    ("dbcpu_slow_sessions", "", "Sessions in the slow one of two groups.", lambda level: level.slow),
     ("dbcpu_throughput_rows_per_second", "", "Sum of the sessions' rates while all ran.",
-     lambda each: None if each.throughput is None else each.throughput * 1e6),
-    ("dbcpu_connect_seconds", "seconds", "Median time to connect.", lambda each: each.connect_median_s),
+     lambda level: None if level.throughput is None else level.throughput * 1e6),
+    ("dbcpu_connect_seconds", "seconds", "Median time to connect.", lambda level: level.connect_median_s),
 )  # fmt: skip
 
 
 def render(record: RunRecord, analysis: Analysis) -> str:
     """All families with their samples, ending with ``# EOF``."""
-    return "".join(f"{line}\n" for family in _families(record, analysis) for line in _lines(family)) + "# EOF\n"
+    from prometheus_client import CollectorRegistry  # no other format needs it
+    from prometheus_client.openmetrics.exposition import generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(record, analysis))
+    return str(generate_latest(registry).decode("utf-8"))  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Collector:
+    """What prometheus_client asks for the families of one result."""
+
+    record: RunRecord
+    analysis: Analysis
+
+    def collect(self) -> "Iterator[Metric]":
+        """Families with at least one known value."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        for family in _families(self.record, self.analysis):
+            known = [(labels, value) for labels, value in family.samples if value is not None and math.isfinite(value)]
+            if known:
+                gauge = GaugeMetricFamily(family.name, family.meaning, labels=tuple(known[0][0]), unit=family.unit)
+                for labels, value in known:
+                    gauge.add_metric([_printable(text) for text in labels.values()], value)
+                yield gauge
 
 
 def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
@@ -66,40 +95,23 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
     yield Family("dbcpu_solo_rows_per_second", "Rate of one session alone.", "", ((target, solo),))
     for name, unit, meaning, value in LEVEL_METRICS:
         samples = tuple(
-            (target | {"level": str(each.level), "variant": each.variant}, value(each)) for each in analysis.levels
+            (target | {"level": str(view.level), "variant": view.variant}, value(view)) for view in analysis.levels
         )
         yield Family(name, meaning, unit, samples)
     yield Family("dbcpu_effective_cores", "Best throughput in solo rates.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
     counts = tuple(
-        (target | {"severity": level.label}, float(sum(each.level == level for each in analysis.findings)))
+        (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level
     )
     yield Family("dbcpu_findings", "Findings by severity.", "", counts)
 
 
-def _lines(family: Family) -> Iterator[str]:
-    known = [(labels, value) for labels, value in family.samples if value is not None and math.isfinite(value)]
-    if not known:
-        return
-    yield f"# TYPE {family.name} gauge"
-    if family.unit:
-        yield f"# UNIT {family.name} {family.unit}"
-    yield f"# HELP {family.name} {family.meaning}"
-    for labels, value in known:
-        told = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-        yield f"{family.name}{{{told}}} {value:.10g}"
-
-
-def _escaped(text: str) -> str:
-    """As the format asks; other control characters and lone surrogates have no place in it."""
-    kept = "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
-    return kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _printable(text: str) -> str:
+    """Control characters and lone surrogates have no place in a label."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
 def _timestamp(started_at: str) -> float | None:
-    try:
-        moment = datetime.fromisoformat(started_at)
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    started = moment(started_at)
+    return None if started is None else started.timestamp()

@@ -1,14 +1,14 @@
 """Records as rows of the store's tables: the columns that people query, and the JSON texts that hold all."""
 
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from sqlalchemy import Row
 
 from dbcpu.errors import RecordFormatError
+from dbcpu.formatting import moment, ranges
 from dbcpu.hosts import driver_process
 from dbcpu.record import Driver, Header, Round
 from dbcpu.store import codec
@@ -34,7 +34,7 @@ class RunSummary:
     tool_version: str
 
 
-_NAMES = tuple(each.name for each in fields(RunSummary))
+_NAMES = tuple(column.name for column in fields(RunSummary))
 SUMMARY_COLUMNS = (
     *(run.c[name] for name in _NAMES),
     run.c.driver_hostname,
@@ -58,7 +58,7 @@ def run_values(header: Header, rounds: int) -> dict[str, Any]:
         "hostname": host.hostname if host else None,
         "workload": plan.workload.name,
         "size": plan.workload.size,
-        "levels": _ranges(plan.levels),
+        "levels": ranges(plan.levels),
         "tool_version": header.tool_version,
         "driver_hostname": drove.hostname,
         "driver_boot_id": drove.boot_id,
@@ -110,23 +110,8 @@ def status_now(status: str, drove: Driver) -> str:
 
 def _utc(started_at: str) -> str:
     """One fixed form, so that sorting the text sorts the times; what is no time stays as it is."""
-    try:
-        moment = datetime.fromisoformat(started_at)
-    except ValueError:
-        return started_at[:32]
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _ranges(levels: Iterable[int]) -> str:
-    """``1-4,8`` for (1, 2, 3, 4, 8)."""
-    parts: list[list[int]] = []
-    for level in sorted(levels):
-        if parts and level == parts[-1][1] + 1:
-            parts[-1][1] = level
-        else:
-            parts.append([level, level])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+    started = moment(started_at)
+    return started_at[:32] if started is None else started.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _storable(text: str) -> str:

@@ -1,14 +1,15 @@
 """Which revision a store has, and how it becomes the newest: SQLite by itself after a backup, a server on request."""
 
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, func, inspect, select
 
+from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
-from dbcpu.store.engine import Location, told
+from dbcpu.store.engine import Location, translated_errors
 
 MAY_NOT = (
     "the user may not create or change its tables; let the owner of the tables run dbcpu store upgrade (docs/store.md)"
@@ -26,7 +27,7 @@ def check(engine: Engine, location: Location) -> None:
         StoreError: newer than this program, another program's database, or a server that needs
             ``dbcpu store upgrade``.
     """
-    with told(location), engine.connect() as connection:
+    with translated_errors(location), engine.connect() as connection:
         found = revision(connection)
     if found == schema.HEAD:
         return
@@ -52,7 +53,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
     Raises:
         StoreError: newer than this program, not ours, or the database failed; then nothing is changed.
     """
-    with told(location, MAY_NOT), engine.execution_options(writes=True).begin() as connection:
+    with translated_errors(location, MAY_NOT), engine.execution_options(writes=True).begin() as connection:
         if connection.dialect.name == "postgresql":
             # Two at once: the second waits, and then finds the work done.
             connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
@@ -106,15 +107,14 @@ def _refuse_foreign(connection: Connection, location: Location) -> None:
 def _back_up(path: Path, found: str) -> Path:
     """Copy the store to ``<name>.schema-<revision>.backup``; the write lock is held, so nothing changes meanwhile."""
     backup = path.with_name(f"{path.name}.schema-{found}.backup")
-    draft = backup.with_name(backup.name + ".draft")
     try:
-        draft.unlink(missing_ok=True)
-        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(draft)) as copy:
+        with (
+            draft_of(backup) as draft,
+            closing(sqlite3.connect(path)) as source,
+            closing(sqlite3.connect(draft)) as copy,
+        ):
             source.backup(copy)
-        draft.replace(backup)
     except (OSError, sqlite3.Error) as error:
-        with suppress(OSError):
-            draft.unlink()
         raise StoreError(
             f"the store {path} needs an upgrade from schema {found}, but could not be copied to {backup}: {error}; "
             "nothing was changed"

@@ -15,7 +15,8 @@ from fnmatch import fnmatchcase
 from psycopg import pq
 
 from dbcpu.errors import HostError, ServerError
-from dbcpu.hosts.base import Finished, Reading, Sweep
+from dbcpu.hosts.base import Finished, HostPoll, Reading
+from dbcpu.hosts.proc import ProcessStat, SchedStat
 from dbcpu.targets.postgresql.connection import prepare, query, query_prepared
 
 USER_HZ = 100
@@ -24,7 +25,7 @@ STAMP_GRAIN_S = 1e-6
 STATEMENT_TIMEOUT_S = 30
 _FILES_AT_ONCE = 400
 _MAX_BYTES = 1 << 20
-_SWEEP = b"dbcpu_sweep"
+_POLL = b"dbcpu_poll"
 
 GRANTS = (
     "grant pg_read_server_files to {user}; grant execute on function "
@@ -48,7 +49,7 @@ _PROCTAB = """select quote_ident(n.nspname)
 
 _READ = f"""select pg_read_binary_file(f, 0, {_MAX_BYTES}, true) from json_array_elements_text($1::json) f"""
 
-_READ_SWEEP = """select extract(epoch from clock_timestamp()), null::bytea, null::bytea
+_READ_POLL = """select extract(epoch from clock_timestamp()), null::bytea, null::bytea
  union all
 select null, pg_read_binary_file(f || '/stat', 0, 1024, true), pg_read_binary_file(f || '/schedstat', 0, 80, true)
   from json_array_elements_text($1::json) f
@@ -62,7 +63,7 @@ _PROCTAB_STATS = """select concat_ws(' ', pid, '(' || comm || ')', state, ppid, 
   delayacct_blkio_ticks), fullcomm
   from {schema}.pg_proctab()"""
 
-_PROCTAB_SWEEP = (
+_PROCTAB_POLL = (
     """select extract(epoch from clock_timestamp())::text, null
  union all """
     + _PROCTAB_STATS
@@ -111,11 +112,11 @@ class _SqlHost:
                 self._check(error)
                 raise
 
-    def _sweep(self, *values: str) -> tuple[float, float, list[tuple[str | None, ...]]]:
+    def _run_poll(self, *values: str) -> tuple[float, float, list[tuple[str | None, ...]]]:
         with self._lock:
             sent_s = time.monotonic()
             try:
-                rows = query_prepared(self._connection, _SWEEP, *values)
+                rows = query_prepared(self._connection, _POLL, *values)
             except ServerError as error:
                 self._check(error)
                 raise
@@ -131,7 +132,7 @@ class FilesHost(_SqlHost):
 
     def __init__(self, connection: pq.abc.PGconn) -> None:
         super().__init__(connection)
-        prepare(connection, _SWEEP, _READ_SWEEP)
+        prepare(connection, _POLL, _READ_POLL)
 
     def read(self, path: str) -> str:
         found = self.read_all([path])
@@ -179,7 +180,7 @@ class FilesHost(_SqlHost):
                 paths = [
                     posixpath.join(path, name)
                     for path in paths
-                    for name in ((each for each in names(path) if fnmatchcase(each, part)) if wild else (part,))
+                    for name in ((entry for entry in names(path) if fnmatchcase(entry, part)) if wild else (part,))
                 ]
             found += paths
         return self.read_all(found)
@@ -191,17 +192,17 @@ class FilesHost(_SqlHost):
     def watch(self, folders: Sequence[str]) -> None:
         self._folders = tuple(folders)
 
-    def sweep(self, cpus: bool) -> Sweep:
+    def poll(self, cpus: bool) -> HostPoll:
         try:
-            sent_s, received_s, rows = self._sweep(json.dumps(self._folders), str(cpus).lower())
+            sent_s, received_s, rows = self._run_poll(json.dumps(self._folders), str(cpus).lower())
         except ServerError:
             # A process ended between its file's opening and reading: from now on without it.
             there = self.read_all([f"{folder}/stat" for folder in self._folders])
             rest = [folder if f"{folder}/stat" in there else "/nowhere" for folder in self._folders]
-            sent_s, received_s, rows = self._sweep(json.dumps(rest), str(cpus).lower())
+            sent_s, received_s, rows = self._run_poll(json.dumps(rest), str(cpus).lower())
         readings = tuple(_reading(stat, counted) for _, stat, counted in rows[1 : 1 + len(self._folders)])
         text = _text(rows[-1][1]) if cpus else ""
-        return Sweep(sent_s, received_s, float(rows[0][0] or 0), STAMP_GRAIN_S, readings, text)
+        return HostPoll(sent_s, received_s, float(rows[0][0] or 0), STAMP_GRAIN_S, readings, text)
 
 
 class ProctabHost(_SqlHost):
@@ -210,7 +211,7 @@ class ProctabHost(_SqlHost):
     def __init__(self, connection: pq.abc.PGconn, schema: str) -> None:
         super().__init__(connection)
         self._stats = _PROCTAB_STATS.format(schema=schema)
-        prepare(connection, _SWEEP, _PROCTAB_SWEEP.format(schema=schema))
+        prepare(connection, _POLL, _PROCTAB_POLL.format(schema=schema))
 
     def read(self, path: str) -> str:
         found = self.read_all([path])
@@ -240,11 +241,11 @@ class ProctabHost(_SqlHost):
     def watch(self, folders: Sequence[str]) -> None:
         self._folders = tuple(folders)
 
-    def sweep(self, cpus: bool) -> Sweep:
-        sent_s, received_s, rows = self._sweep()
+    def poll(self, cpus: bool) -> HostPoll:
+        sent_s, received_s, rows = self._run_poll()
         by_pid = {f"/proc/{(stat or '').partition(' ')[0]}": stat for stat, _ in rows[1:]}
         readings = tuple(_of_stat(by_pid.get(folder), "") for folder in self._folders)
-        return Sweep(sent_s, received_s, float(rows[0][0] or 0), STAMP_GRAIN_S, readings, "")
+        return HostPoll(sent_s, received_s, float(rows[0][0] or 0), STAMP_GRAIN_S, readings, "")
 
 
 def look_for(connection: pq.abc.PGconn) -> tuple[FilesHost | ProctabHost | None, str]:
@@ -278,9 +279,8 @@ def _reading(stat: str | None, counted: str | None) -> Reading | None:
 
 
 def _of_stat(stat: str | None, schedstat: str) -> Reading | None:
-    """From proc(5) stat and schedstat."""
     if not stat or ")" not in stat:
         return None
-    fields, counters = stat[stat.rindex(")") + 2 :].split(), schedstat.split()
-    run, delay = (int(counters[0]), int(counters[1])) if len(counters) >= 2 else (None, None)
-    return Reading(fields[0], int(fields[36]), int(fields[19]), run, delay)
+    found, counted = ProcessStat.parse(stat), SchedStat.parse(schedstat)
+    run_ns, run_delay_ns = (counted.run_ns, counted.run_delay_ns) if counted else (None, None)
+    return Reading(found.state, found.cpu, found.start_ticks, run_ns, run_delay_ns)

@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.limits import band, change_point, check, comparable, in_maintenance, point
-from dbcpu.config.rules import Limits
+from dbcpu.config.rules import CheckLimits
 from dbcpu.record import RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.record import round_of, session
@@ -25,9 +25,9 @@ def night(day: int, **how: float) -> RunRecord:
     )
 
 
-def held(run: RunRecord, *earlier: RunRecord, limits: Limits | None = None) -> list[str]:
+def held(run: RunRecord, *earlier: RunRecord, limits: CheckLimits | None = None) -> list[str]:
     points = [point(each, explain(each)) for each in earlier]
-    return [each.text for each in check(run, explain(run), points, limits or Limits())]
+    return [each.text for each in check(run, explain(run), points, limits or CheckLimits())]
 
 
 def labelled(run: RunRecord, label: str = "", notes: tuple[str, ...] = (), status: str = "complete") -> RunRecord:
@@ -44,7 +44,7 @@ def test_fixed_limits_need_no_history() -> None:
     (slow, uneven) = held(lame)
     assert slow.startswith("slowdown at N=2 is ") and slow.endswith("above the limit of 1.25x")
     assert uneven.startswith("max/min at N=2 is 2.00x, above the limit of 1.25x")
-    assert held(lame, limits=Limits(slowdown=None, max_over_min=None)) == []
+    assert held(lame, limits=CheckLimits(slowdown=None, max_over_min=None)) == []
 
 
 def test_unevenness_on_shared_cores_is_no_violation_of_the_fixed_limits() -> None:

@@ -27,6 +27,8 @@ def test_mann_whitney_is_scipys_exact_one() -> None:
 def test_ties_are_counted_over_arrangements_not_approximated() -> None:
     # Of the 70 arrangements of {1,1,1,1,2,2,2,2} only the two extreme ones are as far apart.
     assert inference.mann_whitney_p([1.0] * 4, [2.0] * 4) == pytest.approx(2 / 70)
+    assert inference.mann_whitney_p([1.0], [1.0]) == 1.0
+    assert inference.mann_whitney_p([1.0], [1.0, 2.0, 2.0]) == 1.0
 
 
 def test_the_permutation_test_is_exact_for_five_against_five() -> None:

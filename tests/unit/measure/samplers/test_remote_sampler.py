@@ -38,7 +38,7 @@ def polled(host: FakeRemote, number: int) -> threading.Event:
         if asked >= number:
             reached.set()
 
-    host.on_sweep = note
+    host.on_poll = note
     return reached
 
 
