@@ -27,7 +27,7 @@ _FIRST = ("run", "doctor", "list", "show")
 
 
 class Commands(click.Group):
-    """The commands found in this folder; one is loaded when it is asked for."""
+    """The commands found in this folder; one is loaded when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = [name.replace("_", "-") for name in registry.names("cli")]

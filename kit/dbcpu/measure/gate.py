@@ -39,7 +39,7 @@ WARM_UPS = 4
 Order = tuple[int | None, float | None]
 """Executions, or driver monotonic time until which new ones start; as ``Session.start`` takes them."""
 Again = Callable[[Session], Order | None]
-"""Asked for more work for a session that has finished or failed, by its own thread if it has one; None ends it."""
+"""Gives more work to a session that has finished or failed, in its own thread if it has one; None ends it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,7 @@ def test_unexpected_failure_is_one_sentence_and_its_traceback_a_private_file(
     (kept,) = (tmp_path / "dbcpu").iterdir()
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err == (
-        f"dbcpu: internal error (ZeroDivisionError); the traceback is in {kept}; please report it\n"
-    )
+    assert output.err == (f"dbcpu: internal error (ZeroDivisionError); the traceback is in {kept}; please report it\n")
     assert "ZeroDivisionError: a fault of ours" in kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
 

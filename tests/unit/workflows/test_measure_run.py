@@ -161,7 +161,7 @@ def test_run_without_a_host_says_that_it_is_not_sampled(measure: Callable[..., R
 
 
 def test_unknown_vcpus_are_never_guessed(measure: Callable[..., RunRecord]) -> None:
-    with pytest.raises(UsageError, match=r"the number of vCPUs of the database is unknown; give --vcpus N, or the levels"):
+    with pytest.raises(UsageError, match=r"vCPUs of the database is unknown; give --vcpus N, or the levels"):
         measure(FakeTarget(), replace(CHOICES, sessions="auto"))
     record = measure(FakeTarget(), replace(CHOICES, sessions="auto", vcpus=2))
     assert (record.header.plan.vcpus, record.header.plan.vcpus_source) == (2, "--vcpus")
@@ -289,7 +289,7 @@ def test_busy_host_is_not_measured_unless_forced(
 ) -> None:
     proc = FakeProc(tmp_path / "root")
     monkeypatch.setattr("dbcpu.workflows.measure_run.settle", lambda host, timeout_s: Quiet(False, 0.8, timeout_s))
-    with pytest.raises(MeasureError, match="the host is 80 % busy with other work; stop it, or measure anyway with --yes"):
+    with pytest.raises(MeasureError, match="80 % busy with other work; stop it, or measure anyway with --yes"):
         measure(FakeTarget(host=proc.host))
     assert measure(FakeTarget(host=proc.host), forced=True).header.status == "complete"
 
