@@ -133,7 +133,7 @@ fail_on_option = click.option(
 )
 
 host_option = click.option(
-    "--host", metavar="WAY",
+    "--host", metavar="ROUTE",
     help="How to read /proc of the database's host: local, ssh:NAME, sql (through the database) or none.  "
     "[default: the target's in dbcpu.toml, else auto]",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from dbcpu.cli._options import FORMS, licence_option, store_option
               help="Also write the comparison in all formats and the charts there.")  # fmt: skip
 @click.option("--size-for", "busy", type=click.IntRange(1, 100_000), metavar="CORES",
               help="Sizing: what the load of CORES busy cores of the first run needs on the other hosts.")  # fmt: skip
-@click.option("--ratio", type=click.FloatRange(1.0, 10.0), default=1.1, show_default=True,
+@click.option("--ratio", type=click.FloatRange(1.0, 10.0), metavar="X", default=1.1, show_default=True,
               help="Sizing: largest slowest / fastest ratio that counts as even.")  # fmt: skip
 @licence_option("Licence rule; NAME=RULE for one of the runs. Can be repeated.")
 @click.option("--rank-by", type=click.Choice(("vcpu", "core", "licence", "money")),

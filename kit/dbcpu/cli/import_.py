@@ -7,9 +7,7 @@ from dbcpu.cli._options import store_option
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "--samples", metavar="FILE", multiple=True, help="Output of shell/sample-psr on the host during these runs."
-)
+@click.option("--samples", metavar="FILE", multiple=True, help="Output of shell/sample-psr during these runs.")
 @store_option
 def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None) -> None:
     """Add runs from files to the store.

@@ -11,12 +11,7 @@ from dbcpu.cli._options import fail_on_option, measuring_options
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @measuring_options
 @click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")
-@click.option(
-    "--cpus",
-    multiple=True,
-    metavar="CPUS",
-    help="With --together, once per target: pin its server processes to these CPUs.",
-)
+@click.option("--cpus", multiple=True, metavar="CPUS", help="With --together: pin each target's processes to these.")
 @fail_on_option
 def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
     """Measure TARGET: release N sessions together into a CPU-only SQL, for N from 1 to twice the vCPUs.

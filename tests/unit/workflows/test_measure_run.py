@@ -171,10 +171,10 @@ def test_unknown_vcpus_are_never_guessed(measure: Callable[..., RunRecord]) -> N
 @pytest.mark.parametrize(
     ("changed", "kind", "said"),
     [
-        ({"sessions": "0"}, UsageError, "not between 1 and 10000"),
-        ({"sessions": "1-x"}, UsageError, "is not understood at '1-x'"),
-        ({"sessions": "-4"}, UsageError, "is not understood"),
-        ({"sessions": "10001"}, UsageError, "not between 1 and 10000"),
+        ({"sessions": "0"}, UsageError, "not a range within 1 to 10000"),
+        ({"sessions": "1-x"}, UsageError, "'1-x' is no number or range"),
+        ({"sessions": "-4"}, UsageError, "is no number or range"),
+        ({"sessions": "10001"}, UsageError, "not a range within 1 to 10000"),
         ({"workload": "nothing"}, UnknownName, "no workload for postgresql is called 'nothing'; there are: arithmetic"),
         ({"size": "huge"}, UnknownName, "no size of workload 'cartesian' is called 'huge'; there are: long"),
         ({"repeats": 0}, UsageError, "--repeats 0 is not between"),
