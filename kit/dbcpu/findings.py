@@ -239,7 +239,7 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "with more sessions than cores some sessions share a core and run slower",
         "`cat /sys/devices/system/cpu/smt/control` shows whether SMT can be switched off"),
     "smt-unknown": Entry(INFO, "a guest to which one thread per core is reported",
-        "the hypervisor may hide SMT; the throughput curve will show it",
+        "the hypervisor may hide SMT, which the throughput curve will show",
         "`dbcpu run --sessions auto` measures that curve"),
     "governor": Entry(WARNING, "a frequency governor that saves power",
         "CPUs may run below their full frequency, and differently in each run",

@@ -8,7 +8,9 @@ from dbcpu.cli._options import json_flag, store_option
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="0 for all runs.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="At most N; 0 for all."
+)
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
 @click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")

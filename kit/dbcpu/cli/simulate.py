@@ -16,7 +16,7 @@ from dbcpu.cli._options import Duration, store_option
 @click.option("--seconds", type=Duration(), metavar="TIME", help="As many executions as one session does in TIME.")
 @click.option("--for", "for_s", type=Duration(), metavar="TIME", help="Fixed time: executions start until then.")
 @click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N", help="Per level.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Seed of chance.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Random seed.")
 @click.option("--variants", metavar="LIST", help="baseline,smt_off: alternate both; then: dbcpu compare RUN.")
 @click.option("--scheduler", metavar="NAME", help="frozen, sticky, rotating or smt_balancing instead of the preset's.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")

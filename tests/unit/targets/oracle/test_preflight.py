@@ -45,7 +45,7 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
     assert database.meaning == "it may use 16 CPUs, limited by v$osstat NUM_CPUS (8 cores)"
     assert "ends them" in kill.meaning
     database, kill = report(replace(QUIET, server=None), None)
-    assert "how sessions are served may not be seen" in database.seen
+    assert "kind of server unknown (no privilege)" in database.seen
     assert "cannot be seen" in database.meaning
     assert "lists them with the statements" in kill.meaning
 
