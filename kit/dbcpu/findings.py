@@ -145,7 +145,7 @@ TRUST = Topic("How far can the figures be trusted?", {
         "make executions longer: a longer `--size`, or more `--executions`"),
     "not-settled": Entry(WARNING, "other processes that were active before a round",
         "they probably ran beside the sessions as well, and took CPU from them",
-        "find them with `top -d 1`, and measure when they have ended"),
+        "find the other processes with `top -d 1`, and measure when they have ended"),
     "quick-run": Entry(INFO, "fewer than six repeats of a level",
         "exploratory only: too few repeats for a statistical test against another run",
         "`--repeats 6`, or `--repeats 10` to compare hosts"),
@@ -168,7 +168,7 @@ HOST = Topic("What else was on the host?", {
         "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
         "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),
     "throttled": Entry(WARNING, "control groups of the sessions that used up their CPU quota",
-        "the kernel stopped the sessions for part of the time, although CPUs were idle",
+        "the kernel stopped the sessions for part of the time, even if CPUs were idle",
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),
 })  # fmt: skip
 
@@ -179,8 +179,8 @@ RESULT = Topic("What was found", {
         "see the findings misplaced, shared-cores and oversubscribed for what helps; "
         "`dbcpu show RUN --json` has the cause for each session"),
     "slow-together": Entry(WARNING, "sessions that are all equally slow, although there is a CPU for each",
-        "they share something that is not enough for all: cores that the hypervisor hides (SMT), CPU time (steal, a "
-        "quota, other processes) or clock frequency",
+        "all sessions are slowed equally; possible reasons: SMT hidden by the hypervisor, CPU steal, a quota, other "
+        "processes, a lower clock frequency",
         "see the causes of the sessions (`dbcpu show RUN`); `dbcpu topology` shows quotas and SMT siblings"),
     "misplaced": Entry(WARNING, "sessions that shared a core while another core was idle, or waited in a run queue "
         "while another CPU was idle",
@@ -221,7 +221,7 @@ RESULT = Topic("What was found", {
 BEFORE = Topic("Before a run (dbcpu doctor)", {
     "host-busy": Entry(WARNING, "other work on the host before the run",
         "it competes with the sessions: the result will be worse than what the host can do",
-        "find it with `top -d 1` and stop it, or measure at a quieter time"),
+        "find the other processes with `top -d 1` and stop them, or measure at a quieter time"),
     "sampled": Entry(INFO, "the sampler that will be used", "the cause of a slowdown can be determined"),
     "no-schedstat": Entry(WARNING, "a kernel without /proc/PID/schedstat",
         "run-queue wait and steal cannot be separated; CPU time has a resolution of 10 ms",
@@ -246,27 +246,28 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "`cpupower frequency-set -g performance`"),
     "driver-here": Entry(INFO, "dbcpu on the database's own host",
         "its own CPU use is measured and shown; it is below a few per cent of one CPU",
-        "run it on another machine: `dbcpu run URL` there"),
+        "run dbcpu on another machine: `dbcpu run URL` there"),
     "no-realtime": Entry(INFO, "no permission for real-time priority",
         "with many sessions on few CPUs the release takes longer: see the skew in the results",
         "run as root, or allow it: `ulimit -r 1`"),
     "database-busy": Entry(WARNING, "other sessions that execute statements",
         "they take CPU from the measured sessions, and this appears as a slowdown",
-        "list them: `select pid, query from pg_stat_activity where state = 'active'`; measure when they have ended"),
+        "list the other sessions: `select pid, query from pg_stat_activity where state = 'active'`; measure when they "
+        "have ended"),
     "standby": Entry(INFO, "a standby server",
         "replaying the primary's changes takes CPU from the sessions",
         "pause the replay for the run: `select pg_wal_replay_pause()`, afterwards `select pg_wal_replay_resume()`"),
     "left-changed": Entry(WARNING, "host settings that a killed `dbcpu vary` did not restore",
         "everything is measured under these settings until they are restored",
-        "restore them, as the user who ran it: `dbcpu restore`"),
+        "restore the settings, as the user who ran `dbcpu vary`: `dbcpu restore`"),
     "autogroup": Entry(WARNING, "a variant with a scheduling policy, while autogroup is on",
         "nice values and the idle policy count only within one process session, and each server process of PostgreSQL "
         "has its own: between sessions nothing changes",
-        "switch it off for the measurement: `sysctl kernel.sched_autogroup_enabled=0`"),
+        "switch autogroup off for the measurement: `sysctl kernel.sched_autogroup_enabled=0`"),
     "memory-not-bound": Entry(INFO, "a variant with a NUMA node, without numactl",
         "memory that the server has already allocated stays where it is; new memory of the sessions comes from the "
         "node on which they run",
-        "start the server with `numactl --cpunodebind=N --membind=N` to bind both"),
+        "start the server with `numactl --cpunodebind=N --membind=N` to bind CPUs and memory"),
 })  # fmt: skip
 
 COUNTERS = Topic("Did the database only compute? (from its own counters)", {
@@ -277,7 +278,7 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "this is I/O: the run is not a pure CPU test",
         "use `--workload cartesian`, which needs no table, or give the instance more memory"),
     "resource-manager-waits": Entry(WARNING, "waits for the database's resource manager",
-        "a resource plan or instance caging distributes the CPU, not the operating system",
+        "the CPU is distributed by a resource plan or instance caging, not by the operating system",
         "`alter system set resource_manager_plan = ''`; for instance caging `alter system set cpu_count = 0`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
@@ -360,17 +361,17 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "choose another instance with `?instance_name=NAME` in the URL"),
     "instance-busy": Entry(WARNING, "other sessions that execute statements",
         "they take CPU from the measured sessions, and this appears as a slowdown",
-        "list them: `select sid, program, sql_id from v$session where status = 'ACTIVE'`; "
+        "list the other sessions: `select sid, program, sql_id from v$session where status = 'ACTIVE'`; "
         "measure when they have ended"),
     "leftovers-ended": Entry(INFO, "sessions of a killed run, which dbcpu has ended",
         "they use no CPU any more",
         "stop a run by Ctrl-C, or by `kill` without -9: its sessions are cancelled at once"),
     "leftovers": Entry(WARNING, "sessions of a killed run that are still executing",
         "they take CPU from the measured sessions until their call returns",
-        "end them: `{statements}`"),
+        "end these sessions: `{statements}`"),
     "other-run": Entry(WARNING, "another dbcpu that measures the same database",
         "the two runs take CPU from each other",
-        "wait until it has finished, or stop it by `kill` without -9, which also ends its sessions"),
+        "wait until the other run has finished, or stop it by `kill` without -9, which also ends its sessions"),
 })  # fmt: skip
 
 

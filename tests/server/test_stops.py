@@ -110,7 +110,7 @@ def test_ctrl_c_again_while_the_clean_up_hangs_leaves_at_once(drive: Drive) -> N
             break
     code, _, err = driver.finish()
     assert code == 130, err
-    assert "interrupted again; what is left is cleaned up in the background" in err
+    assert "interrupted again; the guard process cleans up in the background" in err
     assert_nothing_is_left(drive)
     assert_shown_as(drive, "running", "interrupted")
 

@@ -46,7 +46,7 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
     assert "ends them" in kill.meaning
     database, kill = report(replace(QUIET, server=None), None)
     assert "kind of server unknown (no privilege)" in database.seen
-    assert "cannot be seen" in database.meaning
+    assert "is unknown" in database.meaning
     assert "lists them with the statements" in kill.meaning
 
 
@@ -151,7 +151,7 @@ def test_sessions_of_a_dead_driver_are_told_from_those_of_a_living_one() -> None
     found = leftovers.found(rows, "own/1/1", "BENCH", gone)
     assert [(each.sid, each.dead) for each in found] == [(1, True), (2, False), (3, False), (4, False)]
     told = {finding.code: finding for finding in leftovers.findings(found)}
-    assert told["leftovers"].remedy == "end them: `alter system kill session '1,10' immediate;`"
+    assert told["leftovers"].remedy == "end these sessions: `alter system kill session '1,10' immediate;`"
     assert "3 sessions of here/200/5" in told["other-run"].seen
     ended = leftovers.findings([replace(found[0], ended=True)])
     assert [finding.code for finding in ended] == ["leftovers-ended"]
