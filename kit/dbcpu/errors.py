@@ -1,16 +1,16 @@
-"""Every error a user can meet: one sentence that says what happened, what was found and what to do.
+"""Every error that a user can see: one sentence with what happened, what was found and what to do.
 
     DbcpuError                 exit 3
-    ├── UsageError             exit 2   the command line or a configuration file asks for something impossible
+    ├── UsageError             exit 2   wrong usage: command line or configuration file
     │   └── UnknownName        exit 2   no such target, workload, size, format, run ...: lists what there is
     ├── MeasureError           exit 3   the measurement could not be made
     │   ├── ConnectError       exit 3   a session could not be opened
     │   ├── GateError          exit 3   not all sessions reached the gate: nothing was released
     │   └── ServerError        exit 3   the database was lost, or refused the work
     ├── HostError              exit 3   a file of the host could not be read or written
-    ├── StoreError             exit 3   results could not be kept or found
+    ├── StoreError             exit 3   results could not be stored or found
     │   └── RecordFormatError  exit 3   a record file is damaged or newer than this program
-    └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are kept
+    └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are stored
 
 Raised low, caught once, in ``dbcpu.cli``. A message never contains a secret.
 """
@@ -59,7 +59,7 @@ class HostError(DbcpuError):
 
 
 class StoreError(DbcpuError):
-    """Results could not be kept or found."""
+    """Results could not be stored or found."""
 
 
 class RecordFormatError(StoreError):
@@ -67,6 +67,6 @@ class RecordFormatError(StoreError):
 
 
 class Interrupted(DbcpuError):
-    """The user asked to stop; what was finished is kept."""
+    """The user stopped the run; finished rounds are stored."""
 
     exit_code = 130

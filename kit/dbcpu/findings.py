@@ -1,8 +1,8 @@
 """Findings: what a DBA should know, as data, and the catalogue of all of them by code.
 
-Code that finds something gives the code and what was seen; the words that do not depend on the run stand here
-once, and docs/findings.md is made from them. A remedy names a command or a setting, between backticks. Words in
-braces are filled in when it is found.
+Code that finds something gives the code and the observed figures; the words that do not depend on the run are here
+once, and docs/findings.md is made from them. A remedy names a command or a setting, between backticks, and is
+understood without the rest: reports also show it alone. Words in braces are replaced by values of the run.
 """
 
 import json
@@ -62,7 +62,7 @@ INFO, WARNING, PROBLEM = Level.INFO, Level.WARNING, Level.PROBLEM
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``when`` says in the catalogue what is looked at; a finding itself says what was ``seen``."""
+    """``when`` describes the observation in the catalogue; a finding itself has the figures in ``seen``."""
 
     level: Level
     when: str
@@ -79,279 +79,299 @@ class Topic:
 
 
 def noted(code: str, seen: str, level: Level | None = None, **values: object) -> Finding:
-    """The finding ``code`` with what was seen; ``level`` where it depends on the case."""
+    """The finding ``code`` with the figures ``seen``; ``level`` if it depends on the case."""
     entry = ENTRIES[code]
     return Finding(code, level or entry.level, seen, entry.meaning.format(**values), entry.remedy.format(**values))
 
 
 WORK = Topic("Was the work done?", {
-    "wrong-answer": Entry(PROBLEM, "sessions whose answer is not the expected one",
-        "they did not do the work that the others did; they are left out of every verdict",
-        "run the workload's file below `sql/` by hand and compare its answer with the file's header"),
+    "wrong-answer": Entry(PROBLEM, "sessions that returned a wrong answer",
+        "a session with a wrong answer did not do the same work as the others and is excluded from every verdict",
+        "run the workload's file below `sql/` by hand and compare its answer with the header of the file"),
     "failed-session": Entry(PROBLEM, "sessions that ended with an error",
-        "the sessions beside them had more CPU than their level means: such rounds count only where there is no other",
-        "see the database's log for the error; `dbcpu doctor TARGET` looks for what prevents a run"),
-    "failed-round": Entry(PROBLEM, "rounds that failed as a whole",
-        "nothing of these rounds is used",
-        "`dbcpu doctor TARGET` looks for what prevents a run"),
+        "the remaining sessions had more CPU than this level gives: such a round counts only if the level has no other",
+        "read the error in the database's log; `dbcpu doctor TARGET` checks what can prevent a run"),
+    "failed-round": Entry(PROBLEM, "rounds in which every session failed",
+        "failed rounds are not used",
+        "`dbcpu doctor TARGET` checks what can prevent a run"),
     "incomplete-run": Entry(WARNING, "a run that was interrupted (or, as a problem, failed)",
-        "levels may rest on fewer rounds than others, or be missing",
+        "some levels have fewer rounds than planned, or none",
         "measure again: `dbcpu run`"),
-    "parallel-plan": Entry(PROBLEM, "a plan with parallel workers",
-        "a session then uses several processes, and none of these figures means what it says",
-        "switch it off for this user: `max_parallel_workers_per_gather = 0` (PostgreSQL), "
+    "parallel-plan": Entry(PROBLEM, "an execution plan with parallel workers",
+        "one session then uses several processes, and its times and CPU times are not those of one process",
+        "switch parallel query off for this user: `max_parallel_workers_per_gather = 0` (PostgreSQL), "
         "`alter session disable parallel query` (Oracle)"),
     "temp-spill": Entry(PROBLEM, "temporary files written by sessions",
-        "that is IO, and more CPU for the same rows: not a pure CPU test",
-        "raise `work_mem`, or take a workload with flat memory: `--workload cartesian`"),
+        "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
+        "raise `work_mem`, or use a workload with constant memory: `--workload cartesian`"),
 })  # fmt: skip
 
 TRUST = Topic("How far can the figures be trusted?", {
-    "no-solo-round": Entry(WARNING, "no valid session that ran alone",
-        "slowdown and losses cannot be told; if all sessions are equally slow, nothing here shows it",
-        "measure again with level 1 among the levels: `--sessions 1,...`"),
-    "noisy-reference": Entry(WARNING, "solo sessions that differ by more than 10 % (three robust standard deviations)",
-        "losses below {tolerance} are not told from noise",
-        "measure on a quieter host, or longer: `--size long`"),
-    "unsteady-cpu": Entry(WARNING, "sessions with nothing to share whose CPU times differ by most of that",
-        "the CPU itself is faster and slower from time to time: its clock changes, or somebody runs on the other "
-        "hardware thread of its core, whom a guest does not see and cannot count",
-        "in a cloud: a dedicated host, or a size with whole cores (ThreadsPerCore=1); on hardware of your own: "
-        "`cpupower frequency-set -g performance`; else several runs at different times (`dbcpu show last --history`)"),
-    "solo-drift": Entry(WARNING, "solo rounds at start, middle and end that differ by more than the tolerance",
-        "the host changed during the run, so levels measured at different times compare badly",
-        "measure again; look for CPU credits (`aws cloudwatch get-metric-statistics --metric-name CPUCreditBalance`), "
-        "heat (`sensors`) and neighbours"),
-    "noise-floor": Entry(INFO, "two interleaved halves of the same thing (`dbcpu run --aa`)",
-        "smaller differences between two such runs on this host are chance",
-        "to see smaller ones: `--repeats 10`, or a longer size"),
-    "not-sampled": Entry(WARNING, "rounds without evidence from the host",
-        "who got less CPU is known, why is not: causes are inferred from groups, curve and database counters at best",
-        "`dbcpu doctor` on the database's own host says what can be sampled there and what it takes"),
-    "moves-unseen": Entry(INFO, "moves between CPUs that the kernel counted and no poll saw",
-        "where sessions ran is known a little less well than the times",
-        "a higher `--hz` shows more of them"),
-    "few-polls": Entry(INFO, "rounds shorter than ten polls",
-        "placement is known roughly; the counters behind the loss split stay exact",
-        "more `--executions`, or a longer `--size`"),
+    "no-solo-round": Entry(WARNING, "no valid single-session round",
+        "the slowdown cannot be computed without a baseline: if all sessions are equally slow, it does not show",
+        "measure again with level 1 included: `--sessions 1,...`"),
+    "noisy-reference": Entry(WARNING, "single-session times that vary by more than 10 % (three robust standard "
+        "deviations)",
+        "a slowdown of less than {tolerance} cannot be distinguished from noise",
+        "measure on a quieter host, or with longer executions: `--size long`"),
+    "unsteady-cpu": Entry(WARNING, "sessions with a core of their own whose CPU times vary, which explains most of the "
+        "variation in their elapsed times",
+        "the speed of the CPU is not constant: its clock frequency changes, or another tenant uses the SMT sibling, "
+        "which is invisible to a guest",
+        "in a cloud: use a dedicated host, or a size with whole cores (`ThreadsPerCore=1`); on your own hardware: "
+        "`cpupower frequency-set -g performance`; otherwise repeat the run at different times and compare "
+        "(`dbcpu show last --history`)"),
+    "solo-drift": Entry(WARNING, "single-session times at the start, middle and end that differ by more than the "
+        "tolerance",
+        "the host changed during the run: levels that were measured at different times cannot be compared well",
+        "measure again; check CPU credits (`aws cloudwatch get-metric-statistics --namespace AWS/EC2 --metric-name "
+        "CPUCreditBalance ...`), temperature (`sensors`) and neighbours"),
+    "noise-floor": Entry(INFO, "an A/A test: the same configuration measured twice, interleaved (`dbcpu run --aa`)",
+        "smaller differences between two such runs on this host are noise",
+        "to detect smaller differences: `--repeats 10`, or a longer `--size`"),
+    "not-sampled": Entry(WARNING, "rounds without data from the host",
+        "which sessions got less CPU is known, the reason is not: causes are inferred from groups of equal times, "
+        "the throughput curve and database counters",
+        "run `dbcpu doctor` on the database's own host: it lists what can be sampled there and which privileges that "
+        "needs"),
+    "moves-unseen": Entry(INFO, "CPU migrations that the kernel counted and the sampler missed",
+        "the placement of sessions is approximate; times are not affected",
+        "raise the sampling rate: `--hz 50`"),
+    "few-polls": Entry(INFO, "rounds with fewer than ten samples",
+        "the placement of sessions is approximate; run delay, CPU time and migration counts are exact",
+        "make rounds longer: more `--executions`, or a longer `--size`"),
     "gate-skew": Entry(WARNING, "a release that took more than 1 % of an execution",
-        "the first had the host to themselves for that time",
-        "a longer `--size`, or more `--executions`"),
-    "not-settled": Entry(WARNING, "a host that did not become quiet before a round",
-        "other work ran beside the sessions",
-        "see who with `top -d 1`, and measure when it has ended"),
+        "the earliest sessions ran without contention for that time",
+        "make executions longer: a longer `--size`, or more `--executions`"),
+    "not-settled": Entry(WARNING, "other processes that were active before a round",
+        "other processes probably ran during the round as well, and took CPU from the sessions",
+        "find the other processes with `top -d 1`, and measure when they have ended"),
     "quick-run": Entry(INFO, "fewer than six repeats of a level",
-        "good for a look; no statistical test can decide between two such runs",
+        "exploratory only: too few repeats for a statistical test against another run",
         "`--repeats 6`, or `--repeats 10` to compare hosts"),
-    "client-clock": Entry(INFO, "a database that does not tell when a statement ended, with all CPUs busy",
-        "the driver itself can be late, so times carry its delay as uncertainty",
-        "drive from another machine: `dbcpu run URL` there"),
+    "client-clock": Entry(INFO, "a database that does not report when a statement ended, on a host whose CPUs are all "
+        "busy",
+        "the driver may see an answer late: its own delay is added to the uncertainty of the times",
+        "run the driver on another machine: `dbcpu run URL` there"),
 })  # fmt: skip
 
 HOST = Topic("What else was on the host?", {
-    "driver-on-host": Entry(WARNING, "driver and sampler that used more than 5 % of a CPU of the measured host",
-        "that CPU was missing to the sessions",
-        "drive from another machine, take a longer `--size`, or lower `--hz`"),
+    "driver-on-host": Entry(WARNING, "driver and sampler that used more than 5 % of one CPU of the measured host",
+        "the sessions did not have this CPU time",
+        "run the driver on another machine, use a longer `--size`, or lower `--hz`"),
     "foreign-load": Entry(WARNING, "other processes that used more than 5 % of all vCPUs",
-        "sessions lost CPU to them, not to each other",
-        "stop them (`systemctl stop UNIT`), keep them off the database's CPUs (`systemctl set-property UNIT "
-        "AllowedCPUs=...`), or measure at another time"),
-    "steal": Entry(WARNING, "a hypervisor that took more than 1 % of the vCPUs' time",
-        "this guest does not have its CPUs to itself",
-        "dedicated hosts (`--tenancy dedicated` on AWS), CPU reservations in the hypervisor "
-        "(`virsh vcpupin`, VMware `sched.cpu.min`), or quieter neighbours"),
+        "part of the slowdown is caused by these processes, not by the sessions of this run",
+        "stop the other processes (`systemctl stop UNIT`), keep them off the database's CPUs "
+        "(`systemctl set-property UNIT AllowedCPUs=...`), or measure at another time"),
+    "steal": Entry(WARNING, "CPU steal above 1 % of the vCPUs' time",
+        "the hypervisor runs other guests on the physical CPUs of this guest",
+        "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
+        "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),
     "throttled": Entry(WARNING, "control groups of the sessions that used up their CPU quota",
-        "sessions stood still although CPUs were free",
-        "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than it allows"),
+        "the kernel stopped the sessions for part of the time, even if CPUs were idle",
+        "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),
 })  # fmt: skip
 
 RESULT = Topic("What was found", {
-    "uneven-sessions": Entry(WARNING, "levels at which the slowest took more than 1.25 times as long as the fastest",
-        "sessions doing the same work at the same time did not get the same CPU",
-        "what helps depends on the regime (misplaced, shared-cores, oversubscribed); "
-        "`dbcpu show RUN --json` has the cause of each session"),
-    "slow-together": Entry(WARNING, "sessions that are equal, slow, and no more than there are CPUs",
-        "they are equally short of CPU: hidden shared cores, steal, a quota or falling frequency",
-        "the sessions' causes say which; `dbcpu topology` shows quotas and siblings"),
-    "misplaced": Entry(WARNING, "sessions on a shared core beside an idle core, or queued beside an idle CPU",
-        "the scheduler could have done better: a better placement alone gives this time back",
-        "a scheduler that balances over SMT (mainline 6.6, and distribution kernels that took it over: `uname -r`), "
-        "or pinning (`taskset -cp CPUS PID`, `cpuset.cpus`)"),
-    "shared-cores": Entry(INFO, "sessions on shared cores with no idle core to go to",
-        "every placement is as good as any other: what a newer scheduler can do is let them take turns, not make room",
-        "one session per core: fewer sessions (a pool of {cores}), SMT off "
+    "uneven-sessions": Entry(WARNING, "levels at which the slowest session took more than 1.25 times as long as the "
+        "fastest",
+        "sessions that did the same work at the same time did not get the same CPU",
+        "see the findings misplaced, shared-cores and oversubscribed for what helps; "
+        "`dbcpu show RUN --json` has the cause for each session"),
+    "slow-together": Entry(WARNING, "sessions that are all equally slow, although there is a CPU for each",
+        "all sessions are slowed equally; possible reasons: SMT hidden by the hypervisor, CPU steal, a quota, other "
+        "processes, a lower clock frequency",
+        "see the causes of the sessions (`dbcpu show RUN`); `dbcpu topology` shows quotas and SMT siblings"),
+    "misplaced": Entry(WARNING, "sessions that shared a core while another core was idle, or waited in a run queue "
+        "while another CPU was idle",
+        "this slowdown is avoidable: the scheduler could have used the idle core or CPU",
+        "use a kernel whose scheduler balances over SMT (mainline 6.6, or a distribution kernel with these changes: "
+        "`uname -r`), or pin the sessions (`taskset -cp CPUS PID`, `cpuset.cpus`)"),
+    "shared-cores": Entry(INFO, "sessions that shared a core while no core was idle",
+        "no placement avoids SMT sharing at this load; a newer scheduler can only distribute it more fairly",
+        "run one session per core: fewer sessions (a pool of {cores}), SMT off "
         "(`echo off > /sys/devices/system/cpu/smt/control`, EC2 `ThreadsPerCore=1`, RDS `threadsPerCore=1`), "
         "or more vCPUs"),
-    "shared-core-cost": Entry(INFO, "the speed of a session beside another on its core, over the whole run",
-        "what a second hardware thread on a core takes from the first (95 % interval, by regression over all rounds)",
-        "where it matters, one session per core: `echo off > /sys/devices/system/cpu/smt/control`, EC2 "
+    "shared-core-cost": Entry(INFO, "the speed of a session while another session runs on the same core, over the "
+        "whole run",
+        "this is what the second hardware thread of a core takes from the first (95 % confidence interval, by "
+        "regression over all rounds)",
+        "where this matters, run one session per core: `echo off > /sys/devices/system/cpu/smt/control`, EC2 "
         "`ThreadsPerCore=1`, or `taskset -cp CPUS PID`"),
     "oversubscribed": Entry(INFO, "more sessions than vCPUs",
-        "sessions wait in turn for a CPU, however they are placed",
-        "no more than {vcpus} busy sessions (the pool's size, Oracle `resource_manager_plan`), or more vCPUs"),
-    "sticky-placement": Entry(INFO, "a spread near that of a placement that never changes",
-        "who shares a core shares it while all cores are busy: the unlucky ones stay so for most of their statement",
-        "a kernel whose scheduler lets them take turns (`uname -r`), one thread per core (`ThreadsPerCore=1`), or "
-        "statements cut into shorter ones"),
-    "cores-fewer-than-shown": Entry(WARNING, "a throughput curve of fewer cores than the kernel shows",
-        "hidden hardware threads, CPUs promised more than once, or a power limit: size by {told} cores, not {shown}",
-        "on the hypervisor one vCPU per core (`virsh vcpupin`, `lscpu -e` there), in a cloud another instance type or "
-        "`ThreadsPerCore=1`"),
-    "smt-like-cores": Entry(INFO, "hardware threads that scale like cores of their own",
-        "the topology shown is not the one the host has, or this work leaves room for both threads; SMT off would "
-        "cost half of the throughput",
-        "leave `smt/control` as it is, and size by {shown} vCPUs for work of this kind"),
+        "the sessions time-share the CPUs, regardless of placement",
+        "run no more than {vcpus} busy sessions (size of the connection pool, Oracle `resource_manager_plan`), or add "
+        "vCPUs"),
+    "sticky-placement": Entry(INFO, "an imbalance close to that of a fully pinned placement",
+        "the scheduler rarely migrates sessions while all cores are busy: a session that starts on a shared core "
+        "stays there for most of its statement",
+        "use a kernel whose scheduler balances more often (`uname -r`), one thread per core (`ThreadsPerCore=1`), or "
+        "shorter statements"),
+    "cores-fewer-than-shown": Entry(WARNING, "throughput that scales like fewer cores than the kernel reports",
+        "the hypervisor hides SMT or overcommits the CPUs, or a power limit holds: plan with {scaled} cores, not "
+        "{shown}",
+        "give each vCPU a core of its own in the hypervisor (`lscpu -e` there shows the siblings, `virsh vcpupin` pins "
+        "them); in a cloud use another instance type or `ThreadsPerCore=1`"),
+    "smt-like-cores": Entry(INFO, "hardware threads that scale like whole cores",
+        "the reported topology is not the real one, or this workload leaves room for both threads of a core; SMT off "
+        "would cost half of the throughput",
+        "leave `smt/control` as it is, and plan with {shown} vCPUs for this kind of work"),
 })  # fmt: skip
 
 BEFORE = Topic("Before a run (dbcpu doctor)", {
     "host-busy": Entry(WARNING, "other work on the host before the run",
-        "it competes with the sessions, and the result will be worse than the host",
-        "see who with `top -d 1` and stop it, or measure at a quieter time"),
-    "sampled": Entry(INFO, "which sampler will be used", "each loss can be traced"),
+        "it competes with the sessions: the result will be worse than what the host can do",
+        "find the other processes with `top -d 1` and stop them, or measure at a quieter time"),
+    "sampled": Entry(INFO, "the sampler that will be used", "the cause of a slowdown can be determined"),
     "no-schedstat": Entry(WARNING, "a kernel without /proc/PID/schedstat",
-        "time on the run queue cannot be told from steal; CPU time has a resolution of 10 ms",
-        "a kernel with `CONFIG_SCHEDSTATS` or `CONFIG_TASK_DELAY_ACCT`"),
+        "run-queue wait and steal cannot be separated; CPU time has a resolution of 10 ms",
+        "use a kernel with `CONFIG_SCHEDSTATS` or `CONFIG_TASK_DELAY_ACCT`"),
     "no-migration-count": Entry(INFO, "a kernel without /proc/PID/sched",
-        "moves between two polls stay unseen and uncounted",
-        "a kernel with `CONFIG_SCHED_DEBUG`, or a higher `--hz`"),
+        "CPU migrations between two samples are neither seen nor counted",
+        "use a kernel with `CONFIG_SCHED_DEBUG`, or raise `--hz`"),
     "cpu-quota": Entry(WARNING, "a CPU quota",
         "sessions beyond it are throttled, which looks like slow CPUs from inside the database",
-        "raise or remove `cpu.max` (systemd: `CPUQuota=`) if it is not meant to be measured"),
-    "fewer-cpus": Entry(INFO, "an affinity or cpuset that leaves out CPUs",
-        "levels and ideals count only those",
-        "`AllowedCPUs=` of the unit, or `cpuset.cpus`, if all are meant"),
-    "smt": Entry(INFO, "hardware threads that share cores",
-        "beyond one session per core some share a core and run slower",
-        "`cat /sys/devices/system/cpu/smt/control` shows whether it can be switched off"),
-    "smt-unknown": Entry(INFO, "a guest that is shown one thread per core",
-        "the hypervisor may hide that CPUs share a core; the throughput curve will tell",
+        "raise or remove `cpu.max` (systemd: `CPUQuota=`), unless the quota is what you want to measure"),
+    "fewer-cpus": Entry(INFO, "an affinity or a cpuset that excludes CPUs",
+        "levels and ideal throughput count only the usable CPUs",
+        "change `AllowedCPUs=` of the unit, or `cpuset.cpus`, to use all of them"),
+    "smt": Entry(INFO, "cores with several hardware threads (SMT)",
+        "with more sessions than cores some sessions share a core and run slower",
+        "`cat /sys/devices/system/cpu/smt/control` shows whether SMT can be switched off"),
+    "smt-unknown": Entry(INFO, "a guest to which one thread per core is reported",
+        "the hypervisor may hide SMT, which the throughput curve will show",
         "`dbcpu run --sessions auto` measures that curve"),
     "governor": Entry(WARNING, "a frequency governor that saves power",
-        "CPUs may run below their full frequency, and differently from run to run",
+        "CPUs may run below their full frequency, and differently in each run",
         "`cpupower frequency-set -g performance`"),
     "driver-here": Entry(INFO, "dbcpu on the database's own host",
-        "its own use of CPU is measured and shown; it is below a few per cent of one CPU",
-        "from another machine: `dbcpu run URL` there"),
-    "no-realtime": Entry(INFO, "real-time priority that is not permitted",
+        "its own CPU use is measured and shown; it is below a few per cent of one CPU",
+        "run dbcpu on another machine: `dbcpu run URL` there"),
+    "no-realtime": Entry(INFO, "no permission for real-time priority",
         "with many sessions on few CPUs the release takes longer: see the skew in the results",
         "run as root, or allow it: `ulimit -r 1`"),
     "database-busy": Entry(WARNING, "other sessions that execute statements",
-        "their CPU is taken from the measured sessions and shows up as their loss",
-        "`select pid, query from pg_stat_activity where state = 'active'` shows them; measure when they have ended"),
+        "this takes CPU from the measured sessions and appears as a slowdown",
+        "list the other sessions: `select pid, query from pg_stat_activity where state = 'active'`; measure when they "
+        "have ended"),
     "standby": Entry(INFO, "a standby server",
-        "replaying the primary's changes uses CPU that the sessions compete with",
-        "pause it for the run: `select pg_wal_replay_pause()`"),
-    "left-changed": Entry(WARNING, "settings of the host that a killed `dbcpu vary` left changed",
-        "everything measured now is measured under them",
-        "as the user who ran it: `dbcpu restore`"),
-    "autogroup": Entry(WARNING, "a scheduling policy to be varied where autogroup is on",
-        "nice and the idle policy count within one process session only, and each server process of PostgreSQL is one "
-        "of its own: between them nothing changes",
-        "`sysctl kernel.sched_autogroup_enabled=0` for the time of the measurement"),
-    "memory-not-bound": Entry(INFO, "a memory node to be varied without numactl",
-        "memory that the server has already stays where it is; what sessions take anew is taken where they run",
-        "`numactl --cpunodebind=N --membind=N` before the server's own command binds both"),
+        "replaying the primary's changes takes CPU from the sessions",
+        "pause the replay for the run: `select pg_wal_replay_pause()`, afterwards `select pg_wal_replay_resume()`"),
+    "left-changed": Entry(WARNING, "host settings that a killed `dbcpu vary` did not restore",
+        "everything is measured under these settings until they are restored",
+        "restore the settings, as the user who ran `dbcpu vary`: `dbcpu restore`"),
+    "autogroup": Entry(WARNING, "a variant with a scheduling policy, while autogroup is on",
+        "nice values and the idle policy count only within one process session, and each server process of PostgreSQL "
+        "has its own: between sessions nothing changes",
+        "switch autogroup off for the measurement: `sysctl kernel.sched_autogroup_enabled=0`"),
+    "memory-not-bound": Entry(INFO, "a variant with a NUMA node, without numactl",
+        "memory that the server has already allocated stays where it is; new memory of the sessions comes from the "
+        "node on which they run",
+        "start the server with `numactl --cpunodebind=N --membind=N` to bind CPUs and memory"),
 })  # fmt: skip
 
-COUNTERS = Topic("Did the database compute and nothing else? (by its own counters)", {
+COUNTERS = Topic("Did the database only compute? (from its own counters)", {
     "plans-differ": Entry(PROBLEM, "more than one plan hash value for the measured statement",
-        "sessions with another plan did other work: their times do not compare",
-        "`select * from v$sql_shared_cursor where sql_id = ...` says why; give all sessions the same settings"),
+        "sessions with another plan did different work: their times cannot be compared",
+        "`select * from v$sql_shared_cursor where sql_id = ...` shows the reason; give all sessions the same settings"),
     "physical-io": Entry(PROBLEM, "20 or more blocks read or written by a session",
-        "that is IO, not CPU: not a pure CPU test",
-        "take `--workload cartesian`, which needs no table, or give the instance more memory"),
+        "this is I/O: the run is not a pure CPU test",
+        "use `--workload cartesian`, which needs no table, or give the instance more memory"),
     "resource-manager-waits": Entry(WARNING, "waits for the database's resource manager",
-        "a plan or a cage decides who computes, not the operating system",
-        "`alter system set resource_manager_plan = ''`; for a cage `alter system set cpu_count = 0`"),
-    "parallel-query": Entry(PROBLEM, "sessions that ran in parallel by the database's count",
-        "a session then uses several processes, and none of these figures means what it says",
+        "the CPU is distributed by a resource plan or instance caging, not by the operating system",
+        "`alter system set resource_manager_plan = ''`; for instance caging `alter system set cpu_count = 0`"),
+    "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
+        "one session then uses several processes, and its times and CPU times are not those of one process",
         "connect to a service without automatic parallelism: `_tp` or `_low` on Autonomous Database"),
     "hard-parses": Entry(WARNING, "hard parses during the measured call",
-        "the statement fell out of the shared pool meanwhile; parsing is serialised between sessions",
+        "the statement was aged out of the shared pool; sessions wait for each other while they parse it again",
         "use a longer `--size`, or give the shared pool more memory"),
     "several-instances": Entry(WARNING, "sessions on more than one instance of a cluster",
-        "each instance is a host of its own: levels count sessions that did not share CPUs",
-        "pin one: `?instance_name=NAME` in the URL"),
-    "in-maintenance-window": Entry(WARNING, "a run that was made while a maintenance window was open",
-        "maintenance tasks and their resource plan may have taken CPU; not to be compared with other runs",
-        "measure outside of the window: `select * from dba_scheduler_windows`"),
+        "each instance runs on its own host: these sessions did not share CPUs, so N overstates the load",
+        "connect to one instance: `?instance_name=NAME` in the URL"),
+    "in-maintenance-window": Entry(WARNING, "a run during an open maintenance window",
+        "maintenance tasks and their resource plan may have used CPU; do not compare this run with others",
+        "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
 })  # fmt: skip
 
 ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
-    "oracle": Entry(INFO, "which database this is, how its sessions are served, and how many CPUs it may use",
+    "oracle": Entry(INFO, "the database, how its sessions are served, and how many CPUs it may use",
         "{cpus}",
-        "`--vcpus N` if it is another number"),
-    "after-a-kill": Entry(INFO, "what a killed run would leave behind",
-        "a server process that computes does not notice that its client is gone; {ends}",
-        "Ctrl-C, or `kill` without -9, cancels them at once"),
-    "oracle-privileges": Entry(INFO, "views that the user may not read (a warning where nothing can be sampled)",
-        "not known without: {lost}",
+        "`--vcpus N` if the number is wrong"),
+    "after-a-kill": Entry(INFO, "what remains after `kill -9`",
+        "a busy server process does not notice that its client is gone; {ends}",
+        "stop a run by Ctrl-C, or by `kill` without -9: its sessions are cancelled at once"),
+    "oracle-privileges": Entry(INFO, "views that the user may not read (a warning if nothing can be sampled)",
+        "not available without them: {lost}",
         "`{grants}`"),
-    "not-dedicated": Entry(PROBLEM, "a service that gives shared or pooled servers",
-        "sessions would queue for few processes: {refusal}",
-        "name a service or port that gives dedicated servers: `lsnrctl services` lists them"),
-    "not-identified": Entry(INFO, "sessions whose server process may not be seen",
-        "a dedicated one was asked for; with shared servers the sessions would queue for few processes",
+    "not-dedicated": Entry(PROBLEM, "a service with shared or pooled servers",
+        "sessions would queue for a few server processes: {refusal}",
+        "use a service or port with dedicated servers: `lsnrctl services` lists them"),
+    "not-identified": Entry(INFO, "sessions whose server process the user may not see",
+        "dedicated servers were requested, but this cannot be verified; with shared servers the sessions would queue "
+        "for a few processes",
         "`grant select` on `v_$session` and `v_$process`"),
-    "threaded-execution": Entry(INFO, "sessions that are threads of few processes",
-        "each is told from the others by its thread and sampled as one",
-        "`threaded_execution = false` makes them processes"),
-    "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as measured user",
-        "the resource manager treats these users unlike any application",
+    "threaded-execution": Entry(INFO, "sessions that are threads of a few processes",
+        "each session is identified and sampled by its thread number",
+        "for a process per session, and after a restart: `alter system set threaded_execution = false scope = spfile`"),
+    "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
+        "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),
     "instance-caging": Entry(WARNING, "instance caging",
-        "sessions beyond it wait for the resource manager, not for a CPU; more sessions cannot do more",
-        "`alter system set cpu_count = 0`, or take it as part of what is measured"),
+        "sessions beyond it wait for the resource manager, not for a CPU; more sessions do not increase throughput",
+        "`alter system set cpu_count = 0`, unless instance caging is what you want to measure"),
     "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
-        "sessions may be held back although CPUs are idle; such waits get the cause resource_manager",
+        "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
         "`alter system set resource_manager_plan = ''`"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
-        "maintenance tasks take CPU and a resource plan may be on; the run is labelled so",
-        "measure outside of the window: `select * from dba_scheduler_windows`"),
+        "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
+        "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
     "edition-cap": Entry(WARNING, "an edition that uses fewer CPUs than the host has",
-        "sessions beyond that cannot do more work: this measures the edition, not the host",
-        "measure Enterprise Edition to learn about the host; `--vcpus` is the cap already"),
+        "sessions beyond this limit do not increase throughput: the edition is measured, not the host",
+        "use Enterprise Edition to measure the host; `--vcpus` is set to the limit of the edition already"),
     "sql-trace": Entry(WARNING, "SQL trace for the whole instance",
-        "every call writes to a file while it is measured",
+        "every measured call also writes to a trace file",
         "`alter system set sql_trace = false`"),
     "statistics-level": Entry(INFO, "statistics_level = ALL",
         "it costs CPU for each row; the measured sessions set it to TYPICAL for themselves",
         "`alter system set statistics_level = typical` for the others"),
     "cursor-sharing": Entry(INFO, "cursor_sharing other than EXACT",
-        "the server rewrites the measured text, so that its plan is not found",
+        "the server rewrites the text of the measured statement, so that its plan cannot be found",
         "`alter system set cursor_sharing = exact`"),
     "parallel-servers": Entry(INFO, "automatic parallelism",
-        "the measured sessions switch parallel query off for themselves; other work may still use these servers",
+        "the measured sessions switch parallel query off for themselves; other sessions may still use these servers",
         "`alter system set parallel_degree_policy = manual` for the others"),
     "shared-servers": Entry(INFO, "configured shared servers",
-        "each session asks for a dedicated one and is refused if it does not get it",
-        "`server=dedicated` is in every connect string that dbcpu uses"),
+        "every measured session requests a dedicated server, and the run stops if it does not get one",
+        "nothing to do: `server=dedicated` is in every connect string that dbcpu uses"),
     "autonomous": Entry(INFO, "Autonomous Database, at a serial service level",
-        "no view of the host; the service level and auto-scaling share out CPU, and may change it meanwhile",
-        "switch auto-scaling off for the run: `oci db autonomous-database update --is-auto-scaling-enabled false`"),
+        "the host is not visible; the service level and auto-scaling limit the CPU, and the limit may change during a "
+        "run",
+        "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
+        "--is-auto-scaling-enabled false`"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
-        "these run statements in parallel and queue them: not a test of one session's CPU",
+        "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
         "connect to the service ending in `_tp` or `_low`"),
     "rds": Entry(INFO, "Amazon RDS",
-        "elapsed times, the curve and the database's own counters; who shares a core cannot be seen, and burstable "
-        "classes (`db.t*`) slow down when their credits are gone",
-        "the same instance type on EC2 can be measured whole: `dbcpu run` there"),
+        "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "
+        "visible, and burstable classes (`db.t*`) slow down when their CPU credits are used up",
+        "for full attribution measure the same instance type on EC2: `dbcpu run` there"),
     "cluster": Entry(INFO, "a cluster of several instances",
-        "one instance is one host: a mixture would compare hosts",
-        "choose another with `?instance_name=NAME` in the URL"),
+        "all sessions use one instance, since each instance runs on its own host",
+        "choose another instance with `?instance_name=NAME` in the URL"),
     "instance-busy": Entry(WARNING, "other sessions that execute statements",
-        "their CPU is taken from the measured sessions and shows up as their loss",
-        "`select sid, program, sql_id from v$session where status = 'ACTIVE'` shows them; "
+        "this takes CPU from the measured sessions and appears as a slowdown",
+        "list the other sessions: `select sid, program, sql_id from v$session where status = 'ACTIVE'`; "
         "measure when they have ended"),
-    "leftovers-ended": Entry(INFO, "sessions of a killed run, which could be ended",
-        "their CPU is free again",
-        "Ctrl-C, or `kill` without -9, cancels them by itself"),
-    "leftovers": Entry(WARNING, "sessions of a killed run that are still computing",
-        "they take CPU from the measured sessions until their call returns",
-        "`{statements}`"),
+    "leftovers-ended": Entry(INFO, "sessions of a killed run, which dbcpu has ended",
+        "this CPU time is available again",
+        "stop a run by Ctrl-C, or by `kill` without -9: its sessions are cancelled at once"),
+    "leftovers": Entry(WARNING, "sessions of a killed run that are still executing",
+        "this takes CPU from the measured sessions until the call returns",
+        "end these sessions: `{statements}`"),
     "other-run": Entry(WARNING, "another dbcpu that measures the same database",
-        "the two take CPU from each other",
-        "let it end first; `kill` without -9 ends it and its sessions"),
+        "the two runs take CPU from each other",
+        "wait until the other run has finished, or stop it by `kill` without -9, which also ends its sessions"),
 })  # fmt: skip
 
 
@@ -359,9 +379,11 @@ def page() -> str:
     """docs/findings.md."""
     parts = [
         "# Findings",
-        "Every finding that dbcpu can make, by its code. `dbcpu doctor` and `dbcpu run` show them with what was seen; "
-        "`--fail-on LEVEL` makes an exit code of them. A *problem* spoils the verdict, a *warning* limits it or is "
-        "one, an *info* is good to know. Words in braces are filled in. Made from `kit/dbcpu/findings.py`.",
+        "Every finding of dbcpu, by its code. `dbcpu doctor` and `dbcpu run` show it with the observed figures; "
+        "with `--fail-on LEVEL` the exit code is 1 if there is one at or above that level. A *problem* invalidates "
+        "the verdict, a *warning* limits it or is a result in itself, an *info* needs no action. Words in braces are "
+        "replaced by values of the run. [glossary.md](glossary.md) explains the terms. Made from "
+        "`kit/dbcpu/findings.py`.",
     ]
     for topic in TOPICS:
         parts.append(f"## {topic.title}")

@@ -13,9 +13,9 @@ SMALL_HOST_VCPUS = 16
 SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""
 AA = ("aa1", "aa2")
-"""Variants of an A/A run: twice the same, to see how much of a difference is chance."""
+"""Variants of an A/A test: the same configuration twice, to estimate noise."""
 QUICK, NORMAL, COMPARE = 3, 6, 10
-"""Repeats: with 3 against 3 no test can decide (least two-sided p of Mann-Whitney's U is 0.10); 5 and 10 can."""
+"""Repeats: 3 against 3 cannot be significant (minimum two-sided p of Mann-Whitney's U: 0.10); 6 and 10 can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ NextRound = Callable[[Sequence[Round]], RoundSpec | None]
 """The next round, given those so far; None for the end. ``measure`` asks it before each round."""
 
 Planner = Callable[[Header], NextRound]
-"""Makes one, once it is known what is measured."""
+"""Makes a ``NextRound``, once the target and the host are known."""
 
 
 def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, ...]:
@@ -50,26 +50,26 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, 
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         if not (low.isdecimal() and (high.isdecimal() if dash else True)):
-            raise UsageError(f"--sessions {text!r} is not understood at {part!r}; give 4, 1-8, 1,2,4,8, auto or few")
+            raise UsageError(f"--sessions {text!r}: {part!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few")
         first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
-                f"--sessions {text!r}: {part!r} is not between 1 and {MAX_SESSIONS}, rising; give 4, 1-8 or auto"
+                f"--sessions {text!r}: {part!r} is not a range within 1 to {MAX_SESSIONS}; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))
 
 
 def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:
-    """What a nightly run can afford: solo, a session per core, one more, a session per vCPU."""
-    each_a_core = cores or vcpus
-    return tuple(sorted({1, each_a_core, each_a_core + 1, vcpus}))
+    """Levels of a nightly run: a single session, a session per core, one more, a session per vCPU."""
+    per_core = cores or vcpus
+    return tuple(sorted({1, per_core, per_core + 1, vcpus}))
 
 
 def auto_levels(vcpus: int, cores: int | None = None) -> tuple[int, ...]:
-    """Every N to 1.25 x vCPUs and 2 x vCPUs on small hosts; on large ones those where a knee can lie.
+    """Every N to 1.25 x vCPUs and 2 x vCPUs on small hosts; on large ones those near a possible knee.
 
-    ``cores``: as the kernel shows them; half of the vCPUs is looked at as well, for siblings may be hidden.
+    ``cores``: as the kernel reports them; half of the vCPUs is measured as well: SMT may be hidden.
     """
     v, c = vcpus, cores or vcpus // 2
     if v <= SMALL_HOST_VCPUS:
@@ -119,8 +119,8 @@ def blocks(levels: Mapping[str, Sequence[int]], repeats: int, seed: int) -> tupl
     """Rounds of several variants (``levels`` by variant): per repeat each variant in turn, forwards, then backwards.
 
     Within its turn a variant's levels are shuffled, in the same order for all, so that a host setting is changed once
-    per turn and slow drift falls on all variants alike (ABBA). Where the first variant's levels lack one session
-    alone, it gets an anchor first and last.
+    per turn and slow drift falls on all variants alike (ABBA). If the first variant's levels have no single
+    session, it gets an anchor first and last.
 
     Raises:
         UsageError: ``repeats`` is not between 1 and 1000.
@@ -130,7 +130,7 @@ def blocks(levels: Mapping[str, Sequence[int]], repeats: int, seed: int) -> tupl
             f"--repeats {repeats} is not between 1 and 1000; {NORMAL} is usual, {COMPARE} to compare variants"
         )
     shuffler = random.Random(seed)  # noqa: S311 - an order, not a secret
-    variants, every = list(levels), sorted({level for each in levels.values() for level in each})
+    variants, every = list(levels), sorted({level for of_variant in levels.values() for level in of_variant})
     made: list[tuple[int, int, str, bool]] = []
     for repeat in range(repeats):
         shuffler.shuffle(every)
@@ -158,5 +158,5 @@ def executions_for(seconds: float, solo_s: float) -> int:
 
 
 def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int, overhead_s: float = 0.6) -> float:
-    """Expected wall seconds of the rounds when one session alone takes ``solo_work_s`` for its work."""
+    """Expected wall seconds of the rounds if a single session takes ``solo_work_s`` for its work."""
     return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + overhead_s for spec in specs)

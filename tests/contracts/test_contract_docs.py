@@ -42,5 +42,5 @@ def test_the_changelog_has_a_place_for_what_is_new() -> None:
 def test_the_readme_shows_what_is_printed() -> None:
     record = record_file.read(ROOT / "reports/examples/embedded-2-vcpus/record.json.gz")
     printed = table.render(record, explain(record)).splitlines()
-    shown = (ROOT / "README.md").read_text("utf-8").split("```")[1].strip("\n").splitlines()
-    assert [line for line in shown if line != " ..." and line not in printed] == []
+    (shown,) = re.findall(r"\n\n```\n(.*?)\n```\n", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert [line for line in shown.splitlines() if line != " ..." and line not in printed] == []

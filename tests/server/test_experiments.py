@@ -170,7 +170,7 @@ def test_a_database_that_stays_away_ends_the_soak_and_what_was_measured_is_kept(
     measure: Measure, debian_server: DebianServer
 ) -> None:
     try:
-        with pytest.raises(MeasureError, match=r"did not come back before the end of the soak.* rounds are kept"):
+        with pytest.raises(MeasureError, match=r"did not come back before the end of the soak.* stored, see"):
             measure(looped(20.0), box(debian_server), AtRound(2, debian_server.stop), sessions="2", for_s=20.0)
     finally:
         debian_server.start()

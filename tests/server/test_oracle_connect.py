@@ -224,5 +224,5 @@ def test_sessions_of_a_cluster_stay_on_one_instance(asked: str, numbers: set[int
             gate.release(1, None, 60.0)
             assert {outcome.db["instance_number"] for outcome in gate.outcomes()} == numbers
             assert {entry["instance"] for entry in double.sessions()} == numbers
-        with pytest.raises(ConnectError, match="no such instance behind this service"):
+        with pytest.raises(ConnectError, match="the service has no such instance"):
             target(double.url + "&instance_name=DOUBLE3").__enter__()

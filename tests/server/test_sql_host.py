@@ -283,7 +283,7 @@ def test_lost_session_ends_the_round_in_one_sentence(debian_server: DebianServer
 def test_run_through_the_database_is_sampled_and_says_so(debian_server: DebianServer, tmp_path: Path) -> None:
     for choices in (replace(SMALL, host="sql"), replace(SMALL, sampler="sql")):
         record, said = measured(debian_server.url, tmp_path, choices)
-        assert "watched: through the database by pg_read_binary_file" in said
+        assert "sampling server processes through the database by pg_read_binary_file" in said
         assert record.header.plan.sampler == "sql"
         assert record.header.host is not None
         for each in record.rounds:
@@ -300,7 +300,7 @@ def test_user_who_may_not_is_refused_what_he_insists_on(debian_server: DebianSer
 
 def test_run_by_proctab_has_no_host_and_still_says_where_sessions_ran(user: str, proctab: None, tmp_path: Path) -> None:
     record, said = measured(user, tmp_path, replace(SMALL, host="sql", vcpus=2))
-    assert "watched: through the database by pg_proctab" in said
+    assert "sampling server processes through the database by pg_proctab" in said
     assert record.header.host is None
     assert all(session.residency for each in record.rounds for session in each.sessions)
 

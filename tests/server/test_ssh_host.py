@@ -278,9 +278,9 @@ def remote_processes(sshd: Sshd) -> list[int]:
 @pytest.mark.postgres
 def test_run_over_ssh_is_sampled_and_says_so(debian_server: DebianServer, sshd: Sshd, tmp_path: Path) -> None:
     record, said = measured(debian_server.url, tmp_path, replace(SMALL, host="ssh:dbhost"))
-    assert "watched: over ssh from dbhost, as asked for" in said
+    assert "sampling server processes over ssh from dbhost" in said
     assert record.header.plan.sampler == "ssh"
-    assert any("sampled by ssh: over ssh from dbhost" in note for note in record.header.notes)
+    assert any("sampled over ssh from dbhost (sampler ssh)" in note for note in record.header.notes)
     assert record.header.host is not None
     for each in record.rounds:
         assert each.not_sampled is None
@@ -339,7 +339,7 @@ def test_what_the_file_asks_for_is_tried_after_this_machine(
         f'[targets.box]\nurl = "{url}"\nhost = "ssh:dbhost"\npassword_env = "BENCH_PASSWORD"\n'
     )
     record, said = measured("box", tmp_path, SMALL)
-    assert "watched: its server processes run on this machine" in said
+    assert "sampling server processes via /proc on this machine" in said
     assert record.header.plan.sampler == "procfs"
     record, _ = measured("box", tmp_path, replace(SMALL, sampler="ssh"))
     assert record.header.plan.sampler == "ssh", "asked for by name, with the host that the file names"
@@ -349,10 +349,10 @@ def test_what_the_file_asks_for_is_tried_after_this_machine(
 def test_doctor_says_which_way_and_why(debian_server: DebianServer, sshd: Sshd) -> None:
     request = resolve(debian_server.url, lambda _: None)
     found = {finding.code: finding.seen for finding in diagnose(request, "ssh:dbhost")}
-    assert found["sampled"].endswith("sampled by ssh: over ssh from dbhost, as asked for")
+    assert found["sampled"].endswith("sampled over ssh from dbhost (sampler ssh)")
     assert "driver-here" not in found
     found = {finding.code: finding.seen for finding in diagnose(request)}
-    assert found["sampled"].endswith("sampled by procfs: its server processes run on this machine")
+    assert found["sampled"].endswith("sampled via /proc on this machine (sampler procfs)")
     assert "driver-here" in found
 
 
@@ -378,7 +378,7 @@ def test_server_processes_are_placed_over_ssh_and_put_back(
 def test_oracle_sessions_are_found_and_watched_over_ssh(oracle_dsn: str, sshd: Sshd, tmp_path: Path) -> None:
     """Here they are those of the test double, on this machine; with a real DSN they have to be on this machine too."""
     record, said = measured(oracle_dsn, tmp_path, replace(SMALL, host="ssh:dbhost"))
-    assert "watched: over ssh from dbhost, as asked for" in said
+    assert "sampling server processes over ssh from dbhost" in said
     for each in record.rounds:
         assert each.gate.verified == each.level
         assert all(session.residency for session in each.sessions)

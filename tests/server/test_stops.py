@@ -29,8 +29,8 @@ def wait_for(drive: Drive, driver: Driver, stage: str) -> None:
             until(drive.embedded, "initdb")
         case "server":
             until(lambda: list(drive.place.glob("dbcpu-*/server.json")), "the server")
-        case "calibrating":
-            driver.said("calibrating")
+        case "baseline":
+            driver.said("measuring the single-session baseline")
         case "connecting":
             driver.said("round 1 of")
         case "running":
@@ -40,7 +40,7 @@ def wait_for(drive: Drive, driver: Driver, stage: str) -> None:
             driver.said("round 3 of")
 
 
-STAGES = ("starting", "initdb", "server", "calibrating", "connecting", "running", "between rounds")
+STAGES = ("starting", "initdb", "server", "baseline", "connecting", "running", "between rounds")
 every_stage = pytest.mark.parametrize("stage", STAGES)
 
 
@@ -61,7 +61,7 @@ def assert_shown_as(drive: Drive, stage: str, status: str) -> None:
     runs = json.loads(out) if code == 0 else []
     if stage in ("starting", "initdb", "server"):
         assert runs == []
-    elif runs or stage != "calibrating":
+    elif runs or stage != "baseline":
         (run,) = runs
         assert run["status"] == status
         assert run["rounds"] >= {"running": 1, "between rounds": 2}.get(stage, 0)
@@ -110,7 +110,7 @@ def test_ctrl_c_again_while_the_clean_up_hangs_leaves_at_once(drive: Drive) -> N
             break
     code, _, err = driver.finish()
     assert code == 130, err
-    assert "interrupted again; what is left is cleaned up in the background" in err
+    assert "interrupted again; the guard process cleans up in the background" in err
     assert_nothing_is_left(drive)
     assert_shown_as(drive, "running", "interrupted")
 

@@ -130,7 +130,7 @@ def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: P
     until(lambda: not list(journals.iterdir()), "nothing is left to undo")
     until(lambda: not drive.embedded(), "the server is gone")
     code, out, _ = drive("restore").finish()
-    assert (code, out) == (0, "nothing was left changed\n")
+    assert (code, out) == (0, "nothing to restore\n")
 
 
 def test_a_server_can_be_started_by_another_command() -> None:

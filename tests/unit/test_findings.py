@@ -4,8 +4,10 @@ import ast
 import re
 from string import Formatter
 
+import click
 import pytest
 
+from dbcpu import registry
 from dbcpu.findings import ENTRIES, TOPICS, Level, noted, page
 from support.paths import ROOT
 
@@ -65,3 +67,17 @@ def test_a_finding_carries_the_words_of_the_catalogue() -> None:
     assert (finding.code, finding.level, finding.seen) == ("oversubscribed", Level.INFO, "seen this")
     assert "no more than 16 busy sessions" in finding.remedy
     assert noted("incomplete-run", "seen", level=Level.PROBLEM).level is Level.PROBLEM
+
+
+def options_of(command: str) -> set[str]:
+    loaded: click.Command = registry.load("cli", command).command
+    return {name for parameter in loaded.params for name in parameter.opts}
+
+
+@pytest.mark.parametrize("code", ENTRIES)
+def test_commands_and_options_of_dbcpu_in_a_remedy_exist(code: str) -> None:
+    for quoted in re.findall(r"`([^`]+)`", ENTRIES[code].remedy):
+        words = quoted.split()
+        command = words[1] if words[0] == "dbcpu" else "run"
+        if words[0] == "dbcpu" or words[0].startswith("--"):
+            assert {word for word in words if word.startswith("--")} <= options_of(command), f"{code}: {quoted}"

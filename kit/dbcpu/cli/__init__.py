@@ -1,4 +1,4 @@
-"""The command line: one file per command, and the one place where errors become words and exit codes.
+"""The command line: one file per command, and the one place where errors become messages and exit codes.
 
 A command is a module in this folder that has a click command called ``command``; its name is the
 file's. Command files import nothing heavy before they run, so that ``dbcpu --help`` stays instant.
@@ -27,7 +27,7 @@ _FIRST = ("run", "doctor", "list", "show")
 
 
 class Commands(click.Group):
-    """The commands found in this folder; one is loaded when it is asked for."""
+    """The commands found in this folder; one is loaded when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = [name.replace("_", "-") for name in registry.names("cli")]
@@ -47,10 +47,10 @@ class Commands(click.Group):
 \b
 Exit codes:
     0  fine
-    1  findings at or above --fail-on
-    2  the command line or a configuration file asks for something impossible
-    3  could not measure, keep or read
-  130  interrupted; finished rounds are kept
+    1  a finding at or above --fail-on, or a violation of a limit (check)
+    2  wrong usage: command line or configuration file
+    3  could not measure, store or read
+  130  interrupted; finished rounds are stored
 
 \b
 Example: dbcpu run                measures an embedded PostgreSQL
@@ -59,10 +59,10 @@ Example: dbcpu run                measures an embedded PostgreSQL
 )
 @click.version_option(__version__, prog_name="dbcpu", message="%(prog)s %(version)s")
 def group() -> None:
-    """Does every database session get the same CPU, and if not, who lost and why?
+    """Does every database session get the same CPU? If not: which sessions are slowed, and why?
 
-    dbcpu opens N sessions, releases them together into a CPU-only SQL, watches on which CPU each server
-    process runs, and explains the spread. Results go to standard output, everything else to standard error.
+    dbcpu opens N sessions, releases them together into a CPU-only SQL, samples on which CPU each server process
+    runs, and explains the differences. Results go to standard output, everything else to standard error.
     """
 
 
@@ -72,12 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _terminable():
             code = _invoke(arguments)
     except BaseException as error:
-        code = _told(error)
+        code = _report(error)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError) as error:
-        code = _told(error)
+        code = _report(error)
     return code
 
 
@@ -94,8 +94,8 @@ def _invoke(arguments: Sequence[str] | None) -> int:
         return done.exit_code
 
 
-def _told(error: BaseException) -> int:
-    """Say on standard error what went wrong; returns the exit code."""
+def _report(error: BaseException) -> int:
+    """Print what went wrong on standard error; returns the exit code."""
     if os.environ.get("DBCPU_DEBUG") == "1" and not isinstance(error, SystemExit):
         import traceback
 
@@ -115,9 +115,9 @@ def _told(error: BaseException) -> int:
             return BROKEN_PIPE
         case OSError() if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG):
             _silence_stdout()
-            return _say(f"the result could not be written: {error.strerror}; send it where there is room", FAILED)
+            return _say(f"the result could not be written: {error.strerror}; write it to another file system", FAILED)
         case MemoryError():
-            return _say("there was not enough memory; lower --sessions or free some", FAILED)
+            return _say("out of memory; lower --sessions or free some", FAILED)
     return _say(_unexpected(error), FAILED)
 
 
@@ -132,8 +132,8 @@ def _unexpected(error: BaseException) -> str:
     from dbcpu.cli._crash_report import keep_traceback
 
     where = keep_traceback(error)
-    kept = f"the details are in {where}" if where else "set DBCPU_DEBUG=1 to see the details"
-    return f"this should not have happened ({type(error).__name__}); {kept}; please report it"
+    kept = f"the traceback is in {where}" if where else "DBCPU_DEBUG=1 shows the traceback"
+    return f"internal error ({type(error).__name__}); {kept}; please report it"
 
 
 class _Stopped(KeyboardInterrupt):
@@ -155,7 +155,7 @@ def _terminable() -> Iterator[None]:
         if len(asked_s) == 1:
             raise _Stopped
         if asked_s[-1] - asked_s[0] > ONE_PRESS_S:
-            _say("interrupted again; what is left is cleaned up in the background", INTERRUPTED)
+            _say("interrupted again; the guard process cleans up in the background", INTERRUPTED)
             os._exit(INTERRUPTED)
 
     # What a shell had us ignore (nohup, a background job of a script) stays ignored.
@@ -174,6 +174,6 @@ def _terminable() -> Iterator[None]:
 
 
 def _silence_stdout() -> None:
-    """Nobody can read it any more: without this the interpreter complains once more on exit."""
+    """Its reader is gone: without this the interpreter reports the error once more on exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

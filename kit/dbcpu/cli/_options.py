@@ -74,7 +74,7 @@ def confirm(question: str, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
     except click.Abort:
         if sys.stdin is None or not sys.stdin.isatty():
-            raise click.UsageError("this was not confirmed; give --yes where nobody can be asked") from None
+            raise click.UsageError("confirmation needed; give --yes if there is no terminal") from None
         raise
 
 
@@ -96,11 +96,11 @@ run_argument = click.argument("run", metavar="RUN")
 store_option = click.option(
     "--store",
     metavar="URL",
-    help="Where runs are kept: a file (SQLite) or postgresql://user@host/database.  "
+    help="Store of the runs: a file (SQLite) or postgresql://user@host/database.  "
     "[default: $DBCPU_STORE, else ~/.local/share/dbcpu/runs.db]",
 )
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask, go on.")
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Neither progress nor remarks, only the result.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print only the result.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 
 
@@ -109,9 +109,19 @@ def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
 
 
+class _TwoSpellings(click.Option):
+    """An option that is also accepted in American spelling; the help shows the first spelling only."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        return record and (record[0].replace(f", {self.opts[1]}", ""), record[1])
+
+
 def licence_option(help_text: str) -> Callable[[Function], Function]:
     """``licences``: names of licence rules, see docs/configuration.md."""
-    return click.option("--licence", "licences", metavar="RULE", multiple=True, help=help_text)
+    return click.option(
+        "--licence", "--license", "licences", cls=_TwoSpellings, metavar="RULE", multiple=True, help=help_text
+    )
 
 
 fail_on_option = click.option(
@@ -119,39 +129,41 @@ fail_on_option = click.option(
     type=click.Choice(["never", "info", "warning", "problem"]),
     default="never",
     show_default=True,
-    help="Exit with 1 when a finding is at or above this level.",
+    help="Exit code 1 if there is a finding at or above this level.",
 )
 
 host_option = click.option(
-    "--host", metavar="WAY",
-    help="Where server processes are watched: local, ssh:NAME, sql (by the database itself) or none.  "
+    "--host", metavar="ROUTE",
+    help="How to read /proc of the database's host: local, ssh:NAME, sql (through the database) or none.  "
     "[default: the target's in dbcpu.toml, else auto]",
 )  # fmt: skip
 _sessions_option = click.option(
     "--sessions", metavar="N", default="auto", show_default=True,
-    help="Levels: how many sessions at once: 4, 1-8, 1,2,4,8; auto: those that tell most; few: four.",
+    help="Concurrency levels: 4, 1-8 or 1,2,4,8; auto: adaptive; few: 1, cores, cores+1, vCPUs.",
 )  # fmt: skip
 workload_option = click.option(
     "--workload", metavar="NAME",
-    help="What to run, a file of sql/<database>/.  [default: cartesian; shell: increment]",
+    help="Workload, a file of sql/<database>/.  [default: cartesian; shell: increment]",
 )  # fmt: skip
 size_option = click.option(
     "--size", metavar="NAME", default="short", show_default=True,
-    help="Its fixed size: tiny, short, medium, long or seed.",
+    help="Size of the workload: tiny, short, medium, long or seed.",
 )  # fmt: skip
 _AMOUNTS = (
     click.option("--executions", type=click.IntRange(1, 1_000_000), metavar="N",
                  help="Fixed work: executions per session."),
     click.option("--seconds", type=Duration(), metavar="TIME",
-                 help="Fixed work: as many executions as take about this long alone (90, 90s, 10m)."),
+                 help="Fixed work: as many executions as a single session does in this time (90, 90s, 10m)."),
     click.option("--for", "for_s", type=Duration(), metavar="TIME",
-                 help="Fixed time: new executions begin until this long after the release."),
+                 help="Fixed time: executions start until this long after the release (90, 90s, 10m)."),
 )  # fmt: skip
 repeats_option = click.option(
     "--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
-    help="Rounds per level (with auto at most): 3 for a look, 5 to be sure, 10 to compare hosts.",
+    help="Rounds per level (auto: at most): 3 quick, 6 for statistical tests, 10 to compare hosts.",
 )  # fmt: skip
-_aa_option = click.option("--aa", is_flag=True, help="Measure the same twice, interleaved: how large is chance here?")
+_aa_option = click.option(
+    "--aa", is_flag=True, help="A/A test: measure the same configuration twice to estimate noise."
+)
 
 
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
@@ -159,19 +171,19 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     return together(
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
-                     help="What watches the server processes.  [default: the best that works here]"),
-        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True,
-                     help="Polls per second of each server process."),
+                     help="How to sample the server processes.  [default: the best that works here]"),
+        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True, metavar="HZ",
+                     help="Sampling rate per server process."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
-                     help="vCPUs of the database, where they cannot be seen from here."),
-        click.option("--label", metavar="TEXT", default="", help="A remark that is kept with the run."),
+                     help="Number of vCPUs of the database, if dbcpu cannot determine it."),
+        click.option("--label", metavar="TEXT", default="", help="Label stored with the run."),
         click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
-                     help="Fixes the order of the rounds.  [default: another one each time, it is recorded]"),
+                     help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
         store_option,
         click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-                     help="Where the report goes.  [default: reports/<run>]"),
+                     help="Folder of the report.  [default: reports/<run>]"),
         click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
-                     help="Also write the run to FILE (.json or .json.gz); - is standard output."),
+                     help="Also write the record to FILE (.json or .json.gz); - is standard output."),
         yes_option,
         quiet_option,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``dbcpu check``: is a run as it should be? Silent when it is."""
+"""``dbcpu check``: a run against limits and the history of its target."""
 
 import click
 
@@ -7,19 +7,19 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 
 @click.command()
 @click.argument("run", metavar="RUN", required=False)
-@click.option("--last", is_flag=True, help="The newest run; with --target the newest of that target.")
+@click.option("--last", is_flag=True, help="Check the newest run; with --target the newest of that target.")
 @click.option("--target", metavar="NAME", help="Only with --last.")
-@limit_option("--slowdown", "Of the slowest session over one alone, where each has a core.  [default: 1.25]")
-@limit_option("--max-over-min", "Slowest over fastest session, where each has a core.  [default: 1.25]")
-@limit_option("--throughput-drop", "Share below the target's own history.  [default: 0.10]")
-@limit_option("--connect-s", "Seconds to connect, median of a level.  [default: 1]")
-@limit_option("--steal", "Stolen share of the CPU time, median of rounds.  [default: 0.05]")
+@limit_option("--slowdown", "Slowdown of the slowest session, up to one session per core.  [default: 1.25]")
+@limit_option("--max-over-min", "Slowest / fastest session, up to one session per core.  [default: 1.25]")
+@limit_option("--throughput-drop", "Throughput below the target's history, as a share.  [default: 0.10]")
+@limit_option("--connect-s", "Seconds to connect, median per level.  [default: 1]")
+@limit_option("--steal", "CPU steal as a share of CPU time, median of rounds.  [default: 0.05]")
 @json_flag
 @store_option
 def command(run: str | None, last: bool, target: str | None, as_json: bool, store: str | None, **given: float) -> int:
-    """Hold RUN against limits and the history of its target: a line per violation, and exit code 1; else nothing.
+    """Check RUN against limits and history. Prints violations and exits with 1; silent if there are none.
 
-    A limit of 0 switches it off; dbcpu.toml can set all of them in [check].
+    A limit of 0 switches it off; section [check] of dbcpu.toml can set each of them.
 
     \b
     Examples: dbcpu check --last --target old-box

@@ -10,21 +10,21 @@ from dbcpu.cli._options import FORMS, licence_option, store_option
 
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="How it is shown.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="Output format.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Also write every form and the pictures there.")  # fmt: skip
+              help="Also write the comparison in all formats and the charts there.")  # fmt: skip
 @click.option("--size-for", "busy", type=click.IntRange(1, 100_000), metavar="CORES",
-              help="What the work of so many busy cores of the first run takes of the others.")  # fmt: skip
-@click.option("--ratio", type=click.FloatRange(1.0, 10.0), default=1.1, show_default=True,
-              help="Largest max/min that counts as even speed.")  # fmt: skip
-@licence_option("Count licences by this rule; NAME=RULE for one of the runs. May be given several times.")
+              help="Sizing: what the load of CORES busy cores of the first run needs on the other hosts.")  # fmt: skip
+@click.option("--ratio", type=click.FloatRange(1.0, 10.0), metavar="X", default=1.1, show_default=True,
+              help="Sizing: largest slowest / fastest ratio that counts as even.")  # fmt: skip
+@licence_option("Licence rule; NAME=RULE for one of the runs. Can be repeated.")
 @click.option("--rank-by", type=click.Choice(("vcpu", "core", "licence", "money")),
-              help="Order of the ranking.  [default: licence where every run has a rule, else vcpu]")  # fmt: skip
-@click.option("--aa", metavar="RUN", help="An A/A run: no claim below what it showed to be chance.")
-@click.option("--baseline", metavar="NAME", help="Of published measurements: the label or configuration that is 1.")
+              help="Order of the ranking.  [default: licence if every run has a rule, else vcpu]")  # fmt: skip
+@click.option("--aa", metavar="RUN", help="A/A run that sets the smallest difference to report.")
+@click.option("--baseline", metavar="NAME", help="Published data: label or configuration to use as the baseline.")
 @store_option
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
-    """Compare RUNs with the first one: [NAME=]RUN[:VARIANT], or .csv files of published measurements.
+    """Compare each RUN with the first. RUN is [NAME=]RUN[:VARIANT], or a .csv file of published measurements.
 
     \b
     Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee

@@ -1,4 +1,4 @@
-"""``dbcpu delete``: runs out of the store."""
+"""``dbcpu delete``: delete runs from the store."""
 
 import click
 
@@ -7,17 +7,17 @@ from dbcpu.cli._options import Duration, confirm, store_option, yes_option
 
 @click.command()
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
-@click.option("--like", metavar="RUN", help="Old runs of the same target and label as RUN, instead of named ones.")
+@click.option("--like", metavar="RUN", help="Delete old runs with the target and label of RUN.")
 @click.option("--keep", type=click.IntRange(1), default=30, show_default=True, metavar="N",
-              help="With --like: the newest N stay, however old.")  # fmt: skip
+              help="With --like: keep the newest N, whatever their age.")  # fmt: skip
 @click.option("--older-than", "older_than_s", type=Duration(most_s=36_525 * 86_400.0), default="90d", show_default=True,
-              metavar="TIME", help="With --like: what is younger stays.")  # fmt: skip
+              metavar="TIME", help="With --like: keep younger runs.")  # fmt: skip
 @yes_option
 @store_option
 def command(
     runs: tuple[str, ...], like: str | None, keep: int, older_than_s: float, yes: bool, store: str | None
 ) -> None:
-    """Delete RUNs from the store, for good. RUN is a run_id, the beginning of one, or last.
+    """Delete each RUN from the store. This cannot be undone. RUN is a run_id, the beginning of one, or last.
 
     \b
     Examples: dbcpu delete 20250101 --yes

@@ -1,4 +1,4 @@
-"""``dbcpu doctor``: what can be measured on a target, what would spoil it, and how to mend it."""
+"""``dbcpu doctor``: what can be measured on a target, what would distort it, and how to fix that."""
 
 import click
 
@@ -11,7 +11,7 @@ from dbcpu.cli._options import fail_on_option, host_option, json_flag
 @json_flag
 @fail_on_option
 def command(target: str, host: str | None, as_json: bool, fail_on: str) -> int:
-    """Examine TARGET and its host without loading them.
+    """Check TARGET and its host before a run, without loading them.
 
     \b
     Examples: dbcpu doctor

@@ -1,4 +1,4 @@
-"""``dbcpu export``: a run as a file."""
+"""``dbcpu export``: write a run to a file."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from dbcpu.cli._options import run_argument, store_option
 @click.option("--anonymise", is_flag=True, help="Replace names of hosts, users, databases, groups and processes.")
 @store_option
 def command(run: str, file: str, force: bool, anonymise: bool, store: str | None) -> None:
-    """Write RUN to FILE, in full: .json, or .json.gz to be compressed; - is standard output.
+    """Write the record of RUN to FILE (.json, or .json.gz for compression; - is standard output).
 
     \b
     Example: dbcpu export last before-upgrade.json.gz

@@ -7,13 +7,13 @@ from dbcpu.cli._options import store_option
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--samples", metavar="FILE", multiple=True, help="What shell/sample-psr wrote on the host meanwhile.")
+@click.option("--samples", metavar="FILE", multiple=True, help="Output of shell/sample-psr during these runs.")
 @store_option
 def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None) -> None:
-    """Take runs from FILEs into the store.
+    """Add runs from files to the store.
 
-    FILE is .json or .json.gz, or what a script of shell/ wrote: increment, gzip-pipe, psql-fanout, sqlplus-fanout.
-    Prints each run_id. A run that is there already is left as it is; a different one of the same run_id is refused.
+    FILE is .json or .json.gz, or the output of shell/increment, gzip-pipe, psql-fanout or sqlplus-fanout.
+    Prints each run_id. A run that is already in the store is skipped; a different run with the same run_id is refused.
 
     \b
     Example: dbcpu import old-box.json.gz fanout.lines --samples samples.lines
@@ -27,5 +27,5 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None)
     with open_store(store) as opened:
         for record in records:
             if not opened.save(record):
-                click.echo(f"run {record.header.run_id} was kept already", err=True)
+                click.echo(f"run {record.header.run_id} is already in the store", err=True)
             click.echo(record.header.run_id)

@@ -1,4 +1,4 @@
-"""``dbcpu list``: the runs in the store, or the trend of every target."""
+"""``dbcpu list``: the runs in the store, or the history of every target."""
 
 from pathlib import Path
 
@@ -8,18 +8,20 @@ from dbcpu.cli._options import json_flag, store_option
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="At most so many; 0 for all.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="At most N; 0 for all."
+)
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
-@click.option("--history", is_flag=True, help="Not the runs, but how the figures of each target went.")
+@click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="With --history: also write every form and the pictures there.")  # fmt: skip
+              help="With --history: also write all formats and the charts there.")  # fmt: skip
 @json_flag
 @store_option
 def command(
     limit: int, target: str | None, host: str | None, history: bool, out: Path | None, as_json: bool, store: str | None
 ) -> None:
-    """List the runs that are kept, newest first.
+    """List the stored runs, newest first.
 
     \b
     Examples: dbcpu list --target embedded --limit 5

@@ -1,4 +1,4 @@
-"""``dbcpu pool``: M pieces of work through K sessions at a time."""
+"""``dbcpu pool``: M jobs through a pool of K sessions."""
 
 from typing import Any
 
@@ -10,19 +10,20 @@ from dbcpu.cli._options import fail_on_option, repeats_option, size_option, watc
 @click.command()
 @click.argument("target", default="embedded")
 @click.option("--work", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="M",
-              help="Pieces of work: executions in all.")  # fmt: skip
+              help="Number of jobs (executions) in total.")  # fmt: skip
 @click.option("--active", default="auto", show_default=True, metavar="K",
-              help="Sessions that share them: 10,100 or 1-8; auto: around the vCPUs, 10, all.")  # fmt: skip
+              help="Pool sizes (active sessions): 10,100 or 1-8; auto: near the vCPUs, 10, and M.")  # fmt: skip
 @workload_option
 @size_option
 @repeats_option
 @watching_options()
 @fail_on_option
 def command(target: str, **given: Any) -> int:
-    """Do the same CPU work on TARGET through K sessions, for several K: how many active sessions are enough?
+    """Run M jobs on TARGET through pools of different size: how many active sessions are enough?
 
-    Each session takes the next piece as soon as it is free, as the threads of a pool do. Shown for each K: total
-    time, time per piece, memory, processes, context switches; then the pool size that is enough, and why.
+    Each session takes the next job as soon as it is free, as in a connection or thread pool. The table has, for each
+    pool size K: total time, time per job, memory, processes and context switches. The verdict is the smallest pool
+    that is fast enough.
 
     \b
     Examples: dbcpu pool --work 100 --active 10,100

@@ -1,4 +1,4 @@
-"""``dbcpu report``: a run as files."""
+"""``dbcpu report``: write the report of a run."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
 @click.command()
 @run_argument
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Where the files go.  [default: reports/<run>]")  # fmt: skip
+              help="Folder of the report.  [default: reports/<run>]")  # fmt: skip
 @click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True,
-              help="Only this; may be given several times.  [default: all]")  # fmt: skip
-@licence_option("Count licences by this rule, not by all that fit. May be given several times.")
+              help="Write only this format; can be repeated.  [default: all]")  # fmt: skip
+@licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @store_option
 def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tuple[str, ...], store: str | None) -> None:
-    """Write the report of RUN: a page to look at, charts, a text for a ticket, the sessions and the analysis.
+    """Write the report of RUN: HTML page, charts, Markdown text, sessions as CSV, analysis as JSON.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
 

@@ -1,15 +1,15 @@
-"""``dbcpu restore``: undo what a killed run left changed."""
+"""``dbcpu restore``: restore settings that a killed run changed."""
 
 import click
 
 
 @click.command()
 @click.argument("target", required=False)
-@click.option("--dry-run", is_flag=True, help="Say what would be put back, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be restored, and change nothing.")
 def command(target: str | None, dry_run: bool) -> int:
-    """Put back what a killed run left changed on this host, or in the database TARGET.
+    """Restore settings that a killed run changed on this host, or in the database TARGET.
 
-    Every run and the guard process do this by themselves; here it can be seen. Exit code 3: something is left.
+    Every run and its guard process do this automatically; this command shows it. Exit code 3: not all was restored.
 
     \b
     Examples: dbcpu restore --dry-run
@@ -18,6 +18,6 @@ def command(target: str | None, dry_run: bool) -> int:
     from dbcpu.workflows.vary import put_back
 
     restored = put_back(target, dry_run=dry_run)
-    for line in restored.lines or ("nothing was left changed",):
+    for line in restored.lines or ("nothing to restore",):
         click.echo(line)
     return 3 if restored.failures else 0

@@ -1,4 +1,4 @@
-"""``dbcpu run``: sweep levels on one target, show who got less CPU, keep the run, write a report."""
+"""``dbcpu run``: measure a target at several concurrency levels, store the run, write a report."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from dbcpu.cli._options import fail_on_option, measuring_options
 @click.command()
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @measuring_options
-@click.option("--together", is_flag=True, help="Load several targets at once: what does each lose beside the others?")
-@click.option("--cpus", multiple=True, metavar="CPUS", help="Together, per target: hold its server processes on these.")
+@click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")
+@click.option("--cpus", multiple=True, metavar="CPUS", help="With --together: pin each target's processes to these.")
 @fail_on_option
 def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
-    """Measure TARGET: N sessions are released together into a CPU-only SQL, for N from 1 to twice the vCPUs.
+    """Measure TARGET: release N sessions together into a CPU-only SQL, for N from 1 to twice the vCPUs.
 
     TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), oracle (TWO_TASK),
-    sqlite, shell (no database: increment, gzip_pipe), or embedded: a PostgreSQL of dbcpu's own, gone with the run.
+    sqlite, shell (no database: increment, gzip_pipe), or embedded (default): a temporary PostgreSQL started by dbcpu.
 
     \b
     Examples: dbcpu run postgresql://dba@db1/postgres --sessions 1-32 --repeats 6

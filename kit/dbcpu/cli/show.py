@@ -1,4 +1,4 @@
-"""``dbcpu show``: one run, explained, or the history that ends with it."""
+"""``dbcpu show``: the analysis of a run, or the history up to it."""
 
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from dbcpu.cli._options import FORMS, licence_option, run_argument, store_option
 @click.command()
 @run_argument
 @click.option("--format", "form", type=click.Choice([*FORMS, "metrics"]), default="table",
-              show_default=True, help="How it is shown.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json: the analysis, not the record.")
-@licence_option("Count licences by this rule, not by all that fit. May be given several times.")
-@click.option("--history", is_flag=True, help="Not the run, but how the figures of its target went up to it.")
+              show_default=True, help="Output format.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json: the analysis, not the record.")
+@licence_option("Licence rule to use instead of all that apply. Can be repeated.")
+@click.option("--history", is_flag=True, help="Show the history of its target up to this run instead.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="With --history: also write every form and the picture there.")  # fmt: skip
+              help="With --history: also write all formats and the chart there.")  # fmt: skip
 @store_option
 def command(
     run: str, form: str, as_json: bool, licences: tuple[str, ...], history: bool, out: Path | None, store: str | None
 ) -> None:
-    """Show who got less CPU in RUN, and why.
+    """Show which sessions of RUN were slowed, and why.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
 

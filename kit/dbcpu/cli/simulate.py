@@ -1,4 +1,4 @@
-"""``dbcpu simulate``: a host that you don't have."""
+"""``dbcpu simulate``: a run on a simulated host."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ from dbcpu.cli._options import Duration, store_option
 
 @click.command(epilog="Example: dbcpu simulate 2x20x2 --sessions 1,40,41,80 --scheduler sticky")
 @click.argument("preset", default="c4.4xlarge")
-@click.option("--list", "listing", is_flag=True, help="List the presets and end.")
-@click.option("--sessions", default="auto", metavar="N", help="Levels: 4, 1-8, 1,2,4,8, auto or few.  [default: auto]")
+@click.option("--list", "listing", is_flag=True, help="List the presets.")
+@click.option("--sessions", default="auto", metavar="N", help="Concurrency levels, as for run.  [default: auto]")
 @click.option("--size", default="medium", show_default=True, metavar="NAME", help="tiny, short, medium, long or seed.")
 @click.option("--executions", type=click.IntRange(1, 10_000), metavar="N", help="Executions per session. [default: 1]")
-@click.option("--seconds", type=Duration(), metavar="TIME", help="As many executions as take this long alone.")
-@click.option("--for", "for_s", type=Duration(), metavar="TIME", help="New executions begin until then.")
-@click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N", help="Of rounds.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed: the same rounds.")
-@click.option("--variants", metavar="LIST", help="baseline,smt_off: both in turns; see then: dbcpu compare RUN.")
-@click.option("--scheduler", metavar="NAME", help="frozen, sticky, rotating or smt_balancing, not the preset's.")
+@click.option("--seconds", type=Duration(), metavar="TIME", help="As many executions as one session does in TIME.")
+@click.option("--for", "for_s", type=Duration(), metavar="TIME", help="Fixed time: executions start until then.")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=5, show_default=True, metavar="N", help="Per level.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Random seed.")
+@click.option("--variants", metavar="LIST", help="baseline,smt_off: alternate both; then: dbcpu compare RUN.")
+@click.option("--scheduler", metavar="NAME", help="frozen, sticky, rotating or smt_balancing instead of the preset's.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")
-@click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
+@click.option("--no-save", is_flag=True, help="Do not store the run.")
 @store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
-    """Simulate the host PRESET: what would be measured there, as a run like any other."""
+    """Simulate the host PRESET, and store and show the result like a measured run."""
     from dbcpu import registry, simulator
     from dbcpu.store import database, record_file
 

@@ -1,4 +1,4 @@
-"""``dbcpu soak``: sessions in a loop for a time."""
+"""``dbcpu soak``: a constant number of sessions for a long time."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from dbcpu.plan import MAX_SESSIONS
 @click.command()
 @click.argument("target", default="embedded")
 @click.option("--sessions", type=click.IntRange(1, MAX_SESSIONS), default=8, show_default=True, metavar="N",
-              help="Sessions at once.")  # fmt: skip
+              help="Concurrent sessions.")  # fmt: skip
 @click.option("--for", "for_s", type=Duration(), default="10m", show_default=True, metavar="TIME",
-              help="How long: 10m, 8h, 2d.")  # fmt: skip
+              help="Duration: 10m, 8h, 2d.")  # fmt: skip
 @workload_option
 @size_option
-@click.option("--sizes", metavar="LIST", help="Sizes in turns, short SQL beside long: tiny,medium,long.")
+@click.option("--sizes", metavar="LIST", help="Alternate these sizes, to compare short and long SQL: tiny,medium,long.")
 @watching_options(hz=5.0)
 @fail_on_option
 def command(target: str, **given: Any) -> int:
-    """Loop N sessions on TARGET for a time: does anybody's speed change, or settle on a second value?
+    """Run N sessions on TARGET for a long time: do times drift, or fall into two groups?
 
-    Every segment (a minute, less in a short soak) is kept as it ends; Ctrl-C keeps what there is. A database that
-    is restarted meanwhile leaves a gap, and the soak goes on.
+    Every segment (a minute, less in a short soak) is stored when it ends; Ctrl-C keeps the finished ones. If the
+    database is restarted, the soak continues after a gap.
 
     \b
     Examples: dbcpu soak --sessions 3 --for 10m

@@ -1,4 +1,4 @@
-"""``dbcpu store``: care of the store itself."""
+"""``dbcpu store``: maintain the store of runs."""
 
 import click
 
@@ -7,15 +7,15 @@ from dbcpu.cli._options import store_option
 
 @click.group()
 def command() -> None:
-    """Care of the place where runs are kept."""
+    """Maintain the store of runs."""
 
 
 @command.command()
 @store_option
 def upgrade(store: str | None) -> None:
-    """Create or bring up to date the tables of a store.
+    """Create or upgrade the tables of a store.
 
-    A SQLite store does this by itself, after a backup; a server that others may use only here.
+    A SQLite store upgrades itself, after a backup. A store on a server, which others may use, needs this command.
 
     \b
     Example: dbcpu store upgrade --store postgresql://dba@results/dbcpu

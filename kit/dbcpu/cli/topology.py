@@ -1,4 +1,4 @@
-"""``dbcpu topology``: the host as its kernel shows it."""
+"""``dbcpu topology``: the host as its kernel reports it."""
 
 import click
 
@@ -14,7 +14,7 @@ from dbcpu.cli._options import json_flag
 )
 @json_flag
 def command(where: str | None, as_json: bool) -> None:
-    """Draw sockets, memory nodes, cores and siblings, and say how many CPUs can be used.
+    """Show sockets, NUMA nodes, cores, SMT siblings and the number of usable CPUs.
 
     \b
     Examples: dbcpu topology

@@ -1,4 +1,4 @@
-"""``dbcpu vary``: the same levels under several variants, undone afterwards."""
+"""``dbcpu vary``: the same levels under several variants, restored afterwards."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from dbcpu.cli._variants_help import CommandWithVariants
 
 @click.command(cls=CommandWithVariants)
 @click.argument("target", default="embedded")
-@click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
-@click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling by CPUs: S sessions per CPU.")
-@click.option("--dry-run", is_flag=True, help="Say what would be changed, and end.")
+@click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see below.")
+@click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling test: S sessions per CPU.")
+@click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
 @measuring_options
 @fail_on_option
 def command(target: str, variants: str, per_cpu: int | None, dry_run: bool, **given: Any) -> int:
-    """Measure TARGET at the same levels under several variants, in turns, and compare them with the first.
+    """Measure TARGET under several variants, alternating, and compare each with the first.
 
     What is changed is written down first and put back at any end; after kill -9 by a guard process, the next
     command or dbcpu restore. With --per-cpu a bare number behind cpus: says how many. --sessions auto means few here.

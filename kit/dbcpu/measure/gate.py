@@ -1,7 +1,7 @@
-"""Gathers N sessions, checks that each is what it says, and lets all of them go at once.
+"""The gate: connects N sessions, verifies their server processes, and releases all sessions together.
 
-Nothing is released unless every session is connected and prepared. Between release and the last answer
-this module only sends, receives and stamps: it prints nothing and writes no file.
+Nothing is released unless every session is ready. Between the release and the last answer this module only sends,
+receives and takes time stamps: it prints nothing and writes no file.
 """
 
 import contextlib
@@ -18,32 +18,33 @@ from datetime import UTC, datetime
 from typing import Self
 
 from dbcpu.errors import DbcpuError, GateError
+from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
-from dbcpu.measure.interruptible_pool import Crew
+from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.record import Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
 
 BATCH = 8
-"""Sessions that connect at the same time: a logon storm would measure the listener's queue."""
+"""Sessions that connect at the same time: with all at once the listener's queue would be measured."""
 CONNECT_TIMEOUT_S = 20.0
 CANCEL_S = 5.0
 CANCEL_AGAIN_S = 0.2
 IDLE_LOOK_S = 0.02
 IDLE_LOOKS = 100
-"""Two seconds: where the hypervisor steals half of the time, a process can be on its way to sleep for so long."""
+"""Two seconds: with 50 % steal a process can take that long until it sleeps."""
 WARM_UPS = 4
 
 Order = tuple[int | None, float | None]
-"""Executions, or driver monotonic time until which new ones begin; as ``Session.start`` takes them."""
+"""Executions, or driver monotonic time until which new ones start; as ``Session.start`` takes them."""
 Again = Callable[[Session], Order | None]
-"""Asked for more work for a session that has finished or failed, by its own thread if it has one; None ends it."""
+"""Gives more work to a session that has finished or failed, in its own thread if it has one; None ends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """How one release went. ``*_monotonic_s`` on the driver's clock, ``epoch_s`` on its ``time.time()``."""
+    """The measures of one release. ``*_monotonic_s`` on the driver's clock, ``epoch_s`` on its ``time.time()``."""
 
     at: str
     monotonic_s: float
@@ -65,7 +66,7 @@ class Member:
 
 
 class Gate:
-    """A context manager around one round's sessions: leaving it cancels what runs and closes all."""
+    """A context manager around the sessions of one round: on exit it cancels running statements and closes all."""
 
     def __init__(self, target: Target, host: Host | None, clock_ticks: int, batch: int = BATCH) -> None:
         self._target = target
@@ -101,7 +102,7 @@ class Gate:
         """Connect, prepare, verify and warm ``level`` sessions.
 
         Raises:
-            GateError: not all could be connected; the text counts those that were, and says why not more.
+            GateError: not all could be connected; the text has their number and the reason.
             ServerError: a session was refused its settings, setup or warm-up.
         """
 
@@ -111,21 +112,21 @@ class Gate:
             connect_s = time.perf_counter() - began_s
             return Member(session, connect_s, ServerClaim(None), Server(None))
 
-        crew = Crew(connect, self._batch, too_late=lambda late: late.session.close())
+        pool = AbandonablePool(connect, self._batch, too_late=lambda late: late.session.close())
         try:
-            crew.work(range(level))
+            pool.work(range(level))
         finally:
-            self.members = sorted(crew.results, key=lambda member: member.session.ordinal)
-        if isinstance(crew.error, DbcpuError):
-            reason = f"{crew.error}{_remedy(str(crew.error))}"
-            raise GateError(f"{len(self.members)} of {level} sessions connected: {reason}")
-        if crew.error is not None:
-            raise crew.error
+            self.members = sorted(pool.results, key=lambda member: member.session.ordinal)
+        if isinstance(pool.error, DbcpuError):
+            reason = f"{pool.error}{_remedy(str(pool.error))}"
+            raise GateError(f"{len(self.members)} of {plural(level, 'session')} connected: {reason}")
+        if pool.error is not None:
+            raise pool.error
         self._each(lambda member: _prepare(member, work))
         self._verify()
 
     def _verify(self) -> None:
-        """All sessions stand still for a moment, then all warm up: their processes have to do the same."""
+        """All sessions are idle for a moment, then all warm up: their processes must do the same."""
         where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
         if self._host is not None:
             claims = on_host([member.claim for member in self.members], self._host, self._ticks, where)
@@ -137,9 +138,9 @@ class Gate:
             refuse(member.claim, process, boot_s, self._ticks, where)
             for member, process in zip(self.members, first, strict=True)
         ]
-        # A session's own process may still be on its way to sleep, and what it does until then is not held against it.
+        # A session's own process may not sleep yet; the CPU time until then is not used as evidence.
         for _ in range(IDLE_LOOKS):
-            if not any(each and each.runnable and not why for each, why in zip(first, refusals, strict=True)):
+            if not any(process and process.runnable and not why for process, why in zip(first, refusals, strict=True)):
                 break
             time.sleep(IDLE_LOOK_S)
             first = self._look()
@@ -155,10 +156,10 @@ class Gate:
         rows = zip(self.members, first, second, warmed, refusals, strict=True)
         for member, one, two, three, why in rows:
             member.server = judge(member.claim, (one, two), three, why)
-        self._refuse_twins()
+        self._refuse_shared_processes()
 
-    def _refuse_twins(self) -> None:
-        """Two sessions in one process (a shared server, a pooler) cannot be told apart by it."""
+    def _refuse_shared_processes(self) -> None:
+        """Two sessions in one process (a shared server, a pooler) cannot be sampled separately."""
         seen: dict[tuple[int | None, int | None], int] = {}
         for member in self.members:
             key = (member.server.pid, member.server.tid)
@@ -171,10 +172,10 @@ class Gate:
         return [None for _ in claims] if self._host is None else look_at_all(self._host, claims, self._ticks)
 
     def _each(self, action: Callable[[Member], None]) -> None:
-        crew = Crew(action, self._batch)
-        crew.work(self.members)
-        if crew.error is not None:
-            raise crew.error
+        pool = AbandonablePool(action, self._batch)
+        pool.work(self.members)
+        if pool.error is not None:
+            raise pool.error
 
     # --- the release
 
@@ -186,11 +187,11 @@ class Gate:
         at_most: int | None = None,
         again: Again | None = None,
     ) -> Released:
-        """Send to all, then take in answers until all have finished or ``timeout_s`` has passed.
+        """Send to all, then receive answers until all have finished or ``timeout_s`` has passed.
 
         One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given. A session that is late is
-        cancelled and reports so in its outcome. ``at_most`` sessions are at work at once: one that ends lets the
-        next one begin; the skew is that of the first. ``again`` gives more to those that have finished.
+        cancelled, and its outcome has the error. ``at_most`` sessions run at once: when one ends, the next one
+        starts; the skew is that of the first ones. ``again`` gives more work to those that have finished.
         """
         self._again = again or self._again
         sessions = [member.session for member in self.members]
@@ -210,7 +211,7 @@ class Gate:
             self._order = (executions, until_s)
             threads.release(executions, until_s)
             stamps = [session.start(executions, until_s) for session in polled]
-            # Threads that send need the interpreter lock: as long as they do, nobody who holds it may be displaced.
+            # Threads that send need the interpreter lock: until they have sent, its holder must not be preempted.
             blocking = len(every) < len(sessions)
             if realtime and not blocking:
                 _realtime(False)
@@ -235,7 +236,7 @@ class Gate:
         )
 
     def pause(self) -> None:
-        """From within ``again``: ``release`` or ``resume`` returns, and the sessions go on. Any thread."""
+        """From within ``again``: ``release`` or ``resume`` returns, and the sessions continue. Any thread."""
         self._paused = True
 
     @property
@@ -244,7 +245,7 @@ class Gate:
         return bool(self._running)
 
     def resume(self, timeout_s: float) -> None:
-        """After a pause: take in answers again, as ``release`` does."""
+        """After a pause: receive answers again, as ``release`` does."""
         self._paused = False
         with _undisturbed():
             self._receive(time.monotonic() + timeout_s)
@@ -261,7 +262,7 @@ class Gate:
                     self._begin_next()
 
     def _begin_next(self) -> None:
-        """Somebody has ended: the next one's turn, if one waits."""
+        """A session has ended: start the next one, if one waits."""
         if self._waiting:
             session = self._waiting.pop(0)
             session.start(*self._order)
@@ -289,15 +290,16 @@ class Gate:
         if self._threads:
             self._threads.give_up()
         while self._running and (left_s := deadline_s - time.monotonic()) > 0:
-            Crew[Session, None](lambda session: session.cancel(), self._batch).work(list(self._running), left_s)
+            pool = AbandonablePool[Session, None](lambda session: session.cancel(), self._batch)
+            pool.work(list(self._running), left_s)
             self._receive(min(deadline_s, time.monotonic() + CANCEL_AGAIN_S))
 
     def outcomes(self) -> list[Outcome]:
-        """What each session brought back, in the order of ``members``."""
-        brought = [member.session.outcome() for member in self.members]
+        """The result of each session, in the order of ``members``."""
+        results = [member.session.outcome() for member in self.members]
         return [
             replace(outcome, error=_late(why, outcome)) if (why := self._late.get(member.session.ordinal)) else outcome
-            for member, outcome in zip(self.members, brought, strict=True)
+            for member, outcome in zip(self.members, results, strict=True)
         ]
 
 
@@ -307,8 +309,8 @@ class _Threads:
     def __init__(self, sessions: Sequence[Session], again: Again, at_most: int | None = None) -> None:
         self._again = again
         # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
-        self._taker, self._teller = socket.socketpair()
-        self.done = self._taker.fileno()
+        self._receiver, self._notifier = socket.socketpair()
+        self.done = self._receiver.fileno()
         self._finished: queue.SimpleQueue[Session | None] = queue.SimpleQueue()
         self._go = threading.Event()
         self._order: Order = (None, None)
@@ -323,18 +325,18 @@ class _Threads:
         self._go.set()
 
     def take(self) -> list[Session]:
-        count = len(self._taker.recv(4096))
+        count = len(self._receiver.recv(4096))
         return [session for _ in range(count) if (session := self._finished.get()) is not None]
 
     def give_up(self) -> None:
-        """Who has not begun does not begin."""
+        """Sessions that have not started will not start."""
         self._given_up = True
 
     def close(self) -> None:
         self.give_up()
         self._go.set()
-        self._taker.close()
-        self._teller.close()
+        self._receiver.close()
+        self._notifier.close()
 
     def _run(self, session: Session) -> None:
         # For this thread alone, until its end: it sends once, waits, and stamps the answer.
@@ -346,15 +348,15 @@ class _Threads:
             if not self._given_up:
                 self.stamps.append(session.start(*self._order))
                 while (order := self._again(session)) is not None:
-                    # Told of each end, not only of the last: the gate may have been paused by it.
-                    self._tell(None)
+                    # Notified of each end, not only of the last: the gate may have been paused by it.
+                    self._notify(None)
                     session.start(*order)
-        self._tell(session)
+        self._notify(session)
 
-    def _tell(self, session: Session | None) -> None:
+    def _notify(self, session: Session | None) -> None:
         self._finished.put(session)
         with contextlib.suppress(OSError):
-            self._teller.send(b".")
+            self._notifier.send(b".")
 
 
 @contextlib.contextmanager
@@ -377,7 +379,7 @@ def _moved(before: Process | None, after: Process | None) -> bool:
 
 
 def _realtime(wanted: bool) -> bool:
-    """SCHED_FIFO while sending, so that the first released sessions cannot displace the sender. sched(7)"""
+    """SCHED_FIFO while sending, so that the first released sessions cannot preempt the sender. sched(7)"""
     try:
         if wanted:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -389,8 +391,8 @@ def _realtime(wanted: bool) -> bool:
 
 
 def _late(why: str, outcome: Outcome) -> str:
-    """What was late, and how far it got."""
-    return f"{why} after {len(outcome.executions)} executions" if outcome.executions else why
+    """Why the session was cancelled, and how many executions it had finished."""
+    return f"{why} after {plural(len(outcome.executions), 'execution')}" if outcome.executions else why
 
 
 def _remedy(reason: str) -> str:

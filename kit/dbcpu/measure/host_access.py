@@ -1,12 +1,12 @@
-"""Which way the host of the server processes is looked at, decided once before the first round, and why.
+"""The route to /proc of the database's host, chosen once before the first round, and the reason.
 
     local      this machine, when a session's server process is verified here
-    ssh:NAME   over the system's ssh; only where the command line or dbcpu.toml names it
-    sql        through the database, where it may read its own /proc
-    none       not at all: elapsed times and the database's counters remain
+    ssh:NAME   over the system's ssh; only if the command line or dbcpu.toml names it
+    sql        through the database, if it may read its own /proc
+    none       no sampling: elapsed times and the database's counters remain
 
-``auto`` takes the first that works, in this order. What the command line asks for has to work; what
-dbcpu.toml asks for is tried, and what failed is said.
+``auto`` takes the first that works, in this order. A route from the command line must work; a route
+from dbcpu.toml is tried, and if it fails the reason is reported.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,73 +22,76 @@ from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.base import Target, Work
 
-WAYS = ("auto", "local", "sql", "none", "ssh:[USER@]HOST[:PORT]")
+ROUTES = ("auto", "local", "sql", "none", "ssh:[USER@]HOST[:PORT]")
+LOCALLY = "via /proc on this machine"
 
 
 @runtime_checkable
 class ReadsItsHost(Protocol):
-    """A target that may be able to read files of its own host for us."""
+    """A target whose database may be able to read files of its own host."""
 
     def files_host(self) -> tuple[RemoteHost | None, str]:
-        """Such a host, to be closed by ``close``, and by which means; or None and why not."""
+        """Such a host, to be closed by ``close``, and the function it uses; or None and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The host to look at, and why in words; None with every reason why there is none."""
+class AccessChoice:
+    """The host to sample, and by which route; or None with every reason why there is none."""
 
     host: Host | None
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for: one of ``WAYS``. ``insisted``: on the command line, so that nothing else will do."""
+class AccessRequest:
+    """The requested route, one of ``ROUTES``. ``required``: from the command line, so that no other is tried."""
 
-    way: str = "auto"
-    insisted: bool = False
+    route: str = "auto"
+    required: bool = False
 
 
-def wish(given: str | None, configured: str | None) -> Wish:
+def access_request(given: str | None, configured: str | None) -> AccessRequest:
     """From the command line, else from dbcpu.toml. Raises UsageError."""
-    way = given or configured or "auto"
-    if way not in ("auto", "local", "sql", "none") and not way.startswith("ssh:"):
-        raise UsageError(f"host {way!r} is not understood; it is one of {', '.join(WAYS)}")
-    return Wish(way, insisted=given is not None and way != "auto")
+    route = given or configured or "auto"
+    if route not in ("auto", "local", "sql", "none") and not route.startswith("ssh:"):
+        raise UsageError(f"host {route!r} is unknown; use one of {', '.join(ROUTES)}")
+    return AccessRequest(route, required=given is not None and route != "auto")
 
 
-def choose(target: Target, wished: Wish, work: Work, clock_ticks: int, stack: ExitStack, guard: Guard) -> Choice:
-    """Try the ways in order. ``stack`` closes what is opened; ``work`` is what a session does to be recognised.
+def choose_access(
+    target: Target, requested: AccessRequest, work: Work, clock_ticks: int, stack: ExitStack, guard: Guard
+) -> AccessChoice:
+    """Try the routes in order. ``stack`` closes what is opened; a session is verified by doing ``work``.
 
     Raises:
-        MeasureError: what was insisted on does not work.
+        MeasureError: a required route does not work.
         GateError, ConnectError, ServerError: not even one session could be opened.
     """
-    if wished.way == "none":
-        return Choice(None, "--host none was asked for")
+    if requested.route == "none":
+        return AccessChoice(None, "requested by --host none")
     here = target.host()
-    ways = list(_ways(target, wished, here))
-    if wished.way == "auto" and here is not None and (target.private or len(ways) == 1):
-        return Choice(here, "it runs on this machine")  # nothing to choose: each session is verified anyhow
+    routes = list(_routes(target, requested, here))
+    if requested.route == "auto" and here is not None and (target.private or len(routes) == 1):
+        return AccessChoice(here, LOCALLY)  # the only route, and each session is verified later
     reasons: list[str] = []
-    for way in ways:
+    for route in routes:
         try:
-            host, how = way(stack, guard)
+            host, how = route(stack, guard)
             why_not = "" if host is None else refusal(target, host, work, clock_ticks)
         except (HostError, ServerError) as error:
             host, how, why_not = None, str(error), ""
         if host is not None and not why_not:
-            return Choice(host, f"{how}{f' ({_joined(reasons)})' if reasons else ''}")
+            return AccessChoice(host, f"{how}{f' ({_joined(reasons)})' if reasons else ''}")
         reasons.append(why_not or how)
-    if wished.insisted:
-        raise MeasureError(f"--host {wished.way} does not work: {_joined(reasons)}")
-    if not any(isinstance(each, _Ssh) for each in ways) and not target.private:
+    if requested.required:
+        raise MeasureError(f"--host {requested.route} does not work: {_joined(reasons)}")
+    if not any(isinstance(route, _Ssh) for route in routes) and not target.private:
         reasons.append("no --host ssh:NAME is given")
-    return Choice(None, _joined(reasons))
+    return AccessChoice(None, _joined(reasons))
 
 
 def refusal(target: Target, host: Host, work: Work, clock_ticks: int) -> str:
-    """Why the server process of a session cannot be found on ``host``; '' when it is there beyond doubt."""
+    """Why the server process of a session cannot be verified on ``host``; '' when it is verified."""
     ticks = host.clock_ticks if isinstance(host, RemoteHost) else clock_ticks
     with Gate(target, host, ticks) as gate:
         gate.gather(1, work)
@@ -96,20 +99,20 @@ def refusal(target: Target, host: Host, work: Work, clock_ticks: int) -> str:
     return "" if server.verified else server.how
 
 
-Way = Callable[[ExitStack, Guard], tuple[Host | None, str]]
+Route = Callable[[ExitStack, Guard], tuple[Host | None, str]]
 
 
-def _ways(target: Target, wished: Wish, here: Host | None) -> Iterator[Way]:
-    configured = wished.way.startswith("ssh:")
-    if wished.way in ("auto", "local") or (configured and not wished.insisted):
-        yield _Local(here if wished.way != "local" else LocalHost())
-    if configured:
-        yield _Ssh(wished.way.removeprefix("ssh:"))
-    if (not wished.insisted and wished.way != "local") or wished.way == "sql":
+def _routes(target: Target, requested: AccessRequest, here: Host | None) -> Iterator[Route]:
+    over_ssh = requested.route.startswith("ssh:")
+    if requested.route in ("auto", "local") or (over_ssh and not requested.required):
+        yield _Local(here if requested.route != "local" else LocalHost())
+    if over_ssh:
+        yield _Ssh(requested.route.removeprefix("ssh:"))
+    if (not requested.required and requested.route != "local") or requested.route == "sql":
         if isinstance(target, ReadsItsHost):
             yield _Sql(target)
-        elif wished.way == "sql":
-            raise UsageError(f"--host sql does not work with {target.kind}: it reads no files of its host for us")
+        elif requested.route == "sql":
+            raise UsageError(f"--host sql does not work with {target.kind}: it cannot read files of its host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class _Local:
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:
         if self.host is None:
             return None, "the database runs on another machine"
-        return self.host, "its server processes run on this machine"
+        return self.host, LOCALLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class _Ssh:
         host = open_host(self.where)
         stack.callback(host.close)
         guard.end_later(host.pid)
-        return host, f"over ssh from {self.where}, as asked for"
+        return host, f"over ssh from {self.where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def _joined(reasons: list[str]) -> str:
 
 
 def kit_pids_on(host: Host | None, own: tuple[int, ...]) -> tuple[int, ...]:
-    """Processes of the kit on the looked-at host: ``own`` ones too where that is this machine after all."""
+    """Processes of dbcpu on the sampled host: ``own`` ones too if it is this machine."""
     if not isinstance(host, RemoteHost):
         return own
     return (*host.own_pids, *(own if _is_here(host, own[0]) else ()))

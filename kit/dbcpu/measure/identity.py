@@ -1,9 +1,9 @@
-"""Is this pid really that session's server process? Nothing is sampled before the answer is yes.
+"""Verifies that a pid is the server process of a session. Nothing is sampled before.
 
-A pid that the database names may belong to another machine or another pid namespace, where the same
-number is an innocent process. Four facts are held against it: its command, its start time, that it
-stands still while its session is idle, and that its CPU time rises by the session's own warm-up. A number
-that a container gave is translated first, see ``processes``.
+A pid that the database reports may belong to another machine or another pid namespace, where the same
+number is an unrelated process. Four facts are checked: its command, its start time, that it is idle
+while its session is idle, and that its CPU time rises by the session's own warm-up. A number
+from a container is translated first, see ``hosts.proc``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ _ELSEWHERE = "another pid namespace or another machine"
 
 
 def on_host(claims: Sequence[ServerClaim], host: Host, clock_ticks: int, where: str) -> tuple[ServerClaim, ...]:
-    """The claims with that host's numbers, where a container's were meant.
+    """The claims with the process numbers of that host, translated from those of a container if necessary.
 
-    A number that means no such process there is looked for among the processes of other pid namespaces. What does
-    not lead to one process alone is left as it was, to be refused. ``where``: as for ``refuse``.
+    A number that is no such process there is looked up among the processes of other pid namespaces. A claim that
+    does not match exactly one process stays as it was, to be refused. ``where``: as for ``refuse``.
     """
     boot_s = boot_time_s(host)
 
@@ -38,12 +38,12 @@ def on_host(claims: Sequence[ServerClaim], host: Host, clock_ticks: int, where: 
     if not any(bad and claim.pid is not None for bad, claim in zip(wrong, claims, strict=True)):
         return tuple(claims)
     inner = inner_pids(host)
-    told = []
+    translated = []
     for claim, bad in zip(claims, wrong, strict=True):
         outer = list(_outer(claim, host, inner)) if bad else []
-        fitting = [each for each, unfit in zip(outer, refused(outer), strict=True) if not unfit]
-        told.append(fitting[0] if len(fitting) == 1 else claim)
-    return tuple(told)
+        fitting = [candidate for candidate, unfit in zip(outer, refused(outer), strict=True) if not unfit]
+        translated.append(fitting[0] if len(fitting) == 1 else claim)
+    return tuple(translated)
 
 
 def _outer(claim: ServerClaim, host: Host, inner: Mapping[int, tuple[int, ...]]) -> Iterator[ServerClaim]:
@@ -70,10 +70,10 @@ def refuse(
 ) -> str:
     """Why ``process`` cannot be the claimed one, or '' when command and start time agree.
 
-    ``where``: on which host it was looked for, in words; another than this machine has to be named.
+    ``where``: the host on which it was looked up, in words: ``here``, or ``on NAME``.
     """
     if claim.pid is None:
-        return claim.why_not or "the database does not tell the process of a session"
+        return claim.why_not or "the database does not report the process of a session"
     if claim.local is False and where == "here":
         return "the database runs on another machine"
     if process is None:
@@ -82,7 +82,7 @@ def refuse(
         return f"process {claim.pid} {where} is {process.command.split()[0]!r}, not {claim.command!r}: {_ELSEWHERE}"
     apart = apart_s(process, claim.started_at_s, boot_s, clock_ticks)
     if apart is not None and apart > START_TOLERANCE_S:
-        return f"process {claim.pid} {where} started {apart:.0f} s apart from the session: {_ELSEWHERE}"
+        return f"process {claim.pid} {where} and the session started {apart:.0f} s apart: {_ELSEWHERE}"
     return ""
 
 
@@ -98,7 +98,7 @@ def judge(claim: ServerClaim, idle: tuple[Process | None, Process | None], warme
     if why or first is None or second is None or warmed is None:
         return Server(claim.pid, claim.tid, None, verified=False, how=why)
     work_s = warmed.cpu_s - second.cpu_s
-    # On a crowded host a busy process may get no CPU between two looks, but it waits for one.
+    # On an overloaded host a busy process may get no CPU between two looks, but it is in the run queue.
     if second.runnable or second.cpu_s - first.cpu_s > IDLE_WORK_S + 0.1 * work_s:
         why = f"process {claim.pid} was busy while its session was idle"
     elif work_s < MIN_WORK_S:

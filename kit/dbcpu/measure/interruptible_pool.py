@@ -1,6 +1,6 @@
-"""A few threads work off many items, and the wait for them can be interrupted.
+"""A thread pool that can be abandoned: the wait for it can be interrupted, and its threads are daemons.
 
-The threads are daemons: Ctrl-C never waits for a listener that does not answer.
+So Ctrl-C never waits for a listener that does not answer.
 """
 
 import queue
@@ -12,11 +12,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Crew(Generic[Item, Result]):
-    """Runs ``action`` on items, ``width`` at a time; after the first error no new item is begun.
+class AbandonablePool(Generic[Item, Result]):
+    """Runs ``action`` on items, ``width`` at a time; after the first error no further item is started.
 
-    ``results`` come in the order they were finished; ``error`` is the first failure. A result that comes
-    after the wait was given up goes to ``too_late``.
+    ``results`` are in the order in which they were finished; ``error`` is the first failure. A result that
+    arrives after the pool was abandoned goes to ``too_late``.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Crew(Generic[Item, Result]):
         self.error: BaseException | None = None
 
     def work(self, items: Iterable[Item], timeout_s: float | None = None) -> None:
-        """Returns when all is done, or no thread ended for ``timeout_s``. Never raises an action's error."""
+        """Return when all items are done, or no thread ended for ``timeout_s``. Never raises an action's error."""
         todo = list(items)
         waiting = iter(todo)
         threads = [

@@ -1,10 +1,11 @@
-"""What can be measured here, what would spoil it, and how to mend it: findings before any run."""
+"""What can be measured here, what would distort it, and how to fix that: findings before any run."""
 
 import os
 from collections.abc import Iterator
 
 from dbcpu import registry
 from dbcpu.findings import Finding, Level, noted
+from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import usable_vcpus
@@ -16,13 +17,13 @@ from dbcpu.variants import _restore as restore
 def examine(
     target: Target, host: Host | None, info: HostInfo | None, quiet: Quiet | None, why: str
 ) -> tuple[Finding, ...]:
-    """All findings of target and host, the gravest first.
+    """All findings of target and host, the most severe first.
 
-    ``quiet``: how busy the host was before, if looked at. ``why``: why it is this host that is looked at, or none.
+    ``quiet``: how busy the host was before, if measured. ``why``: the route to the host, or why there is none.
     """
     found = [*target.findings(), *restore.findings()]
-    if any(each.code == "not-identified" for each in found):
-        found.append(noted("not-sampled", "server processes are not sampled: the database does not name them"))
+    if any(finding.code == "not-identified" for finding in found):
+        found.append(noted("not-sampled", "server processes are not sampled: the database does not report them"))
     else:
         found += sampling(host, why)
     if host is not None and info is not None:
@@ -31,15 +32,15 @@ def examine(
         found += _processors(info)
         found += _driver(target, host)
     if quiet is not None and not quiet.settled:
-        found.append(noted("host-busy", f"other work uses {quiet.busy_share or 0:.0%} of the host's CPU"))
+        found.append(noted("host-busy", f"other work uses {percent(quiet.busy_share or 0)} of the host's CPU"))
     return tuple(sorted(found, key=lambda finding: -finding.level))
 
 
 def sampling(host: Host | None, why: str) -> Iterator[Finding]:
-    """Which sampler will be used, and why."""
+    """The sampler that will be used, and the route to the host."""
     best = best_sampler(host)
     if best != "none":
-        yield noted("sampled", f"verified server processes are sampled by {best}: {why}")
+        yield noted("sampled", f"verified server processes are sampled {why} (sampler {best})")
         return
     if host is not None:
         why = "; ".join(filter(None, (_unavailable(name, host) for name in ("procfs", "ssh", "sql"))))
@@ -47,7 +48,7 @@ def sampling(host: Host | None, why: str) -> Iterator[Finding]:
 
 
 def best_sampler(host: Host | None) -> str:
-    """The sampler to use when none is asked for."""
+    """The sampler to use if none is requested."""
     usable = [name for name in registry.names("measure.samplers") if not _unavailable(name, host)]
     return next((name for name in usable if name != "none"), "none")
 
@@ -67,19 +68,19 @@ def _counters(host: Host) -> Iterator[Finding]:
 def _limits(info: HostInfo) -> Iterator[Finding]:
     quota = info.limits.quota_cpus
     if quota is not None:
-        yield noted("cpu-quota", f"a quota allows {quota:g} CPUs ({info.limits.quota_source})")
+        yield noted("cpu-quota", f"a quota allows {plural(quota, 'CPU')} ({info.limits.quota_source})")
     online = sum(cpu.online for cpu in info.topology.cpus)
     vcpus, decided_by = usable_vcpus(info)
     if vcpus < online and quota is None:
-        yield noted("fewer-cpus", f"{vcpus} of {online} CPUs may be used ({decided_by})")
+        yield noted("fewer-cpus", f"{vcpus} of {online} CPUs are usable (limited by {decided_by})")
 
 
 def _processors(info: HostInfo) -> Iterator[Finding]:
     threads = max((len(cpu.siblings) for cpu in info.topology.cpus if cpu.online), default=1)
     if threads > 1:
-        yield noted("smt", f"{threads} hardware threads share each core")
+        yield noted("smt", f"each core has {threads} hardware threads")
     elif info.hypervisor:
-        yield noted("smt-unknown", f"the {info.hypervisor} guest is shown one thread per core")
+        yield noted("smt-unknown", f"{info.hypervisor} reports one thread per core to this guest")
     if info.governor in ("powersave", "conservative", "ondemand"):
         yield noted("governor", f"the frequency governor is {info.governor}")
 
@@ -91,7 +92,7 @@ def _driver(target: Target, host: Host) -> Iterator[Finding]:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     except (OSError, AttributeError):
-        yield noted("no-realtime", "real-time priority is not permitted")
+        yield noted("no-realtime", "dbcpu has no permission for real-time priority")
 
 
 def _readable(host: Host, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a run is about to do, and whether there is room for it, before it does it."""
+"""The plan of a run before it starts, and whether memory, connections and open files are sufficient."""
 
 import resource
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from dbcpu import plan
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
+from dbcpu.formatting import plural
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database, HostInfo
 from dbcpu.targets.base import Target, Work
@@ -33,13 +34,13 @@ class Preview:
     memory_bytes: int
     findings: tuple[Finding, ...]
     at_most: bool = False
-    """Rounds are chosen as results come in: these are the most."""
+    """Rounds are chosen from the results so far: this is the largest number."""
     amount: str = ""
-    """How much each session does, in words."""
+    """The work per session, in words."""
     changes: tuple[str, ...] = ()
-    """What will be changed and put back, a line per variant."""
+    """What will be changed and restored, a line per variant."""
     touches_host: bool = False
-    """Whether others than the measured sessions will feel it."""
+    """Whether the change affects other processes than the measured sessions."""
 
 
 def preview_of(
@@ -68,27 +69,27 @@ def preview_of(
         cpu_s=sum(solo_work_s * (min(spec.level, vcpus or spec.level) if for_s else spec.level) for spec in specs),
         memory_bytes=work.memory_bytes * max(spec.level for spec in specs),
         findings=findings,
-        amount=f"{executions} executions per session" if executions else "fixed time per session",
+        amount=f"{plural(executions, 'execution')} per session" if executions else "fixed time per session",
     )
 
 
 def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
-    """Memory and connections for the highest level, before anything is loaded. Raises UsageError."""
+    """Check memory and connections for the highest level, before any load. Raises UsageError."""
     most = max(preview.levels)
     free = target.connections_free()
     if free is not None and free < most:
-        instead = f"lower --sessions to {free}" if free > 0 else "close some"
+        instead = f"lower --sessions to {free}" if free > 0 else "close some connections"
         raise UsageError(
-            f"{max(0, free)} of {most} sessions can connect: the server has no more free connections; "
-            f"{instead} or raise its limit (max_connections, processes)"
+            f"{max(0, free)} of {plural(most, 'session')} can connect: the server has no more free connections; "
+            f"{instead} or raise the limit (max_connections, processes)"
         )
     available = info.limits.memory_available_bytes if info else None
     if available is not None and preview.memory_bytes > MEMORY_SHARE * available:
         fit = int(MEMORY_SHARE * available // preview.work.memory_bytes)
         raise UsageError(
-            f"{most} sessions of {preview.work.name} {preview.work.size} need {preview.memory_bytes / 1e9:.1f} GB, "
-            f"more than 60 % of the {available / 1e9:.1f} GB available; "
-            f"{f'the largest level that fits is {fit}' if fit else 'not even one fits: take a smaller --size'}"
+            f"{preview.work.name} {preview.work.size} needs {preview.memory_bytes / 1e9:.1f} GB for "
+            f"{plural(most, 'session')}, more than 60 % of the {available / 1e9:.1f} GB available; "
+            f"{f'the largest possible level is {fit}' if fit else 'use a smaller --size'}"
         )
 
 
@@ -103,7 +104,7 @@ def make_room_for_files(sessions: int) -> None:
         return
     if needed > hard != resource.RLIM_INFINITY:
         raise UsageError(
-            f"{sessions} sessions need {needed} open files and the limit is {hard}; "
-            "raise it (ulimit -n) or lower --sessions"
+            f"{plural(sessions, 'session')} need {needed} open files and the limit is {hard}; "
+            "raise the limit (ulimit -n) or lower --sessions"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

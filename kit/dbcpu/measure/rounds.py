@@ -1,7 +1,7 @@
-"""One round after another, as raw rounds; nothing else.
+"""Runs one round after another and yields the raw rounds.
 
-It knows neither charts nor findings. What comes next is asked of the caller before each round, so that a
-fixed plan and one that looks at the results so far are the same to it.
+It knows neither charts nor findings. The caller decides before each round what comes next, so that a
+fixed plan and an adaptive one are run by the same code.
 """
 
 import math
@@ -24,7 +24,7 @@ from dbcpu.targets.base import Outcome, Session, Target, Work
 
 MIN_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
-"""A round may take so many times what it should before its sessions are cancelled."""
+"""A round may take this many times its expected time before its sessions are cancelled."""
 
 
 class RoundConditions(Protocol):
@@ -73,12 +73,12 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Everything a round needs. ``host`` is where the server processes run, None if it cannot be read.
+    """Everything a round needs. ``host`` is where the server processes run, None if its /proc cannot be read.
 
-    ``solo_s``: what one execution takes alone, from the calibration; deadlines follow from it.
+    ``solo_s``: seconds per execution of a single session, from the calibration; deadlines follow from it.
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
     share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
-    ``gathered`` is told of the verified sessions before they are released.
+    ``gathered`` is called with the verified sessions before they are released.
     """
 
     target: Target
@@ -107,7 +107,7 @@ def measure(
 
     Args:
         next_round: the next round given those so far, or None for the end.
-        begun: told of each round before its sessions connect.
+        begun: called with each round before its sessions connect.
 
     Raises:
         GateError, ConnectError, ServerError: the round could not be released.
@@ -122,14 +122,14 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """One session alone, before the plan is made: seconds per execution, and its server process."""
+    """The single-session baseline, before the plan is made: seconds per execution, and the server process."""
 
     elapsed_s: float
     server: Server
 
 
 def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -> Alone:
-    """Run ``work`` twice in one session; the better counts, since the first may page things in.
+    """Run ``work`` twice in one session and take the faster: the first may have page faults.
 
     Raises:
         GateError, ServerError: the session could not be opened, or could not do the work.
@@ -139,7 +139,7 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
         gate.release(2, None, timeout_s=work.timeout_s)
         outcome, server = gate.outcomes()[0], gate.members[0].server
     if outcome.error or not outcome.executions:
-        raise ServerError(f"one session alone could not do the work: {outcome.error or 'no answer came'}")
+        raise ServerError(f"a single session could not do the work: {outcome.error or 'no answer was received'}")
     return Alone(min(execution.elapsed_s for execution in outcome.executions), server)
 
 
@@ -178,7 +178,7 @@ def watched_of(members: Sequence[Member]) -> list[Watched]:
 
 
 def _pids(members: Sequence[Member]) -> list[int]:
-    return [each.pid for each in watched_of(members)]
+    return [process.pid for process in watched_of(members)]
 
 
 def _more(setting: Setting, level: int) -> Again | None:
@@ -195,7 +195,7 @@ def _more(setting: Setting, level: int) -> Again | None:
 
 
 def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
-    """What the round should take under fair sharing, times twenty, and no less than a minute."""
+    """Twenty times the expected time of the round under fair sharing, and at least a minute."""
     share = max(1.0, level / max(1, vcpus or setting.vcpus))
     executions = math.ceil(setting.pieces / level) if setting.pieces else setting.executions or 1
     expected_s = setting.for_s or setting.solo_s * executions * share

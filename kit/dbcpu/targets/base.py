@@ -37,9 +37,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ServerClaim:
-    """What the database says of the process behind a session; ``identity`` checks it before it is believed.
+    """The server process of a session according to the database; ``measure.identity`` verifies it before use.
 
-    ``started_at_s``: server process start, seconds since the epoch, if told. ``local``: None unknown,
+    ``started_at_s``: start of the server process, seconds since the epoch, if known. ``local``: None unknown,
     False when the connection goes to another machine. ``command``: text its command line must contain.
     ``inner_pid``: set by ``identity`` once ``pid`` is this host's number for what the database calls ``inner_pid``.
     """
@@ -55,7 +55,7 @@ class ServerClaim:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one session brought back. Offsets in ``executions`` are absolute driver monotonic seconds
+    """The result of one session. Offsets in ``executions`` are absolute driver monotonic seconds
     (the gate subtracts the release); server stamps are seconds since the epoch on the server's clock."""
 
     executions: tuple[Execution, ...]
@@ -71,7 +71,7 @@ class Session(Protocol):
     With a descriptor (``fileno``) ``start`` returns at once and ``finish`` is called whenever the
     descriptor is readable, until it says True. Without one, the gate gives the session a thread of its
     own: ``start`` blocks until all is done, and ``finish`` says True. ``cancel`` may come from another
-    thread at any time. No method raises for a failure of the database after ``start``: ``outcome`` tells.
+    thread at any time. No method raises for a failure of the database after ``start``: ``outcome`` has the error.
     """
 
     ordinal: int
@@ -82,13 +82,13 @@ class Session(Protocol):
         """Settings, setup, parse; nothing measured runs yet. Raises ServerError."""
 
     def warm(self) -> None:
-        """One short execution that pages the process in and moves its CPU time. Raises ServerError."""
+        """One short execution: pages are loaded, and the CPU time of the process rises. Raises ServerError."""
 
     def start(self, executions: int | None, until_s: float | None) -> float:
         """Send the first execution, at once; return the monotonic stamp taken just before. Queue the rest later.
 
         ``executions`` for fixed work; else new ones begin until driver monotonic time ``until_s``. May be called
-        again once that is finished: ``outcome`` then gives what came since it was last asked for.
+        again once that is finished: ``outcome`` then gives what came since its last call.
         """
 
     def feed(self) -> None:
@@ -97,10 +97,10 @@ class Session(Protocol):
     def fileno(self) -> int | None: ...
 
     def finish(self) -> bool:
-        """Take in what has arrived; True when nothing more will come."""
+        """Receive the available answers; True when nothing more will come."""
 
     def failed(self) -> bool:
-        """Whether ``outcome`` will tell of an error or a wrong answer: such a session gets no more work."""
+        """Whether ``outcome`` will have an error or a wrong answer: such a session gets no more work."""
 
     def outcome(self) -> Outcome: ...
 
@@ -115,7 +115,7 @@ class Target(AbstractContextManager["Target"], Protocol):
     kind: str
     """The record's ``database.kind`` and the folder below sql/."""
     private: bool
-    """True for one that the kit started for itself: no confirmation needed."""
+    """True for one that dbcpu started for itself: no confirmation needed."""
 
     def connect(self, ordinal: int, timeout_s: float) -> Session:
         """Open one session (called from several threads). Raises ConnectError, without the password in it."""
@@ -123,19 +123,19 @@ class Target(AbstractContextManager["Target"], Protocol):
     def describe(self) -> Database: ...
 
     def explain(self, work: Work) -> str | None:
-        """Names of the plan's operators, outermost first, or None where the database does not tell."""
+        """Names of the plan's operators, outermost first, or None where the database does not report them."""
 
     def clock(self) -> Clock:
         """The server's clock against this machine's ``time.time()``, by the probe of least round trip."""
 
     def connections_free(self) -> int | None:
-        """How many more sessions the server will take, if it tells."""
+        """How many more sessions the server accepts, if it reports this."""
 
     def host(self) -> Host | None:
         """The machine the server processes run on, if its files can be read from here."""
 
     def vcpus(self) -> tuple[int, str] | None:
-        """How many CPUs the database says it may use, and by which of its figures; None if it does not tell."""
+        """How many CPUs the database may use, and which of its figures says so; None if it reports none."""
 
     def findings(self) -> tuple[Finding, ...]:
-        """What in the database would spoil a measurement, for ``doctor``."""
+        """What in the database would distort a measurement, for ``doctor``."""

@@ -1,4 +1,4 @@
-"""The default target: a PostgreSQL of the kit's own, started for the run and gone with it."""
+"""The default target: a temporary PostgreSQL, started for the run and removed after it."""
 
 from typing import Self
 

@@ -131,10 +131,10 @@ class ShellSession:
 
     def _take_clock(self, line: str) -> None:
         """``clock=uptime|epoch per_s=TICKS``: how the session's stamps become seconds since 1970, and back."""
-        told = dict(part.split("=") for part in line.split()[1:])
-        self._per_s = float(told["per_s"])
+        answer = dict(part.split("=") for part in line.split()[1:])
+        self._per_s = float(answer["per_s"])
         epoch_s = time.time() - time.monotonic()
-        self._offset_s = self._uptime_s if told["clock"] == "uptime" else epoch_s
+        self._offset_s = self._uptime_s if answer["clock"] == "uptime" else epoch_s
         self._to_epoch_s = epoch_s - self._offset_s
 
     def _take_in(self, line: str, now_s: float) -> bool:
@@ -216,7 +216,7 @@ class ShellTarget:
         try:
             session = ShellSession(ordinal, self._shell, self._script, timeout_s, self._uptime_s)
         except OSError as error:
-            raise ConnectError(f"session {ordinal} got no process: {error.strerror}; lower --sessions") from None
+            raise ConnectError(f"no process for session {ordinal}: {error.strerror}; lower --sessions") from None
         self._guard.end_later(session.pid)
         self._sessions.append(session)
         return session
@@ -224,10 +224,10 @@ class ShellTarget:
     def describe(self) -> Database:
         program = Path(self._shell[0]).resolve()
         ask = 'echo "${BASH_VERSION:-${KSH_VERSION:-${ZSH_VERSION:-}}}"'
-        told = subprocess.run([*self._shell, "-c", ask], capture_output=True, text=True, check=False).stdout.strip()
+        answer = subprocess.run([*self._shell, "-c", ask], capture_output=True, text=True, check=False).stdout.strip()
         return Database(
             kind=self.kind,
-            version=f"{program.name} {told}".strip(),
+            version=f"{program.name} {answer}".strip(),
             parameters={"shell": str(program)},
             driver="shell/session",
             driver_on_host=True,

@@ -1,7 +1,7 @@
-"""Takes a run from the request to its last stored round: the measuring half, put together.
+"""A run from the request to its last stored round: the measuring half, put together.
 
-Files, in order of time: config resolves the target, topology and doctor look at the host, plan decides
-the rounds, measure runs them, store keeps each one as it ends. Nothing is explained here.
+In order of time: config resolves the target, topology and preflight examine the host, plan decides
+the rounds, measure runs them, store saves each one as it ends. Nothing is explained here.
 """
 
 import os
@@ -17,6 +17,7 @@ from dbcpu.config.settings import settings
 from dbcpu.config.targets import Request
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
 from dbcpu.findings import Finding
+from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
@@ -25,7 +26,7 @@ from dbcpu.hosts.quiesce import Quiet, patience_s, settle
 from dbcpu.hosts.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import Sweep, workload_info
-from dbcpu.measure.host_access import Choice, Wish, choose, kit_pids_on, wish
+from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.preflight import best_sampler, examine
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
@@ -44,12 +45,12 @@ TRIAL_ROWS = 10_000_000
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
 BUSY_TIMES = 5
-"""So much longer than a round does the first look wait for a host that is busy."""
+"""On a busy host the first check waits this many times longer than a round does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the user chose; None means the default. At most one of executions, seconds and for_s is set."""
+    """The user's options; None means the default. At most one of executions, seconds and for_s is set."""
 
     sessions: str = "auto"
     workload: str | None = None
@@ -72,7 +73,7 @@ class Choices:
 
 
 class Watcher:
-    """Told how the run goes; this one says nothing. ``agree`` raises to stop before the first round."""
+    """Is notified of the progress of a run; this one is silent. ``agree`` raises to stop before the first round."""
 
     def agree(self, preview: Preview) -> None: ...
 
@@ -93,11 +94,11 @@ def run(
     planner: Planner | None = None,
     experiment: Sweep | None = None,
 ) -> str:
-    """Measure and store; returns the run_id. ``forced``: measure a busy host too.
+    """Measure and store; returns the run_id. ``forced``: measure on a busy host too.
 
-    ``planner`` chooses the rounds of ``--sessions auto`` as they come, within the levels and repeats that the
-    preview names; without one, and for an A/A run, these are all measured. ``experiment``: what is done with the
-    sessions, by default a sweep of the levels.
+    ``planner`` chooses each round of ``--sessions auto`` from the results so far, within the levels and repeats of
+    the preview; without one, and for an A/A run, all of these are measured. ``experiment``: what the sessions do, by
+    default a sweep of the levels.
 
     Raises:
         UsageError: the choices do not fit each other, the target or the host.
@@ -167,13 +168,13 @@ def _begin(choices: Choices, watcher: Watcher) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What is measured: the target, its work, and the host that is watched meanwhile. ``quiet``: how busy it was."""
+    """What is measured: the target, its work, and the sampled host. ``quiet``: how busy it was before."""
 
     request: Request
     target: Target
     workload: Workload
     work: Work
-    chosen: Choice
+    chosen: AccessChoice
     ticks: int
     quiet: Quiet | None
 
@@ -184,7 +185,7 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """What will be done with it. ``solo_s``: one execution alone; ``adaptive``: rounds are chosen as it goes."""
+    """The plan. ``solo_s``: seconds per execution of a single session; ``adaptive``: rounds follow from results."""
 
     solo_s: float
     info: HostInfo | None
@@ -208,12 +209,12 @@ def _open(
     *,
     forced: bool,
 ) -> _Opened:
-    """Open the target for as many sessions as there may be, and wait until its host is quiet."""
+    """Open the target for the largest number of sessions, and wait until its host is quiet."""
     here = read_host(LocalHost())
     most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], usable_cores(here)))
     most = max(most, (choices.per_cpu or 0) * usable_vcpus(here)[0])
     make_room_for_files(most)
-    wished, patience = _wish(choices, request), patience_s()
+    requested, patience = _requested_access(choices, request), patience_s()
     request = replace(request, options={**request.options, "sessions": str(most)})
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
     target: Target = stack.enter_context(experiment.open(request, guard))
@@ -221,15 +222,16 @@ def _open(
     workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
     work = workload.work(choices.size)
     experiment.opened(target, workload)
-    chosen = choose(target, wished, work, CLOCK_TICKS, stack, guard)
+    chosen = choose_access(target, requested, work, CLOCK_TICKS, stack, guard)
     if not target.private:
-        watcher.stage(f"{'watched' if chosen.host else 'not watched'}: {chosen.why}")
+        sampled = "sampling server processes" if chosen.host else "server processes are not sampled:"
+        watcher.stage(f"{sampled} {chosen.why}")
     quiet = settle(chosen.host, patience) if chosen.host else None
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
         quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
         raise MeasureError(
-            f"other work keeps the host {quiet.busy_share:.0%} busy; stop it, or give --yes to measure all the same"
+            f"the host is {percent(quiet.busy_share)} busy with other work; stop it, or measure anyway with --yes"
         )
     return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
 
@@ -237,12 +239,12 @@ def _open(
 def _plan(
     opened: _Opened, choices: Choices, experiment: Sweep, seed: int, watcher: Watcher, *, can_adapt: bool
 ) -> _Planned:
-    """Calibrate with one session alone, and decide levels, rounds and executions."""
+    """Measure the single-session baseline, and decide levels, rounds and executions."""
     target, work, host = opened.target, opened.work, opened.host
     for statement in work.setup:
         if statement.lower().startswith("create"):
-            watcher.stage(f"for this run alone: {statement.splitlines()[0]}")
-    watcher.stage("calibrating: one session alone")
+            watcher.stage(f"for this run only: {statement.splitlines()[0]}")
+    watcher.stage("measuring the single-session baseline")
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)
     solo_s = alone.elapsed_s * work.rows / trial.rows
@@ -263,7 +265,7 @@ def _plan(
     if executions is None and choices.for_s is None:
         executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
     findings = examine(target, host, info, opened.quiet, opened.chosen.why)
-    # One that adapts ends with one session alone, whatever came before.
+    # An adaptive plan always ends with a single-session round.
     foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
     preview = experiment.foreseen(replace(preview, at_most=adaptive), foreseen, solo_s, vcpus or 1)
@@ -299,12 +301,12 @@ def _header(opened: _Opened, planned: _Planned, choices: Choices, experiment: Sw
         host=planned.info,
         database=planned.preview.database,
         driver=this_process(),
-        notes=(*(f"{each.code}: {each.seen}" for each in planned.preview.findings), *planned.preview.changes),
+        notes=(*(f"{found.code}: {found.seen}" for found in planned.preview.findings), *planned.preview.changes),
     )
 
 
 def _host_of(host: Host | None, server: Server) -> HostInfo | None:
-    """The host under the limits of the server process, which may be in another control group than we are."""
+    """The host with the limits of the server process, whose control group may differ from that of dbcpu."""
     info = read_host(host) if host is not None else None
     if host is None or info is None or not info.topology.cpus:
         return None
@@ -313,23 +315,23 @@ def _host_of(host: Host | None, server: Server) -> HostInfo | None:
 
 
 def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
-    """What doctor says of a target: opened, looked at, and closed again. Raises as ``run`` does."""
+    """The findings of ``dbcpu doctor`` for a target: opened, examined, and closed again. Raises as ``run`` does."""
     choices = Choices(host=host)
     member = registry.load("targets", request.kind)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         target: Target = stack.enter_context(member.open_target(request, guard))
         work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
-        chosen = choose(target, _wish(choices, request), work, CLOCK_TICKS, stack, guard)
+        chosen = choose_access(target, _requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
         info = _host_of(chosen.host, Server(None))
         return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
 
 
-def _wish(choices: Choices, request: Request) -> Wish:
-    """How the host is to be looked at; a sampler that is asked for by name needs its own kind of host."""
+def _requested_access(choices: Choices, request: Request) -> AccessRequest:
+    """The requested route to the host; a sampler that is named needs its own route."""
     configured = request.options.get("host")
     needs = {"sql": "sql", "ssh": configured}.get(choices.sampler or "")
-    return wish(choices.host or needs, configured)
+    return access_request(choices.host or needs, configured)
 
 
 def _ticks_of(host: Host | None) -> int:
@@ -337,7 +339,7 @@ def _ticks_of(host: Host | None) -> int:
 
 
 def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher, *, gaps: bool = False) -> str:
-    """Store each round as it ends, and in the end how the run ended. ``gaps``: one that failed is kept, and no more."""
+    """Store each round as it ends, then the status of the run. ``gaps``: a failed round does not end the run."""
     run_id, planned, kept = header.run_id, header.plan.rounds, 0
     store.begin(header)
     try:
@@ -360,8 +362,8 @@ def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watche
 def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
     if kept == 0:
         return f"{why}; no round was finished"
-    whole = f" of {planned}" if planned is not None else ""
-    return f"{why}; {kept}{whole} rounds are kept, see: dbcpu show {run_id}"
+    rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
+    return f"{why}; {rounds} stored, see: dbcpu show {run_id}"
 
 
 def _fixed(specs: Sequence[RoundSpec]) -> NextRound:
@@ -369,27 +371,27 @@ def _fixed(specs: Sequence[RoundSpec]) -> NextRound:
 
 
 def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
-    """What was asked for, else the least of what the host and the database say; never guessed from the driver's."""
+    """``--vcpus``, else the smaller number of host and database; never that of the driver's machine."""
     if choices.vcpus is not None:
         return choices.vcpus, "--vcpus"
-    told = [each for each in (usable_vcpus(info) if info else None, target.vcpus()) if each]
-    if told:
-        return min(told, key=lambda each: each[0])
+    known = [found for found in (usable_vcpus(info) if info else None, target.vcpus()) if found]
+    if known:
+        return min(known, key=lambda found: found[0])
     if choices.sessions == "auto":
         raise UsageError(
-            "how many vCPUs the database has cannot be seen from here; give --vcpus N, or the levels: --sessions 1-8"
+            "the number of vCPUs of the database is unknown; give --vcpus N, or the levels: --sessions 1-8"
         )
     return None, "unknown"
 
 
-def _not_sampled(name: str, asked: str | None, chosen: Choice) -> str:
+def _not_sampled(name: str, asked: str | None, chosen: AccessChoice) -> str:
     if name != "none":
         return ""
     if asked == "none":
-        return "--sampler none was asked for"
+        return "requested by --sampler none"
     return chosen.why if chosen.host is None else "no sampler works on this host"
 
 
 def _run_id() -> str:
-    """Sortable by time, unique without asking anybody, and easy to read out."""
+    """Sortable by time, unique without coordination, and easy to read aloud."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"

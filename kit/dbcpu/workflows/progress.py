@@ -1,4 +1,4 @@
-"""How a run goes, on standard error: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
+"""The progress of a run, on standard error: a bar on a terminal, plain lines elsewhere, nothing with --quiet."""
 
 import sys
 import time
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from dbcpu.findings import Level
+from dbcpu.formatting import plural, short_ranges
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
@@ -16,7 +17,7 @@ from dbcpu.workflows.measure_run import Watcher
 
 
 class ProgressWatcher(Watcher):
-    """Shows level, repeat and the time that is left; ``confirm`` is asked for targets that are not private."""
+    """Shows level, repeat and remaining time; calls ``confirm`` for targets that are not private."""
 
     def __init__(self, confirm: Callable[[str], None], *, quiet: bool, stream: IO[str] | None = None) -> None:
         self._confirm = confirm
@@ -32,18 +33,18 @@ class ProgressWatcher(Watcher):
 
     def agree(self, preview: Preview) -> None:
         self._rounds, self._expected_s = preview.rounds, preview.duration_s
-        self._at_most = "up to about " if preview.at_most else ""
+        self._at_most = "at most " if preview.at_most else ""
         self._say(_described(preview))
         for finding in preview.findings:
             if finding.level >= Level.WARNING:
                 remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-                self._say(f"{finding.level.label}: {finding.seen}: {finding.meaning}.{remedy}")
+                self._say(f"{finding.level.label}: {finding.seen}; {finding.meaning}.{remedy}")
         for line in preview.changes:
-            self._say(f"will be changed, and put back: {line}")
+            self._say(f"will be changed and restored: {line}")
         if not preview.private or preview.touches_host:
-            changed = ", and changes settings of its host meanwhile" if preview.touches_host else ""
+            changed = " and changes settings of its host meanwhile" if preview.touches_host else ""
             lasts = _duration(preview.duration_s)
-            self._confirm(f"This keeps {preview.target} busy on purpose for about {lasts}{changed}. Go on?")
+            self._confirm(f"This saturates {preview.target} for about {lasts}{changed}. Continue?")
         self._began_s = time.monotonic()
         if self._console.is_terminal and not self._quiet:
             columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
@@ -55,9 +56,8 @@ class ProgressWatcher(Watcher):
         self._say(f"{what} ...")
 
     def begun(self, spec: RoundSpec) -> None:
-        sessions = "1 session" if spec.level == 1 else f"{spec.level} sessions"
-        variant = "" if spec.variant == BASELINE else f" under {spec.variant}"
-        text = f"{sessions}{variant}, repeat {spec.repeat + 1}"
+        variant = "" if spec.variant == BASELINE else f", variant {spec.variant}"
+        text = f"{plural(spec.level, 'session')}{variant}, repeat {spec.repeat + 1}"
         self._rounds = max(self._rounds, self._done + 1)
         if self._bar is None:
             self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
@@ -87,13 +87,12 @@ class ProgressWatcher(Watcher):
 
 
 def _described(preview: Preview) -> str:
-    levels = ", ".join(str(level) for level in preview.levels)
-    rounds = f"{preview.rounds} rounds of {levels} sessions"
-    most, about = ("up to about ", "up to about") if preview.at_most else ("", "about")
+    levels = f"{'levels' if len(preview.levels) > 1 else 'level'} {short_ranges(preview.levels)}"
+    most = "at most " if preview.at_most else ""
     return (
-        f"{preview.database.kind} {preview.database.version}: {preview.work.name} {preview.work.size}, "
-        f"{preview.amount}; {most}{rounds}: {about} {_duration(preview.duration_s)}, "
-        f"{preview.cpu_s:.0f} CPU-seconds, up to {preview.memory_bytes / 1e6:.0f} MB"
+        f"{preview.database.kind} {preview.database.version}, {preview.work.name} {preview.work.size}: {levels}, "
+        f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {_duration(preview.duration_s)}, "
+        f"{preview.cpu_s:.0f} CPU-seconds, {preview.memory_bytes / 1e6:.0f} MB of memory"
     )
 
 

@@ -49,7 +49,7 @@ def fail_with(failing: pytest.MonkeyPatch, error: BaseException) -> int:
         (Interrupted("stopped after 3 rounds"), 130, "dbcpu: stopped after 3 rounds\n"),
         (KeyboardInterrupt(), 130, "dbcpu: interrupted\n"),
         (click.Abort(), 130, "dbcpu: interrupted\n"),
-        (MemoryError(), 3, "dbcpu: there was not enough memory; lower --sessions or free some\n"),
+        (MemoryError(), 3, "dbcpu: out of memory; lower --sessions or free some\n"),
     ],
 )
 def test_expected_failures_are_one_sentence_and_a_code(
@@ -66,9 +66,7 @@ def test_unexpected_failure_is_one_sentence_and_its_traceback_a_private_file(
     (kept,) = (tmp_path / "dbcpu").iterdir()
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err == (
-        f"dbcpu: this should not have happened (ZeroDivisionError); the details are in {kept}; please report it\n"
-    )
+    assert output.err == (f"dbcpu: internal error (ZeroDivisionError); the traceback is in {kept}; please report it\n")
     assert "ZeroDivisionError: a fault of ours" in kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
 
@@ -78,7 +76,7 @@ def test_unexpected_failure_without_any_place_for_its_traceback_still_ends_well(
 ) -> None:
     failing.setattr("dbcpu.cli._crash_report._folders", lambda: [Path("/proc/nowhere")])
     assert fail_with(failing, ZeroDivisionError()) == 3
-    assert "set DBCPU_DEBUG=1 to see the details" in capsys.readouterr().err
+    assert "DBCPU_DEBUG=1 shows the traceback" in capsys.readouterr().err
 
 
 def test_debugging_shows_the_traceback(failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,7 +165,7 @@ def test_full_output_device_is_told() -> None:
     with Path("/dev/full").open("w") as full:
         child = start("--help", stdout=full)
         assert child.communicate(timeout=60)[1] == (
-            "dbcpu: the result could not be written: No space left on device; send it where there is room\n"
+            "dbcpu: the result could not be written: No space left on device; write it to another file system\n"
         )
     assert child.returncode == 3
 

@@ -95,7 +95,7 @@ def test_import_of_a_run_that_is_there_says_so_and_of_a_different_one_is_refused
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record_file.write_record(tmp_path / "same.json", RUN)
-    assert "run 20250102-a was kept already" in run("import", str(tmp_path / "same.json")).stderr
+    assert "run 20250102-a is already in the store" in run("import", str(tmp_path / "same.json")).stderr
     record_file.write_record(tmp_path / "changed.json", RunRecord(RUN.header, ()))
     assert main(["import", str(tmp_path / "changed.json")]) == 3
     assert "has a different run 20250102-a" in capsys.readouterr().err

@@ -4,7 +4,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dbcpu.cli._options import Duration, confirm, measuring_options
+from dbcpu.cli import compare, report, show
+from dbcpu.cli._options import Duration, confirm, licence_option, measuring_options
 
 
 @click.command()
@@ -81,3 +82,24 @@ def test_nothing_goes_on_unconfirmed(typed: str, said: str) -> None:
     assert result.stdout.strip() == said
     assert "Really?" in result.stderr
     assert ("give --yes" in result.stderr) is (said == "")
+
+
+@click.command()
+@licence_option("Licence rule.")
+def count(licences: tuple[str, ...]) -> None:
+    click.echo(",".join(licences))
+
+
+def test_both_spellings_of_licence_are_one_option() -> None:
+    result = CliRunner().invoke(count, ["--license", "a", "--licence", "b", "--license=c"])
+    assert result.stdout == "a,b,c\n"
+
+
+@pytest.mark.parametrize(
+    "command", [compare.command, report.command, show.command], ids=lambda each: each.callback.__module__
+)
+def test_the_help_shows_one_spelling_of_licence(command: click.Command) -> None:
+    text = command.get_help(click.Context(command))
+    assert "--licence RULE" in text
+    assert "--license" not in text
+    assert any("--license" in option.opts for option in command.params)

@@ -10,7 +10,7 @@ import pytest
 from dbcpu.errors import ConnectError, GateError, ServerError
 from dbcpu.measure import gate as module
 from dbcpu.measure.gate import Gate
-from dbcpu.measure.interruptible_pool import Crew
+from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.targets.base import ServerClaim
 from support.doubles.proc_folder import TICKS, FakeProc
 from support.doubles.target import FIRST_PID, WORK, FakeSession, FakeTarget, open_descriptors
@@ -28,7 +28,7 @@ class CtrlC:
     def put(self, _: None) -> None: ...
 
 
-class InterruptedCrew(Crew[Any, Any]):
+class InterruptedPool(AbandonablePool[Any, Any]):
     """A crew whose wait is interrupted at once."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -159,7 +159,7 @@ def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.Monkey
         assert go.wait(PATIENCE_S)
         return session
 
-    monkeypatch.setattr("dbcpu.measure.gate.Crew", InterruptedCrew)
+    monkeypatch.setattr("dbcpu.measure.gate.AbandonablePool", InterruptedPool)
     with pytest.raises(KeyboardInterrupt), Gate(FakeTarget(make), None, TICKS) as gate:
         gate.gather(1, WORK)
     go.set()

@@ -12,7 +12,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure import host_access
-from dbcpu.measure.host_access import Choice, Wish, choose, kit_pids_on, wish
+from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.rounds import own_pids
 from support.doubles.remote_host import FakeRemote
 from support.doubles.target import WORK, FakeTarget
@@ -40,7 +40,7 @@ class World:
 
     found: list[str]
     dialled: list[str]
-    choose: Callable[[FakeTarget, Wish], Choice]
+    choose: Callable[[FakeTarget, AccessRequest], AccessChoice]
     ssh_error: str = ""
 
 
@@ -60,7 +60,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[World]:
         def refusal(target: object, host: Host, work: object, clock_ticks: int) -> str:
             return "" if host.name in made.found else f"no such process on {host.name}"
 
-        made = World([], [], lambda target, wished: choose(target, wished, WORK, 100, stack, guard))
+        made = World([], [], lambda target, requested: choose_access(target, requested, WORK, 100, stack, guard))
         monkeypatch.setattr("dbcpu.hosts.ssh.open_host", dial)
         monkeypatch.setattr(host_access, "refusal", refusal)
         yield made
@@ -71,28 +71,28 @@ def remote(tmp_path: Path) -> FakeRemote:
 
 
 def test_wish_is_the_command_lines_before_the_files() -> None:
-    assert wish(None, None) == Wish("auto", insisted=False)
-    assert wish(None, "ssh:db1") == Wish("ssh:db1", insisted=False)
-    assert wish("none", "ssh:db1") == Wish("none", insisted=True)
-    assert wish("auto", "ssh:db1") == Wish("auto", insisted=False)
+    assert access_request(None, None) == AccessRequest("auto", required=False)
+    assert access_request(None, "ssh:db1") == AccessRequest("ssh:db1", required=False)
+    assert access_request("none", "ssh:db1") == AccessRequest("none", required=True)
+    assert access_request("auto", "ssh:db1") == AccessRequest("auto", required=False)
     for wrong in ("db1", "ssh", "SQL", ""):
         if wrong:
-            with pytest.raises(UsageError, match=r"is not understood; it is one of auto, local, sql, none, ssh:"):
-                wish(wrong, None)
+            with pytest.raises(UsageError, match=r"is unknown; use one of auto, local, sql, none, ssh:"):
+                access_request(wrong, None)
 
 
 def test_this_machine_comes_first_when_the_process_is_found_here(world: World, tmp_path: Path) -> None:
     world.found = ["local", "sql:fake", "ssh:db1"]
-    for wished in (Wish(), Wish("ssh:db1")):
-        choice = world.choose(SqlTarget(HERE, remote(tmp_path)), wished)
+    for requested in (AccessRequest(), AccessRequest("ssh:db1")):
+        choice = world.choose(SqlTarget(HERE, remote(tmp_path)), requested)
         assert choice.host is HERE
         assert "this machine" in choice.why
     assert world.dialled == []
 
 
 def test_ssh_is_never_dialled_unasked(world: World) -> None:
-    choice = world.choose(SqlTarget(None, "user bench may not"), Wish())
-    assert choice == Choice(
+    choice = world.choose(SqlTarget(None, "user bench may not"), AccessRequest())
+    assert choice == AccessChoice(
         None, "the database runs on another machine; user bench may not; no --host ssh:NAME is given"
     )
     assert world.dialled == []
@@ -100,7 +100,7 @@ def test_ssh_is_never_dialled_unasked(world: World) -> None:
 
 def test_container_on_this_machine_is_read_through_the_database(world: World, tmp_path: Path) -> None:
     world.found = ["sql:fake"]
-    choice = world.choose(SqlTarget(HERE, remote(tmp_path)), Wish())
+    choice = world.choose(SqlTarget(HERE, remote(tmp_path)), AccessRequest())
     assert choice.host is not None
     assert choice.why == "through the database by pg_read_binary_file (no such process on local)"
 
@@ -108,20 +108,20 @@ def test_container_on_this_machine_is_read_through_the_database(world: World, tm
 def test_configured_ssh_comes_before_sql_and_sql_before_nothing(world: World, tmp_path: Path) -> None:
     world.found = ["ssh:db1", "sql:fake"]
     target = SqlTarget(None, remote(tmp_path))
-    assert world.choose(target, Wish("ssh:db1")).why.startswith("over ssh from db1, as asked for")
+    assert world.choose(target, AccessRequest("ssh:db1")).why.startswith("over ssh from db1")
     world.ssh_error = "ssh:db1 cannot be reached: it refused the login"
-    choice = world.choose(target, Wish("ssh:db1"))
+    choice = world.choose(target, AccessRequest("ssh:db1"))
     assert choice.host is not None
     assert "through the database" in choice.why
     assert "it refused the login" in choice.why
-    choice = world.choose(SqlTarget(None, "may not"), Wish("ssh:db1"))
+    choice = world.choose(SqlTarget(None, "may not"), AccessRequest("ssh:db1"))
     assert choice.host is None
     assert "it refused the login; may not" in choice.why
     assert "no --host" not in choice.why
 
 
 def test_wrong_host_is_refused_however_well_it_answers(world: World) -> None:
-    choice = world.choose(FakeTarget(), Wish("ssh:db2"))
+    choice = world.choose(FakeTarget(), AccessRequest("ssh:db2"))
     assert choice.host is None
     assert "no such process on ssh:db2" in choice.why
 
@@ -137,26 +137,26 @@ def test_wrong_host_is_refused_however_well_it_answers(world: World) -> None:
 def test_what_is_insisted_on_works_or_ends_the_run(world: World, way: str, why: str) -> None:
     world.ssh_error = "ssh:db1 cannot be reached: it refused the login"
     with pytest.raises(MeasureError, match=rf"^--host {way} does not work: .*{why}"):
-        world.choose(SqlTarget(HERE, "user bench may not"), Wish(way, insisted=True))
+        world.choose(SqlTarget(HERE, "user bench may not"), AccessRequest(way, required=True))
 
 
 def test_insisting_passes_over_this_machine(world: World, tmp_path: Path) -> None:
     world.found = ["local", "ssh:db1", "sql:fake"]
     target = SqlTarget(HERE, remote(tmp_path))
     for way, name in (("ssh:db1", "ssh:db1"), ("sql", "sql:fake")):
-        choice = world.choose(target, Wish(way, insisted=True))
+        choice = world.choose(target, AccessRequest(way, required=True))
         assert choice.host is not None
         assert choice.host.name == name
 
 
 def test_sql_is_refused_where_the_database_reads_no_files(world: World) -> None:
     with pytest.raises(UsageError, match="--host sql does not work with"):
-        world.choose(FakeTarget(), Wish("sql", insisted=True))
+        world.choose(FakeTarget(), AccessRequest("sql", required=True))
 
 
 def test_nothing_is_looked_at_when_asked_for(world: World, tmp_path: Path) -> None:
-    choice = world.choose(SqlTarget(HERE, remote(tmp_path)), Wish("none", insisted=True))
-    assert choice == Choice(None, "--host none was asked for")
+    choice = world.choose(SqlTarget(HERE, remote(tmp_path)), AccessRequest("none", required=True))
+    assert choice == AccessChoice(None, "requested by --host none")
 
 
 def test_kits_processes_are_known_on_the_host_where_they_are(tmp_path: Path) -> None:

@@ -74,13 +74,13 @@ def test_boot_time_is_that_of_proc_stat_or_unknown(proc: FakeProc) -> None:
 @pytest.mark.parametrize(
     ("claim", "process", "why"),
     [
-        (ServerClaim(None), GENUINE, "does not tell the process"),
+        (ServerClaim(None), GENUINE, "does not report the process"),
         (ServerClaim(None, why_not="a pooler is in between"), GENUINE, "a pooler is in between"),
         (ServerClaim(42, local=False), GENUINE, "runs on another machine"),
         (CLAIM, None, "there is no process 42 here"),
         (CLAIM, Process("kworker/0:1", 5000, 0.0), r"is 'kworker/0:1', not 'postgres': another pid namespace"),
-        (CLAIM, Process("postgres", 6000, 0.0), "started 10 s apart from the session"),
-        (CLAIM, Process("postgres", 4000, 0.0), "started 10 s apart from the session"),
+        (CLAIM, Process("postgres", 6000, 0.0), "and the session started 10 s apart"),
+        (CLAIM, Process("postgres", 4000, 0.0), "and the session started 10 s apart"),
     ],
 )
 def test_wrong_process_is_refused_in_words(claim: ServerClaim, process: Process | None, why: str) -> None:

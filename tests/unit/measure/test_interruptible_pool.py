@@ -1,10 +1,10 @@
-"""A crew works off items, and its wait can be given up."""
+"""A pool works off items, and its wait can be given up."""
 
 import threading
 
 import pytest
 
-from dbcpu.measure.interruptible_pool import Crew
+from dbcpu.measure.interruptible_pool import AbandonablePool
 
 PATIENCE_S = 20.0
 
@@ -23,17 +23,17 @@ def test_no_more_than_the_width_at_once() -> None:
             running -= 1
         return item * item
 
-    crew = Crew(action, 2)
-    crew.work(range(6))
-    assert sorted(crew.results) == [0, 1, 4, 9, 16, 25]
+    pool = AbandonablePool(action, 2)
+    pool.work(range(6))
+    assert sorted(pool.results) == [0, 1, 4, 9, 16, 25]
     assert most == 2
-    assert crew.error is None
+    assert pool.error is None
 
 
 def test_nothing_to_do_is_done_at_once() -> None:
-    crew = Crew[int, int](lambda item: item, 8)
-    crew.work([])
-    assert crew.results == []
+    pool = AbandonablePool[int, int](lambda item: item, 8)
+    pool.work([])
+    assert pool.results == []
 
 
 def test_first_error_stops_the_rest_and_is_kept() -> None:
@@ -45,17 +45,17 @@ def test_first_error_stops_the_rest_and_is_kept() -> None:
             raise ValueError("the third")
         return item
 
-    crew = Crew(action, 1)
-    crew.work(range(100))
-    assert str(crew.error) == "the third"
+    pool = AbandonablePool(action, 1)
+    pool.work(range(100))
+    assert str(pool.error) == "the third"
     assert begun == [0, 1, 2]
-    assert crew.results == [0, 1]
+    assert pool.results == [0, 1]
 
 
 def test_items_that_fail_to_come_are_an_error_too() -> None:
-    crew = Crew[int, int](lambda item: 1 // item, 4)
-    crew.work([0, 0, 0, 0])
-    assert isinstance(crew.error, ZeroDivisionError)
+    pool = AbandonablePool[int, int](lambda item: 1 // item, 4)
+    pool.work([0, 0, 0, 0])
+    assert isinstance(pool.error, ZeroDivisionError)
 
 
 def test_result_after_the_wait_was_given_up_goes_to_too_late() -> None:
@@ -69,9 +69,9 @@ def test_result_after_the_wait_was_given_up_goes_to_too_late() -> None:
         assert go.wait(PATIENCE_S)
         return item
 
-    crew = Crew(action, 1, too_late=take)
-    crew.work(["a", "b"], timeout_s=0.01)
-    assert crew.results == []
+    pool = AbandonablePool(action, 1, too_late=take)
+    pool.work(["a", "b"], timeout_s=0.01)
+    assert pool.results == []
     go.set()
     assert arrived.wait(PATIENCE_S)
     assert late == ["a"], "b must not be begun"
@@ -97,10 +97,10 @@ def test_interrupted_wait_raises_and_late_results_are_handed_over(monkeypatch: p
 
         def put(self, _: None) -> None: ...
 
-    crew = Crew(action, 1, too_late=take)
-    monkeypatch.setattr(crew, "_ended", Interrupting())
+    pool = AbandonablePool(action, 1, too_late=take)
+    monkeypatch.setattr(pool, "_ended", Interrupting())
     with pytest.raises(KeyboardInterrupt):
-        crew.work([7])
+        pool.work([7])
     go.set()
     assert arrived.wait(PATIENCE_S)
-    assert (late, crew.results) == ([7], [])
+    assert (late, pool.results) == ([7], [])

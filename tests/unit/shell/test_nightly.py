@@ -197,7 +197,8 @@ def test_a_url_becomes_a_file_name_without_its_password(night: Night) -> None:
     [
         (("-k", "0"), "0 is not a whole number from 1 on"),
         (("-d", "ten"), "ten is not a whole number"),
-        (("-x",), "that option there is not"),
+        (("-x",), "unknown option: -x"),
+        (("-k",), "option -k needs a value"),
         (("--", "--size"), "the target comes before"),
         (("-m", "/nowhere/at/all"), "there is no folder /nowhere/at/all"),
     ],

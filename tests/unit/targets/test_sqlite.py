@@ -254,8 +254,8 @@ def test_a_file_is_opened_read_only(tmp_path: Path) -> None:
     [
         ("sqlite:///gone.db", ConnectError, "there is no SQLite database gone.db"),
         ("sqlite:///text.db", ConnectError, "file is not a database"),
-        ("sqlite:///text.db?mode=rw", UsageError, "SQLite takes a file and nothing more"),
-        ("sqlite://host/text.db", UsageError, "SQLite takes a file and nothing more"),
+        ("sqlite:///text.db?mode=rw", UsageError, "SQLite needs a file name only"),
+        ("sqlite://host/text.db", UsageError, "SQLite needs a file name only"),
     ],
 )
 def test_a_target_that_cannot_be_is_refused(

@@ -119,7 +119,7 @@ def test_all_rounds_are_measured_and_kept(measure: Callable[..., RunRecord]) -> 
     assert [len(each.sessions) for each in record.rounds] == [each.level for each in record.rounds]
     assert [each.level for each in record.rounds if each.anchor] == [1, 1]
     assert all(len(session.executions) == 2 for each in record.rounds for session in each.sessions)
-    assert ear.events[:3] == ["connecting to fake", "calibrating: one session alone", "agree"]
+    assert ear.events[:3] == ["connecting to fake", "measuring the single-session baseline", "agree"]
     assert ear.events[3:] == [f"{what} {each.level}" for each in record.rounds for what in ("begun", "finished")]
 
 
@@ -157,11 +157,11 @@ def test_run_without_a_host_says_that_it_is_not_sampled(measure: Callable[..., R
     assert (record.header.plan.sampler, record.header.plan.vcpus_source) == ("none", "unknown")
     assert any(note.startswith("not-sampled: ") for note in record.header.notes)
     asked = measure(FakeTarget(), replace(CHOICES, sampler="none"))
-    assert {each.not_sampled for each in asked.rounds} == {"--sampler none was asked for"}
+    assert {each.not_sampled for each in asked.rounds} == {"requested by --sampler none"}
 
 
 def test_unknown_vcpus_are_never_guessed(measure: Callable[..., RunRecord]) -> None:
-    with pytest.raises(UsageError, match=r"cannot be seen from here; give --vcpus N, or the levels"):
+    with pytest.raises(UsageError, match=r"vCPUs of the database is unknown; give --vcpus N, or the levels"):
         measure(FakeTarget(), replace(CHOICES, sessions="auto"))
     record = measure(FakeTarget(), replace(CHOICES, sessions="auto", vcpus=2))
     assert (record.header.plan.vcpus, record.header.plan.vcpus_source) == (2, "--vcpus")
@@ -171,10 +171,10 @@ def test_unknown_vcpus_are_never_guessed(measure: Callable[..., RunRecord]) -> N
 @pytest.mark.parametrize(
     ("changed", "kind", "said"),
     [
-        ({"sessions": "0"}, UsageError, "not between 1 and 10000"),
-        ({"sessions": "1-x"}, UsageError, "is not understood at '1-x'"),
-        ({"sessions": "-4"}, UsageError, "is not understood"),
-        ({"sessions": "10001"}, UsageError, "not between 1 and 10000"),
+        ({"sessions": "0"}, UsageError, "not a range within 1 to 10000"),
+        ({"sessions": "1-x"}, UsageError, "'1-x' is no number or range"),
+        ({"sessions": "-4"}, UsageError, "is no number or range"),
+        ({"sessions": "10001"}, UsageError, "not a range within 1 to 10000"),
         ({"workload": "nothing"}, UnknownName, "no workload for postgresql is called 'nothing'; there are: arithmetic"),
         ({"size": "huge"}, UnknownName, "no size of workload 'cartesian' is called 'huge'; there are: long"),
         ({"repeats": 0}, UsageError, "--repeats 0 is not between"),
@@ -206,7 +206,7 @@ def test_refused_confirmation_measures_and_keeps_nothing(measure: Callable[..., 
 def test_ctrl_c_keeps_what_was_finished(
     measure: Callable[..., RunRecord], store: Store, moment: str, kept: int | None
 ) -> None:
-    with pytest.raises(Interrupted, match=r"^interrupted; \d of 5 rounds are kept, see: dbcpu show \d{8}-"):
+    with pytest.raises(Interrupted, match=r"^interrupted; \d of 5 rounds stored, see: dbcpu show \d{8}-"):
         measure(FakeTarget(), watcher=Ear(press_ctrl_c(moment)))
     record = store.load("last")
     assert record.header.status == "interrupted"
@@ -233,7 +233,7 @@ def test_lost_connections_fail_the_run_and_keep_the_rounds_before(
         return FakeSession(ordinal)
 
     target._make = make
-    with pytest.raises(GateError, match=r"^2 of 3 sessions connected: .*; \d of 5 rounds are kept, see: dbcpu show "):
+    with pytest.raises(GateError, match=r"^2 of 3 sessions connected: .*; \d of 5 rounds stored, see: dbcpu show "):
         measure(target)
     record = store.load("last")
     assert record.header.status == "failed"
@@ -279,7 +279,7 @@ def test_round_that_all_sessions_failed_is_kept_and_ends_the_run(
 def test_session_that_cannot_do_the_work_alone_stops_it_before_it_is_kept(
     measure: Callable[..., RunRecord], store: Store
 ) -> None:
-    with pytest.raises(ServerError, match="one session alone could not do the work: FATAL"):
+    with pytest.raises(ServerError, match="a single session could not do the work: FATAL"):
         measure(FakeTarget(Broken))
     assert store.list() == ()
 
@@ -289,7 +289,7 @@ def test_busy_host_is_not_measured_unless_forced(
 ) -> None:
     proc = FakeProc(tmp_path / "root")
     monkeypatch.setattr("dbcpu.workflows.measure_run.settle", lambda host, timeout_s: Quiet(False, 0.8, timeout_s))
-    with pytest.raises(MeasureError, match="other work keeps the host 80% busy; stop it, or give --yes"):
+    with pytest.raises(MeasureError, match="80 % busy with other work; stop it, or measure anyway with --yes"):
         measure(FakeTarget(host=proc.host))
     assert measure(FakeTarget(host=proc.host), forced=True).header.status == "complete"
 
@@ -301,7 +301,7 @@ def test_memory_that_does_not_fit_names_the_largest_level_that_does() -> None:
     fits = 10
     memory_bytes = int(fits * WORK.memory_bytes / MEMORY_SHARE) + 1
     check_room(preview(1, fits), host(memory_bytes=memory_bytes), FakeTarget())
-    with pytest.raises(UsageError, match=r"11 sessions of cartesian tiny need 0.1 GB.*largest level that fits is 10$"):
+    with pytest.raises(UsageError, match=r"cartesian tiny needs 0.1 GB for 11 sessions.*largest possible level is 10$"):
         check_room(preview(1, fits + 1), host(memory_bytes=memory_bytes), FakeTarget())
 
 
@@ -312,17 +312,17 @@ def test_unknown_memory_is_not_guessed() -> None:
 
 def test_connections_that_do_not_fit_are_told_before_the_first_round() -> None:
     check_room(preview(1, 17), None, FakeTarget(free=17))
-    with pytest.raises(UsageError, match=r"17 of 32 sessions can connect: .*lower --sessions to 17 or raise its limit"):
+    with pytest.raises(UsageError, match=r"17 of 32 sessions can connect: .*lower --sessions to 17 or raise the limit"):
         check_room(preview(1, 32), None, FakeTarget(free=17))
 
 
 def test_not_even_one_is_told() -> None:
-    with pytest.raises(UsageError, match=r"0 of 1 sessions can connect") as caught:
+    with pytest.raises(UsageError, match=r"0 of 1 session can connect") as caught:
         check_room(preview(1), None, FakeTarget(free=0))
     assert "lower --sessions to 0" not in str(caught.value), "there is no level 0"
     with pytest.raises(UsageError, match=r"^0 of 1 "):
         check_room(preview(1), None, FakeTarget(free=-2))  # a superuser got one of the reserved ones
-    with pytest.raises(UsageError, match=r"not even one fits: take a smaller --size"):
+    with pytest.raises(UsageError, match=r"use a smaller --size"):
         check_room(preview(1), host(memory_bytes=1_000_000), FakeTarget())
 
 
@@ -334,7 +334,7 @@ def test_open_files_are_raised_to_what_is_needed_and_no_further(monkeypatch: pyt
     assert limits == [(256, 5000)]
     make_room_for_files(1000)
     assert limits[1:] == [(4200, 5000)]
-    with pytest.raises(UsageError, match=r"2000 sessions need 8200 open files and the limit is 5000; raise it"):
+    with pytest.raises(UsageError, match=r"2000 sessions need 8200 open files and the limit is 5000; raise the limit"):
         make_room_for_files(2000)
 
 

@@ -111,7 +111,7 @@ def topology_differs(facts: Facts) -> Finding | None:
     told, cores = number(check.cores_told, 0), check.cores or check.vcpus
     if check.verdict == "fewer_cores":
         seen = f"the host reports {plural(cores, 'core')}, the data say {told}: {check.why}"
-        return noted("cores-fewer-than-shown", seen, told=told, shown=cores)
+        return noted("cores-fewer-than-shown", seen, scaled=told, shown=cores)
     threads = number(check.vcpus / cores, 0)
     seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
     return noted("smt-like-cores", seen, shown=check.vcpus)

@@ -11,15 +11,15 @@ REMEDIES: dict[str, str] = {
     "ORA-01045": "grant create session to this user",
     "ORA-28000": "unlock the account: alter user ... account unlock",
     "ORA-28001": "the password has expired: give the user a new one",
-    "ORA-12541": "no listener answers there: check host and port, and on the server: lsnrctl status",
+    "ORA-12541": "no listener answers: check host and port, and on the server: lsnrctl status",
     "ORA-12514": "the listener does not know this service: see lsnrctl services, or register it: alter system register",
     "ORA-12505": "the listener does not know this SID; a service is written ?service_name=NAME, a SID after the last /",
-    "ORA-12516": "no server is left to take the session: lower --sessions, or raise the parameter processes and wait "
-    "a minute until the listener hears of it",
-    "ORA-12519": "no server is left to take the session: lower --sessions, or raise the parameter processes",
-    "ORA-12520": "no dedicated server can be had: lower --sessions or raise the parameter processes; a service that "
-    "takes shared servers only cannot be measured",
-    "ORA-12521": "no such instance behind this service: leave out instance_name, or name one that runs",
+    "ORA-12516": "no server process is available: lower --sessions, or raise the parameter processes and "
+    "wait a minute until the listener is updated",
+    "ORA-12519": "no server process is available: lower --sessions, or raise the parameter processes",
+    "ORA-12520": "no dedicated server is available: lower --sessions or raise the parameter processes; a service "
+    "with shared servers only cannot be measured",
+    "ORA-12521": "the service has no such instance: leave out instance_name, or name a running one",
     "ORA-12528": "the instance is starting or restricted; wait until it is open",
     "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
     "ORA-12170": "the network did not answer in time: check firewall and address",
@@ -32,7 +32,7 @@ REMEDIES: dict[str, str] = {
     "client libraries installed, or use TLS",
     "DPY-3010": "thin mode needs Oracle Database 12.1 or newer: add ?thick=1, with Oracle's client libraries "
     "installed, or use shell/sqlplus-fanout",
-    "DPY-3015": "the password is kept in a form that thin mode does not read: set it again with "
+    "DPY-3015": "the password is stored in a form that thin mode does not support: set it again with "
     "sec_case_sensitive_logon on, or add ?thick=1",
     "DPY-4001": "give a user and a password (password_env or password_file in dbcpu.toml), or external authentication",
     "DPY-2018": "wallet_location= names the folder of ewallet.pem, the only form of a wallet that thin mode reads",
@@ -40,22 +40,22 @@ REMEDIES: dict[str, str] = {
     "DPY-4026": "no tnsnames.ora there: check config_dir= or TNS_ADMIN",
     "DPY-4027": "give the folder of tnsnames.ora: ?config_dir=FOLDER or TNS_ADMIN",
     "DPY-6002": "the certificate does not name this host: check ssl_server_cert_dn, or ssl_server_dn_match=0",
-    "DPY-6006": "the certificate names another host: connect by the name that stands in it, or ssl_server_dn_match=0",
-    "ORA-28150": "let the one user connect through the other: alter user ... grant connect through ...",
+    "DPY-6006": "the certificate names another host: connect by the name in the certificate, or ssl_server_dn_match=0",
+    "ORA-28150": "allow the proxy connection: alter user ... grant connect through ...",
     "DPI-1047": "install Instant Client and name its folder by LD_LIBRARY_PATH or lib_dir=; thin mode needs none: it "
     "takes a user with a password, and no thick=1",
     "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
 }
 _BY_TEXT = {
-    "CERTIFICATE_VERIFY_FAILED": "the server's certificate is signed by nobody who is trusted here: give "
+    "CERTIFICATE_VERIFY_FAILED": "the server's certificate is not signed by a trusted authority: give "
     "wallet_location=FOLDER, with the authority's certificate in FOLDER/ewallet.pem",
     "WRONG_VERSION_NUMBER": "that port does not speak TLS: leave out protocol=tcps, or name the TCPS port",
-    "CERTIFICATE_REQUIRED": "the server wants a certificate of the client: give wallet_location=FOLDER, with key and "
+    "CERTIFICATE_REQUIRED": "the server requires a client certificate: give wallet_location=FOLDER, with key and "
     "certificate in FOLDER/ewallet.pem, and its password by wallet_password_env=VARIABLE",
     "component 'SLEEP' must be declared": "workload mixed needs Oracle Database 18c or newer",
     "Connection reset by peer": "a TCPS port needs protocol=tcps; else see the listener's log",
 }
-"""What is told by its words: TLS has no numbers, PL/SQL one for everything."""
+"""Errors recognised by their text: TLS has no codes, PL/SQL has one for everything."""
 _SAME_AS = {"DPY-6001": "ORA-12514", "DPY-6003": "ORA-12505"}
 _CODE = re.compile(r"\b((?:ORA|DPY|DPI|TNS)-\d{4,5})\b")
 _REFUSED = re.compile(r"Errno 111|Connection refused|Errno 113|No route to host")
@@ -72,18 +72,18 @@ def codes(text: str) -> tuple[str, ...]:
 
 def explained(text: str) -> str:
     """The message on one line, followed by what to do about it if that is known."""
-    told = one_line(text)
+    message = one_line(text)
     if _UNKNOWN_HOST.search(text):
-        return f"{told}; no such host: check its name"
+        return f"{message}; no such host: check its name"
     for words, remedy in _BY_TEXT.items():
         if words in text.replace(" ", "_").upper() or words in text:
-            return f"{told}; {remedy}"
+            return f"{message}; {remedy}"
     found = codes(text)
     if _REFUSED.search(text) and not any(code in REMEDIES for code in found):
-        return f"{told}; {REMEDIES['ORA-12541']}"
+        return f"{message}; {REMEDIES['ORA-12541']}"
     # The innermost code says most, and it stands last.
     remedy = next((REMEDIES[code] for code in reversed(found) if code in REMEDIES), "")
-    return f"{told}; {remedy}" if remedy else told
+    return f"{message}; {remedy}" if remedy else message
 
 
 def one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Which process serves a session, and is it one of its own? What V$SESSION and V$PROCESS say, as a claim."""
+"""The server process of a session according to V$SESSION and V$PROCESS, as a claim to be verified."""
 
 import os
 import time
@@ -40,7 +40,7 @@ def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim,
     if server != "DEDICATED":
         raise ServerError(refusal(str(server)))
     if not str(spid or "").isdecimal():
-        return ServerClaim(None, why_not=f"V$PROCESS gives no process number but {spid!r}"), known
+        return ServerClaim(None, why_not=f"V$PROCESS reports {spid!r} instead of a process number"), known
     tid = int(stid) if str(stid or "").isdecimal() and stid != spid else None
     started_at_s = None if age_s is None else time.time() - float(age_s)
     # A name that differs may still be this machine's; the process itself then has the last word.
@@ -79,7 +79,7 @@ def refusal(server: str) -> str:
     """Why a session that is not served by a dedicated process cannot be measured, and what to do."""
     kinds = {"SHARED": "a shared server", "NONE": "a shared server", "POOLED": "a pooled server (DRCP)"}
     return (
-        f"the session is served by {kinds.get(server, server)}, not by a process of its own, although a dedicated "
-        "one was asked for: sessions would queue for few processes; use a service without dispatchers or pool, or "
-        "connect to the instance's own listener"
+        f"the session is served by {kinds.get(server, server)}, although a dedicated one was requested: sessions would "
+        "queue for a few processes; use a service without dispatchers or pool, or connect to the instance's own "
+        "listener"
     )

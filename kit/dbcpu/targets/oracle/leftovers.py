@@ -1,4 +1,4 @@
-"""Sessions that a killed run left on the server: found by their tag, ended where that is granted.
+"""Sessions of killed runs that still execute on the server: found by their tag, ended if that is granted.
 
 A dedicated server process that computes does not notice that its client is gone until its call returns
 (sqlnet.expire_time and TCP keepalive help only while it waits for the client). Each session therefore carries
@@ -12,6 +12,7 @@ from typing import Any
 
 from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding, noted
+from dbcpu.formatting import plural
 from dbcpu.hosts.driver_process import is_gone, this_process
 from dbcpu.record import Driver
 from dbcpu.targets.oracle import statements
@@ -71,27 +72,30 @@ def statement(each: Leftover) -> str:
 
 
 def findings(leftovers: Iterable[Leftover]) -> tuple[Finding, ...]:
-    """What was found and done, and always what to expect of a killed run."""
+    """What was found and what was done about it."""
     every = list(leftovers)
     ended, left = [e for e in every if e.ended], [e for e in every if e.dead and not e.ended]
     running = [e for e in every if not e.dead]
-    told = []
+    made = []
     if ended:
-        told.append(
+        made.append(
             noted(
                 "leftovers-ended",
-                f"{len(ended)} sessions of a killed run were still computing and have been ended ({_names(ended)})",
+                f"{plural(len(ended), 'session')} of a killed run, still executing, ended by dbcpu ({_names(ended)})",
             )
         )
     if left:
         statements = " ".join(statement(each) for each in left)
-        seen = f"{len(left)} sessions of a killed run are still computing ({_names(left)})"
-        told.append(noted("leftovers", seen, statements=statements))
+        seen = f"{plural(len(left), 'session')} of a killed run still executing ({_names(left)})"
+        made.append(noted("leftovers", seen, statements=statements))
     if running:
-        told.append(
-            noted("other-run", f"another dbcpu measures this database: {len(running)} sessions of {running[0].tag}")
+        made.append(
+            noted(
+                "other-run",
+                f"another dbcpu measures this database: {plural(len(running), 'session')} of {running[0].tag}",
+            )
         )
-    return tuple(told)
+    return tuple(made)
 
 
 def _names(leftovers: list[Leftover]) -> str:

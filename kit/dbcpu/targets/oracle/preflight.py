@@ -1,4 +1,4 @@
-"""What in an Oracle database would spoil a measurement, as findings: pure functions of ``Facts``.
+"""What in an Oracle database would distort a measurement, as findings: pure functions of ``Facts``.
 
 Sources: Oracle Database Administrator's Guide, Managing Resources with Oracle Database Resource Manager and
 Managing Automated Database Maintenance Tasks; Reference, CPU_COUNT, STATISTICS_LEVEL, CURSOR_SHARING; Using
@@ -15,45 +15,45 @@ from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
 from dbcpu.targets.oracle.vcpus import FREE_CPUS, edition_cap
 
-_CPUS_UNKNOWN = "how many CPUs it may use cannot be seen"
+_CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
 _PARALLEL_LEVELS = ("_high", "_medium")
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
-    """Everything that is to be said of the database, in no particular order."""
-    told = [each for check in CHECKS for each in check(facts)]
-    return (*told, *privileges.findings(facts.denied, facts.user, facts.rds))
+    """All findings about the database, in no particular order."""
+    found = [finding for check in CHECKS for finding in check(facts)]
+    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds))
 
 
 def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
-    """What is no complaint: the database itself, how many CPUs it may use, and what a killed run would leave."""
+    """For information: the database, how many CPUs it may use, and what a killed run leaves behind."""
     where = f"instance {facts.instance_name}, service {facts.service}"
     where += f", container {facts.container}" if facts.container else ""
-    served = {None: "how sessions are served may not be seen", "DEDICATED": "dedicated servers"}
+    served = {None: "kind of server unknown (no privilege)", "DEDICATED": "dedicated servers"}
     seen = (
-        f"{facts.product or 'Oracle Database'} {facts.version}, {where}, on {facts.server_host or 'a host not named'}; "
+        f"{facts.product or 'Oracle Database'} {facts.version}, {where}, on {facts.server_host or 'an unknown host'}; "
         f"{served.get(facts.server, f'{facts.server} servers')}"
     )
-    cpus = f"it may use {plural(vcpus[0], 'CPU')} by {vcpus[1]}{_cores(facts)}" if vcpus else _CPUS_UNKNOWN
-    left = f"after kill -9 each session goes on for one execution, or for {BATCH_S:g} s of shorter ones"
+    cpus = f"it may use {plural(vcpus[0], 'CPU')}, limited by {vcpus[1]}{_cores(facts)}" if vcpus else _CPUS_UNKNOWN
+    left = f"after kill -9 each session continues for one execution, or for {BATCH_S:g} s of shorter ones"
     ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED
     return noted("oracle", seen, cpus=cpus), noted("after-a-kill", left, ends=ends)
 
 
 def _cores(facts: Facts) -> str:
     names = {"NUM_CPU_CORES": "core", "NUM_CPU_SOCKETS": "socket"}
-    told = [plural(int(facts.osstat[key]), name) for key, name in names.items() if facts.osstat.get(key)]
-    return f" ({', '.join(told)})" if told else ""
+    known = [plural(int(facts.osstat[key]), name) for key, name in names.items() if facts.osstat.get(key)]
+    return f" ({', '.join(known)})" if known else ""
 
 
 def _served(facts: Facts) -> Iterator[Finding]:
     if facts.server is not None and facts.server != "DEDICATED":
-        yield noted("not-dedicated", f"this service gives {facts.server} servers", refusal=refusal(facts.server))
+        yield noted("not-dedicated", f"this service uses {facts.server} servers", refusal=refusal(facts.server))
     if facts.server is None:
-        yield noted("not-identified", "whether each session has a server process of its own cannot be seen")
+        yield noted("not-identified", "whether each session has its own server process is unknown (no privilege)")
     if facts.threads:
-        yield noted("threaded-execution", "sessions are threads of few processes (threaded_execution)")
+        yield noted("threaded-execution", "sessions are threads of a few processes (threaded_execution)")
 
 
 def _user(facts: Facts) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _user(facts: Facts) -> Iterator[Finding]:
 def _resource_manager(facts: Facts) -> Iterator[Finding]:
     count = facts.parameters.get("cpu_count", "unknown")
     if facts.caged:
-        yield noted("instance-caging", f"instance caging keeps the instance at cpu_count = {count}")
+        yield noted("instance-caging", f"instance caging limits the instance to cpu_count = {count}")
     elif facts.plan and facts.plan[1]:
         yield noted(
             "resource-manager",
@@ -84,7 +84,8 @@ def _edition(facts: Facts) -> Iterator[Finding]:
     if cap is None or (cap[0] > FREE_CPUS and (cpus is None or cpus <= cap[0])):
         return
     yield noted(
-        "edition-cap", f"{facts.product} uses {cap[0]} CPUs at most" + (f" of the host's {cpus:.0f}" if cpus else "")
+        "edition-cap",
+        f"{facts.product} uses at most {plural(cap[0], 'CPU')}" + (f" of the host's {cpus:.0f}" if cpus else ""),
     )
 
 
@@ -103,7 +104,7 @@ def _settings(facts: Facts) -> Iterator[Finding]:
             f"{value.get('parallel_max_servers', 'unknown')} parallel servers",
         )
     if value.get("shared_servers", "0") != "0":
-        yield noted("shared-servers", f"{value['shared_servers']} shared servers are configured")
+        yield noted("shared-servers", f"shared_servers is {value['shared_servers']}")
 
 
 def _managed(facts: Facts) -> Iterator[Finding]:
@@ -115,12 +116,12 @@ def _managed(facts: Facts) -> Iterator[Finding]:
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
     if facts.instances is not None and facts.instances > 1:
-        yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions go to {facts.instance_name}")
+        yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions use {facts.instance_name}")
 
 
 def _activity(facts: Facts) -> Iterator[Finding]:
     if facts.busy:
-        yield noted("instance-busy", f"{facts.busy} other sessions are executing statements")
+        yield noted("instance-busy", f"{plural(facts.busy, 'other session')} executing statements")
 
 
 CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (

@@ -1,4 +1,4 @@
-"""Which grants are missing, what each would add, and the statements that give them: pure."""
+"""Missing grants, what each one makes available, and the statements that grant them: pure functions."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,21 +9,21 @@ from dbcpu.targets.oracle import statements
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
 _VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
 _SERVES = {
-    "server_process": "which process serves a session: without it nothing is sampled",
-    "server_process_11": "which process serves a session: without it nothing is sampled",
-    "counters": "proof that the work was CPU only (no I/O, no hard parse)",
+    "server_process": "the server process of a session: without it nothing is sampled",
+    "server_process_11": "the server process of a session: without it nothing is sampled",
+    "counters": "proof that the work was CPU only (no I/O, no hard parses)",
     "time_model": "DB time and DB CPU",
-    "waits": "what sessions waited for, the resource manager among it",
-    "cursor_plans": "that all sessions ran the same plan",
-    "plan_operators": "the plan itself",
-    "osstat": "how many CPUs a remote host has",
-    "parameters": "parameters that change what is measured",
+    "waits": "wait events, including those of the resource manager",
+    "cursor_plans": "proof that all sessions ran the same plan",
+    "plan_operators": "the execution plan",
+    "osstat": "the number of CPUs of a remote host",
+    "parameters": "parameters that affect the measurement",
     "resource_plan": "whether the resource manager limits CPU",
-    "session_limits": "how many sessions can connect",
-    "busy_sessions": "whether others are at work",
-    "tagged_sessions": "sessions that a killed run left behind",
-    "instance": "whether this is a cluster",
-    "cluster_instances": "how many instances a cluster has",
+    "session_limits": "the limit of sessions",
+    "busy_sessions": "whether other sessions are active",
+    "tagged_sessions": "sessions of killed runs",
+    "instance": "whether the database is a cluster",
+    "cluster_instances": "the number of instances of a cluster",
 }
 
 

@@ -1,9 +1,9 @@
 """One Oracle session. The driver blocks, so the gate gives it a thread; executions loop on the server.
 
 One call executes the measured cursor many times and brings back the server's own time stamps, so that a
-session never waits for the driver between executions. A call ends after ``BATCH_S`` all the same: a server
+session never waits for the driver between executions. A call ends after ``BATCH_S`` in any case: a server
 process whose client is dead notices only between calls, and so much is what remains of it at most. What a call
-ran before it was cancelled is asked for afterwards, so a cancelled session tells how far it got.
+ran before it was cancelled is read afterwards, so a cancelled session reports how far it got.
 """
 
 import threading
@@ -68,7 +68,7 @@ class OracleSession:
         making: Callable[[str], object] = lambda _: None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
-        """``making`` is told of each setup statement before it is sent, so that what it makes can be undone.
+        """``making`` is called with each setup statement before it is sent, so that what it creates can be removed.
 
         ``elsewhere`` ends from another session what does not heed this session's own breaks.
         """
@@ -253,7 +253,7 @@ class OracleSession:
         return _ran(block.value("ran")), None if failure is None else str(failure)
 
     def _unfinished(self) -> list[Ran]:
-        """What the call that was just cancelled had executed; [] where the server does not tell."""
+        """What the call that was just cancelled had executed; [] where the server does not report it."""
         block = Block(self._connection, "ran_before", {"ran": (str, 32767)})
         try:
             self._connection.call_timeout = driver.QUERY_TIMEOUT_MS

@@ -158,12 +158,12 @@ class OracleTarget:
         return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged)
 
     def findings(self) -> tuple[Finding, ...]:
-        # What sessions will ask is tried here once, so that every missing grant is told at once.
+        # What sessions will ask is tried here once, so that all missing grants are reported at once.
         for name, binds in _ASKED_LATER.items():
             self._views.rows(self._connection(), name, binds)
         self._facts = replace(self._facts, denied=dict(self._views.denied))
-        told = preflight.report(self._facts, self.vcpus())
-        return (*told, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
+        report = preflight.report(self._facts, self.vcpus())
+        return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
 
     def parameter(self, name: str) -> str:
         return caging.read(self._connection(), self._views, name)

@@ -220,7 +220,7 @@ class LibpqSession:
 def stamped(sql: str) -> str:
     """The measured text between two readings of the server's clock, in one statement.
 
-    A scalar sub-select without outer reference is evaluated when its value is first asked for, so the
+    A scalar sub-select without outer reference is evaluated when its value is first needed, so the
     target list is worked off from left to right (PostgreSQL source, executor/nodeSubplan.c).
     """
     clock = "extract(epoch from clock_timestamp())"

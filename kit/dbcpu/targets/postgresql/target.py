@@ -1,4 +1,4 @@
-"""What every PostgreSQL server offers a measurement, however it was reached or started."""
+"""A PostgreSQL server as a target, for every way of reaching or starting it."""
 
 import time
 from typing import Self
@@ -7,6 +7,7 @@ from psycopg import pq
 
 from dbcpu.errors import ConnectError
 from dbcpu.findings import Finding, noted
+from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
@@ -95,7 +96,7 @@ class LibpqTarget:
         return int(query(self._connection(), _FREE)[0][0] or 0)
 
     def host(self) -> Host | None:
-        """This machine when the connection stays on it; verification of each process has the last word."""
+        """This machine when the connection stays on it; the verification of each process decides."""
         rows = query(
             self._connection(),
             "select inet_server_addr() is null, host(inet_server_addr()) = host(inet_client_addr())",
@@ -103,7 +104,7 @@ class LibpqTarget:
         return LocalHost() if "t" in rows[0] else None
 
     def files_host(self) -> tuple[RemoteHost | None, str]:
-        """The server's host as a session of its own may read it, and by which means; or None and why not."""
+        """The server's host as a separate session may read it, and the function it uses; or None and the reason."""
         connection = dial(self._conninfo, 10.0)
         try:
             host, how = look_for(connection)
@@ -122,7 +123,7 @@ class LibpqTarget:
         found: list[Finding] = []
         busy = int(query(control, _BUSY)[0][0] or 0)
         if busy:
-            found.append(noted("database-busy", f"{busy} other sessions are executing statements"))
+            found.append(noted("database-busy", f"{plural(busy, 'other session')} executing statements"))
         if query(control, "select pg_is_in_recovery()")[0][0] == "t":
             found.append(noted("standby", "the server is a standby"))
         return tuple(found)

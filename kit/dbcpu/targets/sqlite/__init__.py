@@ -136,7 +136,7 @@ class SqliteSession:
             raise ServerError(f"session {self.ordinal} could not {request} its SQL on SQLite: {error}") from None
 
     def _answer(self, timeout_s: float) -> dict[str, Any]:
-        """The next line. Raises ServerError when it tells of an error or does not come in time."""
+        """The next line. Raises ServerError when it reports an error or does not arrive in time."""
         deadline_s = time.monotonic() + timeout_s
         line = b""
         while not line.endswith(b"\n"):
@@ -204,7 +204,7 @@ class SqliteTarget:
         try:
             session = SqliteSession(ordinal, self._uri, timeout_s)
         except OSError as error:
-            raise ConnectError(f"session {ordinal} got no process: {error.strerror}; lower --sessions") from None
+            raise ConnectError(f"no process for session {ordinal}: {error.strerror}; lower --sessions") from None
         self._sessions.append(session)
         return session
 
@@ -268,7 +268,7 @@ def open_target(request: Request, guard: Guard) -> SqliteTarget:
 
     url = make_url(request.url)
     if url.query or url.host:
-        raise UsageError(f"target {request.name}: SQLite takes a file and nothing more; write sqlite:///FILE")
+        raise UsageError(f"target {request.name}: SQLite needs a file name only; write sqlite:///FILE")
     if not url.database or url.database == IN_MEMORY:
         return SqliteTarget()
     if not Path(url.database).is_file():

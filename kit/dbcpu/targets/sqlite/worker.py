@@ -1,4 +1,4 @@
-"""The process behind one SQLite session: does what it is told over a socket, in lines of JSON.
+"""The process behind one SQLite session: executes requests from a socket, in lines of JSON.
 
     python sqlite_session.py DATABASE SOCKET CONTROL
 

@@ -45,13 +45,13 @@ def test_noise_by_steal_asks_for_cpus_of_its_own() -> None:
     ]
     found = answered(record([*alone, round_of([session(0), session(1)], order=3)]))
     assert found.headline == "Too noisy for an answer"
-    assert found.remedy.startswith("dedicated hosts")
+    assert found.remedy.startswith("use a dedicated host")
 
 
 def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
     found = answered(nine_on_eight())
     assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, from 9 on some get less")
-    assert found.remedy.startswith("one session per core: fewer sessions (a pool of 8)")
+    assert found.remedy.startswith("run one session per core: fewer sessions (a pool of 8)")
     assert facts(nine_on_eight())["slowest over fastest"] == ("1.51x", "at most, at 9 sessions")
     assert facts(nine_on_eight())["one session alone"] == ("22.8", "Mrows/s, 1.80 s")
 
@@ -59,7 +59,7 @@ def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() ->
 def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
     found = answered(three_on_two())
     assert (found.kind, found.headline) == (PARTLY, "Yes up to 2 sessions, from 3 on some get less")
-    assert found.remedy.startswith("no more than 2 busy sessions")
+    assert found.remedy.startswith("run no more than 2 busy sessions")
     assert facts(three_on_two())["lost to"] == ("run queue", "6 of 9 sessions at N = 3")
 
 
@@ -74,10 +74,10 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
     wide = [replace(each, allowed_cpus=tuple(range(8))) for each in crowded]
     run = record([*solos(), *(round_of(wide, repeat=i) for i in range(3))], host(2, 2), vcpus=4)
     three_cores = answered(run).remedy
-    assert three_cores.startswith("one session per core")
+    assert three_cores.startswith("run one session per core")
     roomy = [replace(session(at, 2.7, cpu=cpu), allowed_cpus=tuple(range(8))) for at, cpu in enumerate((0, 4))]
     run = record([*solos(), *(round_of(roomy, repeat=i) for i in range(3))], host(4, 2), vcpus=8)
-    assert answered(run).remedy.startswith("a scheduler that balances over SMT")
+    assert answered(run).remedy.startswith("use a kernel whose scheduler balances over SMT")
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         "Oracle Database 19c Enterprise Edition 19.3.0.0.0, instance ORCL, service orclpdb1, container ORCLPDB1, "
         "on db1; dedicated servers"
     )
-    assert database.meaning == "it may use 16 CPUs by v$osstat NUM_CPUS (8 cores)"
+    assert database.meaning == "it may use 16 CPUs, limited by v$osstat NUM_CPUS (8 cores)"
     assert "ends them" in kill.meaning
     database, kill = report(replace(QUIET, server=None), None)
-    assert "how sessions are served may not be seen" in database.seen
-    assert "cannot be seen" in database.meaning
+    assert "kind of server unknown (no privilege)" in database.seen
+    assert "is unknown" in database.meaning
     assert "lists them with the statements" in kill.meaning
 
 
@@ -60,16 +60,16 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         ({"plan": ("DEFAULT_PLAN", True, False)}, "resource-manager", "DEFAULT_PLAN"),
         ({"plan": ("DEFAULT_PLAN", True, True)}, "instance-caging", "cpu_count = 16"),
         ({"window": ("MONDAY_WINDOW", "DEFAULT_MAINTENANCE_PLAN")}, "maintenance-window", "DEFAULT_MAINTENANCE_PLAN"),
-        ({"product": "Oracle Database 23ai Free"}, "edition-cap", "2 CPUs at most of the host's 16"),
+        ({"product": "Oracle Database 23ai Free"}, "edition-cap", "at most 2 CPUs of the host's 16"),
         ({"product": "Oracle Database 21c Express Edition"}, "edition-cap", "2 CPUs"),
         ({"rds": True}, "rds", "no access to the host"),
-        ({"instances": 2}, "cluster", "all sessions go to ORCL"),
+        ({"instances": 2}, "cluster", "all sessions use ORCL"),
         ({"busy": 3}, "instance-busy", "3 other sessions"),
         ({"parameters": {"sql_trace": "TRUE"}}, "sql-trace", "SQL trace is on"),
         ({"parameters": {"statistics_level": "ALL"}}, "statistics-level", "ALL"),
         ({"parameters": {"cursor_sharing": "FORCE"}}, "cursor-sharing", "FORCE"),
         ({"parameters": {"parallel_degree_policy": "AUTO"}}, "parallel-servers", "AUTO"),
-        ({"parameters": {"shared_servers": "5"}}, "shared-servers", "5 shared servers"),
+        ({"parameters": {"shared_servers": "5"}}, "shared-servers", "shared_servers is 5"),
     ],
 )
 def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object], code: str, seen: str) -> None:
@@ -151,7 +151,7 @@ def test_sessions_of_a_dead_driver_are_told_from_those_of_a_living_one() -> None
     found = leftovers.found(rows, "own/1/1", "BENCH", gone)
     assert [(each.sid, each.dead) for each in found] == [(1, True), (2, False), (3, False), (4, False)]
     told = {finding.code: finding for finding in leftovers.findings(found)}
-    assert told["leftovers"].remedy == "`alter system kill session '1,10' immediate;`"
+    assert told["leftovers"].remedy == "end these sessions: `alter system kill session '1,10' immediate;`"
     assert "3 sessions of here/200/5" in told["other-run"].seen
     ended = leftovers.findings([replace(found[0], ended=True)])
     assert [finding.code for finding in ended] == ["leftovers-ended"]
