@@ -24,7 +24,9 @@ from dbcpu.cli._options import Duration, store_option
 @store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
     """Simulate the host PRESET: what would be measured there, as a run like any other."""
-    from dbcpu import registry, simulator
+    from dbcpu import simulator
+    from dbcpu.analysis.explain import explain
+    from dbcpu.reports.formats import table
     from dbcpu.store import database, record_file
 
     if listing:
@@ -36,5 +38,4 @@ def command(preset: str, listing: bool, json_file: str | None, no_save: bool, st
     if json_file:
         record_file.write_record(json_file, record)
     if json_file != "-":
-        analysis = registry.load("analysis", "explain").explain(record)
-        click.echo(registry.load("reports.formats", "table").render(record, analysis).rstrip())
+        click.echo(table.render(record, explain(record)).rstrip())

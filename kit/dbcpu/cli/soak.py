@@ -19,7 +19,7 @@ from dbcpu.plan import MAX_SESSIONS
 @click.option("--sizes", metavar="LIST", help="Sizes in turns, short SQL beside long: tiny,medium,long.")
 @watching_options(hz=5.0)
 @fail_on_option
-def command(target: str, **given: Any) -> int:
+def command(target: str, sessions: int, for_s: float, sizes: str | None, **given: Any) -> int:
     """Loop N sessions on TARGET for a time: does anybody's speed change, or settle on a second value?
 
     Every segment (a minute, less in a short soak) is kept as it ends; Ctrl-C keeps what there is. A database that
@@ -31,6 +31,7 @@ def command(target: str, **given: Any) -> int:
               dbcpu soak --sessions 3 --sizes tiny,medium,long
     """
     from dbcpu.cli._options import confirm
-    from dbcpu.workflows.launch import launch_soak
+    from dbcpu.workflows.launch import launch_soak, split_options
 
-    return launch_soak(target, given, confirm)
+    choices, delivery = split_options(sessions=str(sessions), **given)
+    return launch_soak(target, choices, delivery, confirm, for_s=for_s, sizes=sizes)

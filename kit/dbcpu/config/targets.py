@@ -87,7 +87,9 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
         return _from_config(configured[text])
     if registry.is_known("targets", text):
         return Request(name=text, kind=text)
-    raise UnknownName("target", text, {*configured, *registry.all_names("targets"), "a URL such as postgresql://HOST/DB"})
+    raise UnknownName(
+        "target", text, {*configured, *registry.all_names("targets"), "a URL such as postgresql://HOST/DB"}
+    )
 
 
 def targets() -> Mapping[str, Named]:
