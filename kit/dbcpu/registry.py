@@ -18,6 +18,7 @@ from dbcpu.errors import PlugInError, UnknownName
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from importlib.resources.abc import Traversable
 
 GROUPS = {"targets": "dbcpu.targets", "measure.samplers": "dbcpu.samplers", "reports.formats": "dbcpu.formats"}
 """Entry-point group by room, for the rooms that installed packages may add to."""
@@ -52,6 +53,16 @@ def load(room: str, name: str) -> ModuleType:
     if offers is None:
         raise UnknownName(_noun(room), name, all_names(room))
     return _loaded(room, name, offers)
+
+
+def beside(room: str, name: str, folder: str) -> "Traversable | None":
+    """A folder beside the module of an installed package; None for the room's own members. Raises as ``load``."""
+    if name in _modules(room) or name not in _plug_ins(room):
+        return None
+    from importlib.resources import files
+
+    member = load(room, name)
+    return files(member if hasattr(member, "__path__") else member.__package__ or "") / folder
 
 
 def misfit(room: str, name: str, needed: str) -> PlugInError:

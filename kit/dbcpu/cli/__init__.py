@@ -31,7 +31,9 @@ _FIRST = ("run", "doctor", "list", "show")
 class CommandModule(Protocol):
     """What a file of this folder offers; its name is the command's."""
 
-    command: click.Command
+    @property
+    def command(self) -> click.Command:
+        """What runs it, with its options and its help."""
 
 
 def _load_command(name: str) -> CommandModule:

@@ -30,8 +30,7 @@ def command(preset: str, listing: bool, json_file: str | None, no_save: bool, st
     from dbcpu.store import database, record_file
 
     if listing:
-        click.echo(simulator.listing())
-        return
+        return click.echo(simulator.listing())
     record = simulator.simulate_now(preset, **given)
     if not no_save:
         database.keep(record, store)

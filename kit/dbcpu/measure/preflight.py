@@ -23,6 +23,7 @@ def examine(
     ``quiet``: how busy the host was before, if looked at. ``why``: why it is this host that is looked at, or none.
     """
     found = [*target.findings(), *restore.findings()]
+    found += [noted("plug-in-ignored", clash) for clash in registry.clashes()]
     if any(each.code == "not-identified" for each in found):
         found.append(noted("not-sampled", "server processes are not sampled: the database does not name them"))
     else:
