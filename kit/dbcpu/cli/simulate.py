@@ -36,5 +36,5 @@ def command(preset: str, listing: bool, json_file: str | None, no_save: bool, st
         database.keep(record, store)
     if json_file:
         record_file.write_record(json_file, record)
-    if json_file != "-":
-        click.echo(table.render(record, explain(record)).rstrip())
+    text = "" if json_file == "-" else table.render(record, explain(record)).rstrip()
+    return click.echo(text, nl=bool(text))
