@@ -7,6 +7,7 @@
     │   ├── ConnectError       exit 3   a session could not be opened
     │   ├── GateError          exit 3   not all sessions reached the gate: nothing was released
     │   └── ServerError        exit 3   the database was lost, or refused the work
+    ├── PlugInError            exit 3   a member that an installed package adds cannot be used
     ├── HostError              exit 3   a file of the host could not be read or written
     ├── StoreError             exit 3   results could not be stored or found
     │   └── RecordFormatError  exit 3   a record file is damaged or newer than this program
@@ -52,6 +53,10 @@ class GateError(MeasureError):
 
 class ServerError(MeasureError):
     """The database was lost or refused the work."""
+
+
+class PlugInError(DbcpuError):
+    """A member that an installed package adds could not be loaded, or lacks something."""
 
 
 class HostError(DbcpuError):

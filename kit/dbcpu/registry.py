@@ -3,18 +3,40 @@
 A room is a sub-package; a member is one module in it; ``base`` is the room's Protocol, and a file whose name begins
 with an underscore serves the members and is none. The module itself is the member: it has the attributes that
 ``base`` asks for. A driver that is not installed therefore never stops another member from loading.
+
+An installed package may add members to the rooms of ``GROUPS`` by entry points. They are looked up only for a name
+that the room does not have, and where all names are listed; a member of the room itself always wins.
 """
 
 import importlib
 import pkgutil
+from functools import cache
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from dbcpu.errors import UnknownName
+from dbcpu.errors import PlugInError, UnknownName
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+    from importlib.resources.abc import Traversable
+
+GROUPS = {"targets": "dbcpu.targets", "measure.samplers": "dbcpu.samplers", "reports.formats": "dbcpu.formats"}
+"""Entry-point group by room, for the rooms that installed packages may add to."""
 
 
 def names(room: str) -> tuple[str, ...]:
-    """Names of all members of ``room``, sorted; nothing of theirs is imported."""
+    """Names of the room's own members, sorted; nothing of theirs is imported."""
     return tuple(sorted(_modules(room)))
+
+
+def all_names(room: str) -> tuple[str, ...]:
+    """``names`` and those that installed packages add, sorted; nothing of theirs is imported."""
+    return tuple(sorted({*_modules(room), *_plug_ins(room)}))
+
+
+def is_known(room: str, name: str) -> bool:
+    """Whether ``name`` is a member of the room, or one that an installed package adds."""
+    return name in _modules(room) or name in _plug_ins(room)
 
 
 def load(room: str, name: str) -> ModuleType:
@@ -22,11 +44,83 @@ def load(room: str, name: str) -> ModuleType:
 
     Raises:
         UnknownName: there is no such member; the message lists those there are.
+        PlugInError: an installed package adds it and it cannot be used.
     """
     modules = _modules(room)
-    if name not in modules:
-        raise UnknownName(room.rpartition(".")[2].rstrip("s"), name, tuple(sorted(modules)))
-    return importlib.import_module(modules[name])
+    if name in modules:
+        return importlib.import_module(modules[name])
+    offers = _plug_ins(room).get(name)
+    if offers is None:
+        raise UnknownName(_noun(room), name, all_names(room))
+    return _loaded(room, name, offers)
+
+
+def beside(room: str, name: str, folder: str) -> "Traversable | None":
+    """A folder beside the module of an installed package; None for the room's own members. Raises as ``load``."""
+    if name in _modules(room) or name not in _plug_ins(room):
+        return None
+    from importlib.resources import files
+
+    member = load(room, name)
+    return files(member if hasattr(member, "__path__") else member.__package__ or "") / folder
+
+
+def misfit(room: str, name: str, needed: str) -> PlugInError:
+    """The error for a member that lacks what its room's Protocol asks for; ``needed`` names it."""
+    offers = _plug_ins(room).get(name, ())
+    packages = " and ".join(map(_package, offers)) or "dbcpu"
+    return PlugInError(f"{_noun(room)} {name!r} of {packages} cannot be used: its module has to offer {needed}")
+
+
+def clashes() -> tuple[str, ...]:
+    """A sentence for each name that an installed package offers and that is taken already."""
+    found = []
+    for room in GROUPS:
+        own = _modules(room)
+        for name, offers in sorted(_plug_ins(room).items()):
+            packages = " and ".join(map(_package, offers))
+            if name in own:
+                found.append(f"{_noun(room)} {name!r} of {packages} is not used: dbcpu has one of that name")
+            elif len(offers) > 1:
+                found.append(f"{_noun(room)} {name!r} is not used: {packages} both offer it")
+    return tuple(found)
+
+
+def _loaded(room: str, name: str, offers: "tuple[EntryPoint, ...]") -> ModuleType:
+    what = f"{_noun(room)} {name!r}"
+    if len(offers) > 1:
+        raise PlugInError(f"{what} is offered by {' and '.join(map(_package, offers))}; uninstall one of them")
+    package = _package(offers[0])
+    try:
+        member = offers[0].load()
+    except Exception as error:  # whatever a foreign module does while it is imported
+        raise PlugInError(
+            f"{what} of {package} could not be imported ({type(error).__name__}: {error}); repair or uninstall it"
+        ) from error
+    if not isinstance(member, ModuleType):
+        raise PlugInError(f"{what} of {package} cannot be used: its entry point has to name a module")
+    return member
+
+
+@cache
+def _plug_ins(room: str) -> "dict[str, tuple[EntryPoint, ...]]":
+    """What installed packages offer to ``room``, by name. The import takes 10 ms and more: it is done on use."""
+    if room not in GROUPS:
+        return {}
+    from importlib.metadata import entry_points
+
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for offer in sorted(entry_points(group=GROUPS[room]), key=_package):
+        found[offer.name] = (*found.get(offer.name, ()), offer)
+    return found
+
+
+def _package(offer: "EntryPoint") -> str:
+    return f"package {offer.dist.name} {offer.dist.version}" if offer.dist else "an unnamed package"
+
+
+def _noun(room: str) -> str:
+    return room.rpartition(".")[2].removesuffix("s")
 
 
 def _modules(room: str) -> dict[str, str]:

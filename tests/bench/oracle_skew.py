@@ -14,11 +14,10 @@ import oracledb
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
 from bench.skew import settle_host
-from dbcpu import registry
 from dbcpu.config.targets import resolve
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
-from dbcpu.targets.base import Target, Work
+from dbcpu.targets.base import Target, Work, load_target
 
 # The double is a part of the tests, and the benches are run on their own.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -40,9 +39,7 @@ def run(setup: Setup) -> Result:
     work = workloads.load("oracle", "cartesian").work("tiny")
     found: dict[int, dict[str, list[float]]] = {}
     with OracleDouble(verifier="11g") as double:
-        target: Target = registry.load("targets", "oracle").open_target(
-            resolve(double.url, lambda _: None), setup.guard
-        )
+        target = load_target("oracle").open_target(resolve(double.url, lambda _: None), setup.guard)
         with target:
             for level in LEVELS:
                 contestants: dict[str, Callable[[], float]] = {

@@ -4,16 +4,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dbcpu import registry
 from dbcpu.config.targets import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.rounds import Setting, own_pids, run_round
-from dbcpu.measure.samplers.base import Sampler
+from dbcpu.measure.samplers.base import Sampler, load_sampler
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round
-from dbcpu.targets.base import Target
+from dbcpu.targets.base import Target, load_target
 
 HZ = 20.0
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -22,9 +21,7 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 @contextmanager
 def opened(kind: str, guard: Guard, sessions: int = 32) -> Iterator[Target]:
     """A target by the name of its member (embedded, sqlite), for at most so many sessions."""
-    target: Target = registry.load("targets", kind).open_target(
-        Request(kind, kind, options={"sessions": str(sessions)}), guard
-    )
+    target = load_target(kind).open_target(Request(kind, kind, options={"sessions": str(sessions)}), guard)
     with target:
         yield target
 
@@ -32,7 +29,7 @@ def opened(kind: str, guard: Guard, sessions: int = 32) -> Iterator[Target]:
 @contextmanager
 def sampling(name: str, target: Target) -> Iterator[Sampler]:
     """A sampler by the name of its member, at 20 Hz."""
-    sampler: Sampler = registry.load("measure.samplers", name).open_sampler(target.host(), HZ)
+    sampler = load_sampler(name).open_sampler(target.host(), HZ)
     with sampler:
         yield sampler
 

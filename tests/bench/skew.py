@@ -11,12 +11,11 @@ from pathlib import Path
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
 from bench.server import TcpServer
-from dbcpu import registry
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.quiesce import settle
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
-from dbcpu.targets.base import Target, Work
+from dbcpu.targets.base import Target, Work, load_target
 
 TITLE = "Release skew at N = 64"
 HOW = (
@@ -47,7 +46,7 @@ def run(setup: Setup) -> Result:
     with TcpServer(setup.guard, max_connections=SESSIONS + 20) as server:
         version = str(server.query("show server_version")[0][0]).split()[0]
         server.query("create unlogged table start (at numeric)")
-        target: Target = registry.load("targets", "postgresql").open_target(server.request, setup.guard)
+        target = load_target("postgresql").open_target(server.request, setup.guard)
         with target:
             found = {size: _compare(setup, server, target, size) for size in SIZES}
     rows, bars = [], []

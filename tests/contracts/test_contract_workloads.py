@@ -11,6 +11,7 @@ from dbcpu import registry
 from dbcpu.config.targets import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
+from dbcpu.targets.base import load_target
 
 DATABASES = sorted(folder.name for folder in (files("dbcpu") / "sql").iterdir() if folder.is_dir())
 WORKLOADS = [(database, name) for database in DATABASES for name in workloads.names(database)]
@@ -66,14 +67,15 @@ def test_a_folder_of_sql_belongs_to_a_target_and_has_the_usual_workload(database
     ("kind", "name"), [(kind, name) for kind in ("sqlite", "shell") for name in workloads.names(kind)]
 )
 def test_the_tiny_answer_comes_out_without_a_server(kind: str, name: str) -> None:
-    with Guard() as guard, registry.load("targets", kind).open_target(Request(kind, kind), guard) as target:
+    with Guard() as guard, load_target(kind).open_target(Request(kind, kind), guard) as target:
         session = target.connect(0, DEADLINE_S)
         session.prepare(workloads.load(kind, name).work("tiny"))
         session.warm()
         session.start(1, None)
-        finished = False
+        descriptor, finished = session.fileno(), False
+        assert descriptor is not None
         while not finished:
-            assert select.select([session], [], [], DEADLINE_S)[0], "nothing came"
+            assert select.select([descriptor], [], [], DEADLINE_S)[0], "nothing came"
             finished = session.finish()
         outcome = session.outcome()
     assert (outcome.answer_ok, outcome.error) == (True, None)

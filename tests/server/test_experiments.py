@@ -14,8 +14,10 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.config.targets import Request
 from dbcpu.errors import MeasureError, UsageError
-from dbcpu.measure.experiments import pool, soak, together
-from dbcpu.measure.experiments.base import Sweep
+from dbcpu.measure.experiments.base import ExperimentShape, GroupMember
+from dbcpu.measure.experiments.pool import PoolShape
+from dbcpu.measure.experiments.soak import SoakShape
+from dbcpu.measure.experiments.together import TogetherShape
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
 from dbcpu.store.database import open_store
@@ -52,7 +54,10 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
     monkeypatch.setenv("DBCPU_SETTLE_S", "0")
 
     def run(
-        experiment: Sweep | None, request: Request = EMBEDDED, watcher: Watcher | None = None, **chosen: object
+        experiment: ExperimentShape | None,
+        request: Request = EMBEDDED,
+        watcher: Watcher | None = None,
+        **chosen: object,
     ) -> RunRecord:
         choices = Choices(**{"size": "tiny", **chosen})  # type: ignore[arg-type]
         with open_store(str(tmp_path / "runs.db")) as store:
@@ -63,8 +68,8 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
     shutil.rmtree(place, ignore_errors=True)
 
 
-def looped(for_s: float, *sizes: str) -> soak.Experiment:
-    return soak.Experiment(for_s, sizes or ("tiny",))
+def looped(for_s: float, *sizes: str) -> SoakShape:
+    return SoakShape(for_s, sizes or ("tiny",))
 
 
 def loaded(record: RunRecord) -> list[Round]:
@@ -189,7 +194,7 @@ def test_sizes_take_turns(measure: Measure) -> None:
 
 
 def test_a_pool_shares_out_exactly_the_work_there_is(measure: Measure) -> None:
-    record = measure(pool.Experiment(24), sessions="2,6", repeats=2)
+    record = measure(PoolShape(24), sessions="2,6", repeats=2)
     pools = loaded(record)
     assert sorted(each.level for each in pools) == [2, 2, 6, 6]
     for each in pools:
@@ -205,7 +210,7 @@ def test_a_pool_shares_out_exactly_the_work_there_is(measure: Measure) -> None:
 
 
 def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) -> None:
-    record = measure(pool.Experiment(9), Request("sqlite", "sqlite"), sessions="3", repeats=1)
+    record = measure(PoolShape(9), Request("sqlite", "sqlite"), sessions="3", repeats=1)
     (done,) = loaded(record)
     assert sum(len(session.executions) for session in done.sessions) == 9
 
@@ -214,8 +219,8 @@ def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
-    guests = (together.Guest("one", EMBEDDED, 1, (cpus[0],)), together.Guest("two", EMBEDDED, 2, (cpus[1],)))
-    record = measure(together.Experiment(guests), Request("one and two", "together"), executions=10, repeats=2)
+    group = (GroupMember("one", EMBEDDED, 1, (cpus[0],)), GroupMember("two", EMBEDDED, 2, (cpus[1],)))
+    record = measure(TogetherShape(group), Request("one and two", "together"), executions=10, repeats=2)
     assert [party.target for party in record.header.plan.parties] == ["one", "two"]
     both = [each for each in record.rounds if each.variant == "together"]
     assert len(both) == 2
@@ -230,8 +235,8 @@ def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None
 
 
 def test_different_databases_run_their_own_text_of_the_workload(measure: Measure) -> None:
-    guests = (together.Guest("pg", EMBEDDED, 1), together.Guest("lite", Request("lite", "sqlite"), 1))
-    record = measure(together.Experiment(guests), Request("pg and lite", "together"), executions=3, repeats=1)
+    group = (GroupMember("pg", EMBEDDED, 1), GroupMember("lite", Request("lite", "sqlite"), 1))
+    record = measure(TogetherShape(group), Request("pg and lite", "together"), executions=3, repeats=1)
     one, two = record.header.plan.parties
     assert (one.database.kind, two.database.kind) == ("postgresql", "sqlite")
     assert one.workload.sql != two.workload.sql
@@ -239,9 +244,9 @@ def test_different_databases_run_their_own_text_of_the_workload(measure: Measure
 
 
 def test_cpus_that_there_are_not_are_refused_before_anything_runs(measure: Measure) -> None:
-    guests = (together.Guest("one", EMBEDDED, 1, (0,)), together.Guest("two", EMBEDDED, 1, (4000,)))
+    group = (GroupMember("one", EMBEDDED, 1, (0,)), GroupMember("two", EMBEDDED, 1, (4000,)))
     with pytest.raises(UsageError, match="--cpus names CPUs that may not be used here: 4000"):
-        measure(together.Experiment(guests), Request("one and two", "together"))
+        measure(TogetherShape(group), Request("one and two", "together"))
 
 
 def test_bursts_with_sleeps_wait_as_often_as_they_should(measure: Measure) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
-from dbcpu.targets.base import Outcome, Work
+from dbcpu.targets.base import Outcome, Work, load_target
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Views
 from dbcpu.targets.oracle.leftovers import FromControl
@@ -24,7 +23,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def open_target(url: str) -> OracleTarget:
-    target = registry.load("targets", "oracle").open_target(resolve(url, lambda _: None), Guard())
+    target = load_target("oracle").open_target(resolve(url, lambda _: None), Guard())
     assert isinstance(target, OracleTarget)
     return target
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import oracledb
 import pytest
 
-from dbcpu import registry
 from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, DbcpuError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
+from dbcpu.targets.base import load_target
 from dbcpu.targets.oracle.target import OracleTarget
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.profiles import Instance
@@ -39,7 +39,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 def target(url: str) -> OracleTarget:
-    opened = registry.load("targets", "oracle").open_target(resolve(url, lambda _: None), Guard())
+    opened = load_target("oracle").open_target(resolve(url, lambda _: None), Guard())
     assert isinstance(opened, OracleTarget)
     return opened
 
@@ -205,7 +205,7 @@ def test_options_of_thick_mode_reach_the_driver(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(oracledb, "init_oracle_client", lambda **given: asked.append(given))
     monkeypatch.setattr(oracledb, "enable_thin_mode", lambda: asked.append({"thin": True}))
     for where in ("h/s?thick=1&lib_dir=/opt/ic&config_dir=/etc/tns", "h/s?thick=1", "h/s"):
-        registry.load("targets", "oracle").open_target(resolve(f"oracle://u:p@{where}", lambda _: None), Guard())
+        load_target("oracle").open_target(resolve(f"oracle://u:p@{where}", lambda _: None), Guard())
     assert asked == [
         {"lib_dir": "/opt/ic", "config_dir": "/etc/tns"},
         {"lib_dir": None, "config_dir": None},

@@ -13,14 +13,13 @@ from urllib.parse import quote
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
 from dbcpu.findings import Finding, Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
-from dbcpu.targets.base import Outcome, Work
+from dbcpu.targets.base import Outcome, Work, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.address import Address
 from dbcpu.targets.oracle.driver import THREAD, Dialer
@@ -39,7 +38,7 @@ SHORT = workloads.load("oracle", "cartesian").work("short")
 
 def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
     url = double.url + (f"&{options}" if options else "")
-    target = registry.load("targets", "oracle").open_target(resolve(url, lambda _: None), Guard())
+    target = load_target("oracle").open_target(resolve(url, lambda _: None), Guard())
     assert isinstance(target, OracleTarget)
     return target
 
@@ -124,7 +123,7 @@ def test_a_wrong_password_is_told_and_not_shown() -> None:
     with OracleDouble() as double:
         wrong = double.url.replace(quote(double.password), "not-the-password")
         with pytest.raises(ConnectError, match=r"ORA-01017.*check user and password") as caught:
-            registry.load("targets", "oracle").open_target(resolve(wrong, lambda _: None), Guard()).__enter__()
+            load_target("oracle").open_target(resolve(wrong, lambda _: None), Guard()).__enter__()
     assert "not-the-password" not in str(caught.value)
 
 
@@ -133,7 +132,7 @@ def test_an_old_verifier_and_a_missing_alias_say_what_to_do() -> None:
         open_target(double).__enter__()
     request = resolve("oracle+oracledb://scott:tiger@nowhere?config_dir=/nonexistent", lambda _: None)
     with pytest.raises(UsageError, match=r"the Oracle address nowhere is not understood: .*tnsnames"):
-        registry.load("targets", "oracle").open_target(request, Guard())
+        load_target("oracle").open_target(request, Guard())
 
 
 def test_retries_and_pooled_servers_of_a_connect_string_are_overruled() -> None:
@@ -333,13 +332,13 @@ def test_io_waits_and_plans_are_in_the_counters() -> None:
 
 DRIVER = """
 import sys, time
-from dbcpu import registry
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.workloads import base
-with registry.load("targets", "oracle").open_target(resolve(sys.argv[1], lambda _: None), Guard()) as target:
+from dbcpu.measure import workloads
+from dbcpu.targets.base import load_target
+with load_target("oracle").open_target(resolve(sys.argv[1], lambda _: None), Guard()) as target:
     session = target.connect(0, 20.0)
-    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    session.prepare(workloads.load("oracle", "cartesian").work("seed"))
     sys.stdout.write("started\\n")
     sys.stdout.flush()
     session.start(1, None)

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.config.targets import Request
@@ -69,12 +68,9 @@ def measured(
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
-    load = registry.load
     member = SimpleNamespace(open_target=lambda request, guard: PinnedTarget(debian_server.url, cpus))
-    monkeypatch.setattr(
-        "dbcpu.workflows.measure_run.registry.load",
-        lambda room, name: member if room == "targets" else load(room, name),
-    )
+    for module in ("workflows.measure_run", "measure.experiments.base"):
+        monkeypatch.setattr(f"dbcpu.{module}.load_target", lambda kind: member)
 
     def run() -> Analysis:
         with open_store(str(tmp_path / "runs.db")) as store:

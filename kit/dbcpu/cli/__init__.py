@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Protocol, runtime_checkable
 
 import click
 
@@ -26,6 +27,22 @@ BROKEN_PIPE = 141
 _FIRST = ("run", "doctor", "list", "show")
 
 
+@runtime_checkable
+class CommandModule(Protocol):
+    """What a file of this folder offers; its name is the command's."""
+
+    @property
+    def command(self) -> click.Command:
+        """What runs it, with its options and its help."""
+
+
+def _load_command(name: str) -> CommandModule:
+    member = registry.load("cli", name)
+    if not isinstance(member, CommandModule):
+        raise registry.misfit("cli", name, "a click command called command")
+    return member
+
+
 class Commands(click.Group):
     """The commands found in this folder; one is loaded when it is used."""
 
@@ -36,8 +53,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = registry.load("cli", cmd_name.replace("-", "_")).command
-        return command
+        return _load_command(cmd_name.replace("-", "_")).command
 
 
 @click.group(

@@ -50,9 +50,9 @@ class Member(click.ParamType[str]):
         self.name = room.rpartition(".")[2].removesuffix("s")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        known = registry.names(self.room)
-        if value not in known:
-            self.fail(f"no {self.name} is called {value!r}; there are: {', '.join(known)}", param, ctx)
+        if not registry.is_known(self.room, value):
+            known = ", ".join(registry.all_names(self.room))
+            self.fail(f"no {self.name} is called {value!r}; there are: {known}", param, ctx)
         return str(value)
 
 

@@ -18,7 +18,7 @@ from dbcpu.cli._options import fail_on_option, repeats_option, size_option, watc
 @repeats_option
 @watching_options()
 @fail_on_option
-def command(target: str, **given: Any) -> int:
+def command(target: str, work: int, active: str, **given: Any) -> int:
     """Run M jobs on TARGET through pools of different size: how many active sessions are enough?
 
     Each session takes the next job as soon as it is free, as in a connection or thread pool. The table has, for each
@@ -30,6 +30,7 @@ def command(target: str, **given: Any) -> int:
               dbcpu pool postgresql://dba@db1/postgres --size medium
     """
     from dbcpu.cli._options import confirm
-    from dbcpu.workflows.launch import launch_pool
+    from dbcpu.workflows.launch import launch_pool, split_options
 
-    return launch_pool(target, given, confirm)
+    choices, delivery = split_options(sessions=active, **given)
+    return launch_pool(target, choices, delivery, confirm, work=work)

@@ -13,7 +13,7 @@ from dbcpu.cli._options import fail_on_option, measuring_options
 @click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")
 @click.option("--cpus", multiple=True, metavar="CPUS", help="With --together: pin each target's processes to these.")
 @fail_on_option
-def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
+def command(targets: tuple[str, ...], together: bool, cpus: tuple[str, ...], **given: Any) -> int:
     """Measure TARGET: release N sessions together into a CPU-only SQL, for N from 1 to twice the vCPUs.
 
     TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), oracle (TWO_TASK),
@@ -27,10 +27,11 @@ def command(targets: tuple[str, ...], together: bool, **given: Any) -> int:
     from dbcpu.analysis.adaptive_plan import adaptive
     from dbcpu.cli._options import confirm
     from dbcpu.config.targets import resolve
-    from dbcpu.workflows.launch import launch, launch_together
+    from dbcpu.workflows.launch import launch, launch_together, split_options
 
+    choices, delivery = split_options(**given)
     if together:
-        return launch_together(targets, given, confirm)
-    if len(targets) > 1 or given["cpus"]:
+        return launch_together(targets, choices, delivery, confirm, cpus=cpus)
+    if len(targets) > 1 or cpus:
         raise click.UsageError("several targets, or --cpus, need --together; without it give one target")
-    return launch(resolve((*targets, "embedded")[0]), given, confirm, planner=adaptive)
+    return launch(resolve((*targets, "embedded")[0]), choices, delivery, confirm, planner=adaptive)

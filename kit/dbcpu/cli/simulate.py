@@ -24,17 +24,17 @@ from dbcpu.cli._options import Duration, store_option
 @store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
     """Simulate the host PRESET, and store and show the result like a measured run."""
-    from dbcpu import registry, simulator
+    from dbcpu import simulator
+    from dbcpu.analysis.explain import explain
+    from dbcpu.reports.formats import table
     from dbcpu.store import database, record_file
 
     if listing:
-        click.echo(simulator.listing())
-        return
+        return click.echo(simulator.listing())
     record = simulator.simulate_now(preset, **given)
     if not no_save:
         database.keep(record, store)
     if json_file:
         record_file.write_record(json_file, record)
-    if json_file != "-":
-        analysis = registry.load("analysis", "explain").explain(record)
-        click.echo(registry.load("reports.formats", "table").render(record, analysis).rstrip())
+    text = "" if json_file == "-" else table.render(record, explain(record)).rstrip()
+    return click.echo(text, nl=bool(text))

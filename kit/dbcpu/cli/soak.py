@@ -19,7 +19,7 @@ from dbcpu.plan import MAX_SESSIONS
 @click.option("--sizes", metavar="LIST", help="Alternate these sizes, to compare short and long SQL: tiny,medium,long.")
 @watching_options(hz=5.0)
 @fail_on_option
-def command(target: str, **given: Any) -> int:
+def command(target: str, sessions: int, for_s: float, sizes: str | None, **given: Any) -> int:
     """Run N sessions on TARGET for a long time: do times drift, or fall into two groups?
 
     Every segment (a minute, less in a short soak) is stored when it ends; Ctrl-C keeps the finished ones. If the
@@ -31,6 +31,7 @@ def command(target: str, **given: Any) -> int:
               dbcpu soak --sessions 3 --sizes tiny,medium,long
     """
     from dbcpu.cli._options import confirm
-    from dbcpu.workflows.launch import launch_soak
+    from dbcpu.workflows.launch import launch_soak, split_options
 
-    return launch_soak(target, given, confirm)
+    choices, delivery = split_options(sessions=str(sessions), **given)
+    return launch_soak(target, choices, delivery, confirm, for_s=for_s, sizes=sizes)

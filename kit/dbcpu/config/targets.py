@@ -86,9 +86,11 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
     configured = targets()
     if text in configured:
         return _from_config(configured[text])
-    if text in registry.names("targets"):
+    if registry.is_known("targets", text):
         return Request(name=text, kind=text)
-    raise UnknownName("target", text, {*configured, *registry.names("targets"), "a URL such as postgresql://HOST/DB"})
+    raise UnknownName(
+        "target", text, {*configured, *registry.all_names("targets"), "a URL such as postgresql://HOST/DB"}
+    )
 
 
 def targets() -> Mapping[str, Named]:
@@ -263,8 +265,8 @@ def _take_password(url: "URL") -> tuple[str, str | None]:
 def _kind(url: str) -> str:
     """The member of the targets room for a URL or a bare kind."""
     kind = _parse(url).get_backend_name() if "://" in url else url
-    if kind not in registry.names("targets"):
-        raise UnknownName("kind of database", kind, registry.names("targets"))
+    if not registry.is_known("targets", kind):
+        raise UnknownName("kind of database", kind, registry.all_names("targets"))
     return kind
 
 

@@ -76,7 +76,7 @@ class RemoteHost(Host, Protocol):
     """
 
     over: str
-    """The sampler that watches it: ssh or sql."""
+    """What its files come over: ssh, or sql (the database reads them)."""
     clock_ticks: int
     own_pids: tuple[int, ...]
     """Processes there that serve this connection: the kit's own, never foreign load."""

@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterator
 
 from dbcpu import registry
+from dbcpu.errors import PlugInError
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import usable_vcpus
+from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import HostInfo
 from dbcpu.targets.base import Target
 from dbcpu.variants import _restore as restore
@@ -22,6 +24,7 @@ def examine(
     ``quiet``: how busy the host was before, if measured. ``why``: the route to the host, or why there is none.
     """
     found = [*target.findings(), *restore.findings()]
+    found += [noted("plug-in-ignored", clash) for clash in registry.clashes()]
     if any(finding.code == "not-identified" for finding in found):
         found.append(noted("not-sampled", "server processes are not sampled: the database does not report them"))
     else:
@@ -43,19 +46,32 @@ def sampling(host: Host | None, why: str) -> Iterator[Finding]:
         yield noted("sampled", f"verified server processes are sampled {why} (sampler {best})")
         return
     if host is not None:
-        why = "; ".join(filter(None, (_unavailable(name, host) for name in ("procfs", "ssh", "sql"))))
+        why = "; ".join(filter(None, (_unavailable(name, host) for name in _by_preference())))
     yield noted("not-sampled", f"server processes are not sampled: {why}", level=Level.INFO)
 
 
 def best_sampler(host: Host | None) -> str:
-    """The sampler to use if none is requested."""
-    usable = [name for name in registry.names("measure.samplers") if not _unavailable(name, host)]
-    return next((name for name in usable if name != "none"), "none")
+    """The sampler to use when none is asked for."""
+    return next(name for name in _by_preference() if not _unavailable(name, host))
+
+
+def _by_preference() -> list[str]:
+    """Names of all samplers, installed ones too, the best first; ``none`` is available everywhere."""
+    return sorted(registry.all_names("measure.samplers"), key=lambda name: (-_preference(name), name))
+
+
+def _preference(name: str) -> int:
+    try:
+        return load_sampler(name).PREFERENCE
+    except PlugInError:
+        return 0
 
 
 def _unavailable(name: str, host: Host | None) -> str | None:
-    reason: str | None = registry.load("measure.samplers", name).unavailable(host)
-    return reason
+    try:
+        return load_sampler(name).unavailable(host)
+    except PlugInError as error:
+        return str(error)
 
 
 def _counters(host: Host) -> Iterator[Finding]:

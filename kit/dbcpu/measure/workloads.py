@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.targets.base import Work
 
@@ -137,7 +138,7 @@ def parse(database: str, name: str, text: str) -> Workload:
 
 
 def _folder(database: str) -> Traversable:
-    return files("dbcpu") / "sql" / database
+    return registry.beside("targets", database, "sql") or files("dbcpu") / "sql" / database
 
 
 def _pairs(text: str) -> dict[str, str]:

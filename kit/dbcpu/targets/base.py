@@ -1,16 +1,19 @@
 """A database on which sessions can be opened.
 
-A member module offers ``open_target(request: Request, guard: Guard) -> Target``. A new database is one
-such file and its folder below sql/. ``guard`` ends processes that the target starts if the driver dies.
+A member module offers what ``TargetModule`` asks for. A new database is one such file and its folder below sql/;
+in a package of its own, one such module and a folder ``sql`` beside it.
 """
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from dbcpu import registry
+from dbcpu.config.targets import Request
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Clock, Database, Execution, Wait
 
 
@@ -88,7 +91,8 @@ class Session(Protocol):
         """Send the first execution, at once; return the monotonic stamp taken just before. Queue the rest later.
 
         ``executions`` for fixed work; else new ones begin until driver monotonic time ``until_s``. May be called
-        again once that is finished: ``outcome`` then gives what came since its last call.
+        again once that is finished, unless the session has ``failed``: ``outcome`` then gives what came since its last
+        call.
         """
 
     def feed(self) -> None:
@@ -102,7 +106,11 @@ class Session(Protocol):
     def failed(self) -> bool:
         """Whether ``outcome`` will have an error or a wrong answer: such a session gets no more work."""
 
-    def outcome(self) -> Outcome: ...
+    def outcome(self, *, more: bool = False) -> Outcome:
+        """What came since the first start, or since the start after this was last asked for.
+
+        ``more``: the session will be started again, so that what can be checked only at its end has to wait.
+        """
 
     def cancel(self) -> None: ...
 
@@ -139,3 +147,24 @@ class Target(AbstractContextManager["Target"], Protocol):
 
     def findings(self) -> tuple[Finding, ...]:
         """What in the database would distort a measurement, for ``doctor``."""
+
+
+@runtime_checkable
+class TargetModule(Protocol):
+    """What a member module of this room offers; its name is the kind on the command line and of URLs."""
+
+    def open_target(self, request: Request, guard: Guard) -> Target:
+        """The database of ``request``, not yet started. ``guard`` ends its processes if the driver dies.
+
+        Raises:
+            UsageError: the URL or an option asks for something that the database does not have.
+            ConnectError: it is not there.
+        """
+
+
+def load_target(kind: str) -> TargetModule:
+    """The member called ``kind``. Raises UnknownName, PlugInError."""
+    member = registry.load("targets", kind)
+    if not isinstance(member, TargetModule):
+        raise registry.misfit("targets", kind, "open_target(request, guard)")
+    return member

@@ -23,7 +23,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import Outcome, ServerClaim, Work
+from dbcpu.targets.base import Outcome, ServerClaim, Target, Work
 
 ANSWER_WITHIN_S = 60.0
 UPTIME_GRAIN_S = 0.01
@@ -48,6 +48,7 @@ class ShellSession:
         self._work: Work | None = None
         self._previous_s = 0.0
         self._executions: list[Execution] = []
+        self._delivered = self._ended = False
         self._wrong: str | None = None
         self._error: str | None = None
         self._cancelled = False
@@ -82,6 +83,8 @@ class ShellSession:
             raise ServerError(f"session {self.ordinal} could not warm up its shell: {error}") from None
 
     def start(self, executions: int | None, until_s: float | None) -> float:
+        if self._delivered:
+            self._executions, self._delivered = [], False
         until = "-" if until_s is None else str(int((until_s + self._offset_s) * self._per_s))
         self._previous_s = time.monotonic()
         self._say(f"run {executions or '-'} {until}")
@@ -103,8 +106,14 @@ class ShellSession:
         *lines, self._arrived = (self._arrived + arrived).split(b"\n")
         return any(self._take_in(line.decode("utf-8", "replace"), now_s) for line in lines)
 
-    def outcome(self) -> Outcome:
-        if self._executions and not self._error:
+    def failed(self) -> bool:
+        return self._cancelled or self._error is not None or self._wrong is not None
+
+    def outcome(self, *, more: bool = False) -> Outcome:
+        self._delivered = True
+        # The end closes what gzip reads from: nothing can be started after it.
+        if self._executions and not (more or self._ended or self._error):
+            self._ended = True
             self._say("end")
             try:
                 self._await("ended", ANSWER_WITHIN_S)
@@ -252,7 +261,7 @@ class ShellTarget:
         return ()
 
 
-def open_target(request: Request, guard: Guard) -> ShellTarget:
+def open_target(request: Request, guard: Guard) -> Target:
     """``shell`` or ``shell://`` for sh, ``shell:///PATH`` for another: ``shell:///bin/bash``.
 
     Raises:

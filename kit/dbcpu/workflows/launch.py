@@ -1,72 +1,106 @@
 """From the options of a measuring command to a finished run: stored, explained, shown, with its exit code."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.measure.experiments import pool, soak, together
-from dbcpu.measure.experiments.base import Sweep
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
 from dbcpu.plan import MAX_SESSIONS, Planner
 from dbcpu.store.database import open_store
 from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.present import present
 from dbcpu.workflows.progress import ProgressWatcher
 
-Given = Mapping[str, Any]
-"""The options by the names of ``cli.options``; those that a command does not have are absent."""
 Confirm = Callable[[str, bool], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Where a run is kept and shown, and whether questions are asked and progress is printed meanwhile."""
+
+    store: str | None
+    out: Path | None
+    json_file: str | None
+    fail_on: str
+    yes: bool
+    quiet: bool
+
+
+def split_options(
+    *, store: str | None, out: Path | None, json_file: str | None, fail_on: str, yes: bool, quiet: bool, **chosen: Any
+) -> tuple[Choices, Delivery]:
+    """The options of a measuring command, by the parameter names of ``cli``: what is measured, and what then.
+
+    Raises:
+        TypeError: an option that neither of the two knows: a fault of the command, never dropped.
+    """
+    delivery = Delivery(store=store, out=out, json_file=json_file, fail_on=fail_on, yes=yes, quiet=quiet)
+    return Choices(**chosen), delivery
+
+
 def launch(
-    request: Request, given: Given, confirm: Confirm, experiment: Sweep | None = None, planner: Planner | None = None
+    request: Request,
+    choices: Choices,
+    delivery: Delivery,
+    confirm: Confirm,
+    *,
+    experiment: ExperimentShape | None = None,
+    planner: Planner | None = None,
 ) -> int:
-    """Measure, keep, explain and show; returns the exit code. Raises as ``runner.run``."""
-    known = {name: value for name, value in given.items() if name in Choices.__dataclass_fields__}
-    watcher = ProgressWatcher(lambda question: confirm(question, given["yes"]), quiet=given["quiet"])
-    with open_store(given["store"]) as store:
+    """Measure, keep, explain and show; returns the exit code. Raises as ``measure_run.run``."""
+    watcher = ProgressWatcher(lambda question: confirm(question, delivery.yes), quiet=delivery.quiet)
+    with open_store(delivery.store) as store:
         try:
-            run_id = run(
-                request, Choices(**known), store, watcher,
-                forced=given["yes"], planner=planner, experiment=experiment,
-            )  # fmt: skip
+            run_id = run(request, choices, store, watcher, forced=delivery.yes, planner=planner, experiment=experiment)
         finally:
             watcher.close()
-    return present(run_id, given["store"], given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
+    return present(run_id, delivery.store, delivery.out, delivery.json_file, delivery.fail_on, quiet=delivery.quiet)
 
 
-def launch_soak(target: str, given: Given, confirm: Confirm) -> int:
-    """``dbcpu soak``. Raises as ``launch``."""
-    sizes = tuple(part.strip() for part in given["sizes"].split(",")) if given["sizes"] else (given["size"],)
-    if len(set(sizes)) < len(sizes):
-        raise UsageError(f"--sizes {given['sizes']} names a size twice; each takes its turn once")
-    chosen = {**given, "size": sizes[0], "sessions": str(given["sessions"])}
-    return launch(resolve(target), chosen, confirm, soak.Experiment(given["for_s"], sizes))
+def launch_soak(
+    target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, for_s: float, sizes: str | None
+) -> int:
+    """``dbcpu soak``; ``sizes`` between commas. Raises as ``launch``."""
+    turns = tuple(part.strip() for part in sizes.split(",")) if sizes else (choices.size,)
+    if len(set(turns)) < len(turns):
+        raise UsageError(f"--sizes {sizes} names a size twice; each takes its turn once")
+    options = ExperimentOptions(for_s=for_s, sizes=turns)
+    choices = replace(choices, size=turns[0], for_s=for_s)
+    return launch(resolve(target), choices, delivery, confirm, experiment=_shape("soak", options))
 
 
-def launch_pool(target: str, given: Given, confirm: Confirm) -> int:
-    """``dbcpu pool``. Raises as ``launch``."""
-    experiment = pool.Experiment(given["work"])
-    if given["active"] != "auto":
-        experiment.levels(given["active"], 1, 1)  # said before anything is started
-    return launch(resolve(target), {**given, "sessions": given["active"]}, confirm, experiment)
+def launch_pool(target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, work: int) -> int:
+    """``dbcpu pool``: ``work`` pieces. Raises as ``launch``."""
+    experiment = _shape("pool", ExperimentOptions(pieces=work))
+    if choices.sessions != "auto":
+        experiment.levels(choices.sessions, 1, 1)  # said before anything is started
+    return launch(resolve(target), choices, delivery, confirm, experiment=experiment)
 
 
-def launch_together(targets: Sequence[str], given: Given, confirm: Confirm) -> int:
-    """``dbcpu run A B --together``. Raises as ``launch``."""
+def launch_together(
+    targets: Sequence[str], choices: Choices, delivery: Delivery, confirm: Confirm, *, cpus: Sequence[str]
+) -> int:
+    """``dbcpu run A B --together``; ``cpus``: the option as often as it was given. Raises as ``launch``."""
     if len(targets) < 2:
         raise UsageError("--together needs two targets or more, for example: dbcpu run embedded embedded --together")
-    for option, name in (("--aa", "aa"), ("--for", "for_s")):
-        if given[name]:
+    for option, given in (("--aa", choices.aa), ("--for", choices.for_s)):
+        if given:
             raise UsageError(f"{option} and --together do not go with each other; leave one out")
-    sessions = _sessions(given["sessions"], len(targets))
-    sets = _cpu_sets(given["cpus"], len(targets))
+    sessions = _sessions(choices.sessions, len(targets))
+    sets = _cpu_sets(cpus, len(targets))
     requests = [resolve(target) for target in targets]
     names = _names([request.name for request in requests])
-    guests = tuple(map(together.Guest, names, requests, sessions, sets))
-    request = Request(" and ".join(names), together.TOGETHER)
-    return launch(request, given, confirm, together.Experiment(guests))
+    group = tuple(map(GroupMember, names, requests, sessions, sets))
+    experiment = _shape("together", ExperimentOptions(group=group))
+    return launch(Request(" and ".join(names), "together"), choices, delivery, confirm, experiment=experiment)
+
+
+def _shape(name: str, options: ExperimentOptions) -> ExperimentShape:
+    return load_experiment(name).open_experiment(options)
 
 
 def _sessions(text: str, targets: int) -> list[int]:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from dbcpu import __version__, plan, registry
+from dbcpu import __version__, plan
 from dbcpu.config.settings import settings
 from dbcpu.config.targets import Request
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
@@ -25,17 +25,18 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.quiesce import Quiet, patience_s, settle
 from dbcpu.hosts.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
-from dbcpu.measure.experiments.base import Sweep, workload_info
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.preflight import best_sampler, examine
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
+from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, Planner, RoundSpec
 from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, Server
 from dbcpu.store.database import Store
-from dbcpu.targets.base import Target, Work
+from dbcpu.targets.base import Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
@@ -92,7 +93,7 @@ def run(
     *,
     forced: bool = False,
     planner: Planner | None = None,
-    experiment: Sweep | None = None,
+    experiment: ExperimentShape | None = None,
 ) -> str:
     """Measure and store; returns the run_id. ``forced``: measure on a busy host too.
 
@@ -105,7 +106,7 @@ def run(
         MeasureError: nothing, or not all, could be measured; finished rounds are stored.
         Interrupted: the user stopped it; finished rounds are stored.
     """
-    experiment = experiment or Sweep()
+    experiment = experiment or load_experiment("sweep").open_experiment(ExperimentOptions())
     seed = _begin(choices, watcher)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
@@ -114,7 +115,7 @@ def run(
         check_room(planned.preview, planned.info, opened.target)
         watcher.agree(planned.preview)
         name = choices.sampler or best_sampler(opened.host)
-        sampler = stack.enter_context(registry.load("measure.samplers", name).open_sampler(opened.host, choices.hz))
+        sampler = stack.enter_context(load_sampler(name).open_sampler(opened.host, choices.hz))
         if sampler.pid is not None:
             guard.end_later(sampler.pid)
         conditions: RoundConditions = Unchanged()
@@ -150,10 +151,11 @@ def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview
     Raises as ``run`` does.
     """
     seed = _begin(choices, watcher)
+    experiment = load_experiment("sweep").open_experiment(ExperimentOptions())
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
-        opened = _open(request, choices, Sweep(), watcher, stack, guard, forced=True)
-        planned = _plan(opened, choices, Sweep(), seed, watcher, can_adapt=False)
+        opened = _open(request, choices, experiment, watcher, stack, guard, forced=True)
+        planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=False)
         check_room(planned.preview, planned.info, opened.target)
         return planned.preview
 
@@ -202,7 +204,7 @@ class _Planned:
 def _open(
     request: Request,
     choices: Choices,
-    experiment: Sweep,
+    experiment: ExperimentShape,
     watcher: Watcher,
     stack: ExitStack,
     guard: Guard,
@@ -217,7 +219,7 @@ def _open(
     requested, patience = _requested_access(choices, request), patience_s()
     request = replace(request, options={**request.options, "sessions": str(most)})
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
-    target: Target = stack.enter_context(experiment.open(request, guard))
+    target = stack.enter_context(experiment.open(request, guard))
     restore(request.name, parameters_of(target))
     workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
     work = workload.work(choices.size)
@@ -237,7 +239,7 @@ def _open(
 
 
 def _plan(
-    opened: _Opened, choices: Choices, experiment: Sweep, seed: int, watcher: Watcher, *, can_adapt: bool
+    opened: _Opened, choices: Choices, experiment: ExperimentShape, seed: int, watcher: Watcher, *, can_adapt: bool
 ) -> _Planned:
     """Measure the single-session baseline, and decide levels, rounds and executions."""
     target, work, host = opened.target, opened.work, opened.host
@@ -275,7 +277,9 @@ def _plan(
     return _Planned(solo_s, info, vcpus, source, specs, variants, variant_plan, adaptive, executions, preview)
 
 
-def _header(opened: _Opened, planned: _Planned, choices: Choices, experiment: Sweep, seed: int, sampler: str) -> Header:
+def _header(
+    opened: _Opened, planned: _Planned, choices: Choices, experiment: ExperimentShape, seed: int, sampler: str
+) -> Header:
     made = Plan(
         target=opened.request.name,
         workload=workload_info(opened.target, opened.work),
@@ -317,10 +321,9 @@ def _host_of(host: Host | None, server: Server) -> HostInfo | None:
 def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
     """The findings of ``dbcpu doctor`` for a target: opened, examined, and closed again. Raises as ``run`` does."""
     choices = Choices(host=host)
-    member = registry.load("targets", request.kind)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
-        target: Target = stack.enter_context(member.open_target(request, guard))
+        target = stack.enter_context(load_target(request.kind).open_target(request, guard))
         work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
         chosen = choose_access(target, _requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
         info = _host_of(chosen.host, Server(None))
@@ -330,7 +333,7 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
 def _requested_access(choices: Choices, request: Request) -> AccessRequest:
     """The requested route to the host; a sampler that is named needs its own route."""
     configured = request.options.get("host")
-    needs = {"sql": "sql", "ssh": configured}.get(choices.sampler or "")
+    needs = load_sampler(choices.sampler).host_route(configured) if choices.sampler else None
     return access_request(choices.host or needs, configured)
 
 

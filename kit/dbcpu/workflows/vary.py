@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dbcpu import registry
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.store.database import open_store
+from dbcpu.targets.base import load_target
 from dbcpu.variants._restore import RestoreResult, restore
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import parameters_of
@@ -43,8 +43,7 @@ def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
     if target is None:
         return restore(dry_run=dry_run, held=True)
     request = resolve(target)
-    member = registry.load("targets", request.kind)
-    with Guard() as guard, member.open_target(request, guard) as opened:
+    with Guard() as guard, load_target(request.kind).open_target(request, guard) as opened:
         return restore(request.name, parameters_of(opened), dry_run=dry_run, held=True)
 
 

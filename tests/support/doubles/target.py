@@ -89,7 +89,7 @@ class FakeSession:
     def failed(self) -> bool:
         return self._error is not None
 
-    def outcome(self) -> Outcome:
+    def outcome(self, *, more: bool = False) -> Outcome:
         return Outcome(self._executions, True if self._executions else None, self._error)
 
     def cancel(self) -> None:

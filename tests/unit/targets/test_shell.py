@@ -13,37 +13,38 @@ from dbcpu.config.targets import Request
 from dbcpu.errors import ServerError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.targets.base import Outcome, Work
-from dbcpu.targets.shell import ShellSession, ShellTarget, open_target
+from dbcpu.targets.base import Outcome, Target, Work
+from dbcpu.targets.shell import ShellSession, open_target
 
 DEADLINE_S = 30.0
 
 
 @pytest.fixture
-def target() -> Iterator[ShellTarget]:
+def target() -> Iterator[Target]:
     with Guard() as guard, open_target(Request("shell", "shell"), guard) as opened:
         yield opened
 
 
-def ready(target: ShellTarget, work: Work) -> ShellSession:
+def ready(target: Target, work: Work) -> ShellSession:
     session = target.connect(0, DEADLINE_S)
+    assert isinstance(session, ShellSession)
     session.prepare(work)
     session.warm()
     return session
 
 
-def finished(session: ShellSession) -> Outcome:
+def finished(session: ShellSession, *, more: bool = False) -> Outcome:
     while True:
         assert select.select([session.fileno()], [], [], DEADLINE_S)[0], "nothing came"
         if session.finish():
-            return session.outcome()
+            return session.outcome(more=more)
 
 
 def increment(size: str = "tiny") -> Work:
     return workloads.load("shell", "increment").work(size)
 
 
-def test_fixed_work(target: ShellTarget) -> None:
+def test_fixed_work(target: Target) -> None:
     session = ready(target, increment())
     began_s = session.start(3, None)
     outcome = finished(session)
@@ -54,7 +55,7 @@ def test_fixed_work(target: ShellTarget) -> None:
         assert abs(one.server_start_s - (time.time() - time.monotonic()) - one.start_s) < 1.0
 
 
-def test_fixed_time(target: ShellTarget) -> None:
+def test_fixed_time(target: Target) -> None:
     session = ready(target, increment())
     until_s = time.monotonic() + 0.3
     session.start(None, until_s)
@@ -65,7 +66,7 @@ def test_fixed_time(target: ShellTarget) -> None:
     assert last.start_s + last.elapsed_s >= until_s - 0.02, "as many as fit, and no fewer"
 
 
-def test_the_process_that_is_named_does_the_work(target: ShellTarget) -> None:
+def test_the_process_that_is_named_does_the_work(target: Target) -> None:
     session = ready(target, workloads.load("shell", "gzip_pipe").work("tiny"))
     claim = session.identify()
     assert claim.pid == session.pid
@@ -76,7 +77,17 @@ def test_the_process_that_is_named_does_the_work(target: ShellTarget) -> None:
     assert finished(session).answer_ok
 
 
-def test_a_wrong_answer_is_marked(target: ShellTarget) -> None:
+@pytest.mark.parametrize("name", ["increment", "gzip_pipe"])
+def test_between_two_starts_the_work_does_not_end(name: str, target: Target) -> None:
+    session = ready(target, workloads.load("shell", name).work("tiny"))
+    session.start(2, None)
+    assert len(finished(session, more=True).executions) == 2
+    session.start(1, None)
+    outcome = finished(session)
+    assert (outcome.answer_ok, outcome.error, len(outcome.executions)) == (True, None, 1)
+
+
+def test_a_wrong_answer_is_marked(target: Target) -> None:
     work = increment()
     session = ready(target, Work(work.name, work.size, 1, 1, (), "answer=1", "2", "answer=1", 1))
     session.start(1, None)
@@ -84,26 +95,26 @@ def test_a_wrong_answer_is_marked(target: ShellTarget) -> None:
     assert (outcome.answer_ok, outcome.error) == (False, "the answer was 1: the work was not done")
 
 
-def test_work_that_fails_is_told(target: ShellTarget) -> None:
+def test_work_that_fails_is_told(target: Target) -> None:
     session = ready(target, Work("none", "tiny", 1, 1, (), "answer=''", "2", "answer=1", 1))
     session.start(1, None)
     assert finished(session).error == "the work was not done"
 
 
-def test_a_warm_up_that_fails_is_told(target: ShellTarget) -> None:
+def test_a_warm_up_that_fails_is_told(target: Target) -> None:
     with pytest.raises(ServerError, match="session 0 could not warm up its shell: the warm-up was not done"):
         ready(target, Work("none", "tiny", 1, 1, (), "answer=1", "1", "false", 1))
 
 
 @pytest.mark.parametrize("name", ["increment", "gzip_pipe"])
-def test_cancelled_it_ends_at_once(name: str, target: ShellTarget) -> None:
+def test_cancelled_it_ends_at_once(name: str, target: Target) -> None:
     session = ready(target, workloads.load("shell", name).work("long"))
     session.start(1000, None)
     session.cancel()
     assert finished(session).error == "cancelled"
 
 
-def test_a_process_that_was_killed_is_told(target: ShellTarget) -> None:
+def test_a_process_that_was_killed_is_told(target: Target) -> None:
     session = ready(target, increment("long"))
     session.start(1000, None)
     os.killpg(session.pid, signal.SIGKILL)

@@ -27,6 +27,7 @@ DEADLINE_S = 20.0
 @pytest.fixture
 def target() -> Iterator[SqliteTarget]:
     with open_target(Request("sqlite", "sqlite"), Guard()) as opened:
+        assert isinstance(opened, SqliteTarget)
         yield opened
 
 

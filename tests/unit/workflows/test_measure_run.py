@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.config.targets import Request
 from dbcpu.errors import ConnectError, GateError, Interrupted, MeasureError, ServerError, UnknownName, UsageError
@@ -71,7 +70,6 @@ def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
 @pytest.fixture
 def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunRecord]:
     """Run against a fake target; gives the stored run."""
-    load = registry.load
     monkeypatch.setattr("dbcpu.measure.gate.IDLE_LOOK_S", 0.0)
 
     def run(target: FakeTarget, choices: Choices = CHOICES, watcher: Watcher | None = None, **named: Any) -> RunRecord:
@@ -79,10 +77,8 @@ def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunR
             return target
 
         member = SimpleNamespace(open_target=open_target)
-        monkeypatch.setattr(
-            "dbcpu.workflows.measure_run.registry.load",
-            lambda room, name: member if room == "targets" else load(room, name),
-        )
+        for module in ("workflows.measure_run", "measure.experiments.base"):
+            monkeypatch.setattr(f"dbcpu.{module}.load_target", lambda kind: member)
         return store.load(measure_run.run(Request("fake", "postgresql"), choices, store, watcher or Ear(), **named))
 
     return run

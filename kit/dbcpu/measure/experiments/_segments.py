@@ -35,10 +35,10 @@ class _Deliveries:
                 self.failed = True
                 self._gate.pause()
                 return None
-            self.brought[session.ordinal] = session.outcome()
-            whole = len(self.brought) == len(self._gate.members)
             until_s = self._until_s.get(session.ordinal, self._first_until_s)
             over = until_s >= self._end_s - 0.5 * self._segment_s
+            self.brought[session.ordinal] = session.outcome(more=not over)
+            whole = len(self.brought) == len(self._gate.members)
             self._until_s[session.ordinal] = until_s + self._segment_s
             if whole and not over:
                 self._gate.pause()

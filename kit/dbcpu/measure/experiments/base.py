@@ -1,20 +1,23 @@
-"""What a run does with its sessions, where that is not the sweep of levels; the runner asks it at each step.
+"""What a run does with its sessions: the shape of the experiment, which is asked at each step of the run.
 
-A member module offers a class ``Experiment`` built on ``Sweep``, which overrides what differs.
+A member module offers what ``ExperimentModule`` asks for: ``sweep`` for ``dbcpu run``, and others.
 """
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from dbcpu import plan, registry
 from dbcpu.config.targets import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.preview import Preview
-from dbcpu.measure.rounds import Setting, measure
+from dbcpu.measure.rounds import Setting
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Plan, Round, WorkloadInfo
-from dbcpu.targets.base import Target, Work
+from dbcpu.targets.base import Target, Work, load_target
 
 
 def workload_info(target: Target, work: Work) -> WorkloadInfo:
@@ -31,37 +34,66 @@ def workload_info(target: Target, work: Work) -> WorkloadInfo:
     )
 
 
-class Sweep:
-    """N sessions released together, for each level N: what ``dbcpu run`` does."""
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One of several targets that are measured together: its sessions, and the CPUs its processes are held on."""
 
-    survives_failures = False
+    name: str
+    request: Request
+    sessions: int
+    cpus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentOptions:
+    """What the commands ask of experiments beyond ``Choices``; each takes what concerns it."""
+
+    for_s: float = 600.0
+    """How long a soak lasts in all."""
+    sizes: tuple[str, ...] = ()
+    """Sizes that take turns in a soak, the first that of the run."""
+    pieces: int = 100
+    """Executions that the sessions of a pool share."""
+    group: tuple[GroupMember, ...] = ()
+    """Targets that are measured together."""
+
+
+class ExperimentShape(Protocol):
+    """The steps of a run in which experiments differ; what most have in common is written out here.
+
+    A class names this as its base and gives ``specs`` and ``rounds``.
+    """
+
+    survives_failures: bool = False
     """Whether a round that failed as a whole is kept as a gap, and the run goes on."""
 
     def open(self, request: Request, guard: Guard) -> Target:
-        target: Target = registry.load("targets", request.kind).open_target(request, guard)
-        return target
+        """The target, not yet started. Raises as ``TargetModule.open_target``."""
+        return load_target(request.kind).open_target(request, guard)
 
     def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
         """Numbers of sessions at once, from ``--sessions`` or what stands for it. Raises UsageError."""
         return plan.parse_levels(text, vcpus, cores)
 
+    @abstractmethod
     def specs(
         self, levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...]
     ) -> tuple[RoundSpec, ...]:
         """The rounds in their order."""
-        return plan.rounds(levels, repeats, seed, variants)
 
     def foreseen(self, preview: Preview, specs: Sequence[RoundSpec], solo_s: float, vcpus: int) -> Preview:
-        """The preview, where the estimates of a sweep do not fit."""
+        """The preview, where the estimates of a sweep do not fit. ``solo_s``: one execution alone."""
         return preview
 
     def opened(self, target: Target, workload: Workload) -> None:
-        """Told once of the open target and its workload. Raises UsageError where they cannot be used so."""
+        """Hears once of the open target and its workload. Raises UsageError where they cannot be used so."""
+        return
 
     def planned(self, made: Plan, target: Target) -> Plan:
         """The plan with what this experiment adds to it."""
         return made
 
+    @abstractmethod
     def rounds(
         self,
         setting: Setting,
@@ -70,4 +102,19 @@ class Sweep:
         begun: Callable[[RoundSpec], object],
     ) -> Iterator[Round]:
         """Each round as soon as it is finished. Raises as ``measure``."""
-        return measure(setting, next_round, begun)
+
+
+@runtime_checkable
+class ExperimentModule(Protocol):
+    """What a member module of this room offers."""
+
+    def open_experiment(self, options: ExperimentOptions) -> ExperimentShape:
+        """A shape for one run."""
+
+
+def load_experiment(name: str) -> ExperimentModule:
+    """The member called ``name``. Raises UnknownName."""
+    member = registry.load("measure.experiments", name)
+    if not isinstance(member, ExperimentModule):
+        raise registry.misfit("measure.experiments", name, "open_experiment(options)")
+    return member

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dbcpu import plan
 from dbcpu.errors import UsageError
-from dbcpu.measure.experiments.base import Sweep
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.plan import NextRound, RoundSpec
@@ -21,7 +21,7 @@ ALONE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment(Sweep):
+class PoolShape(ExperimentShape):
     """``pieces`` is M; the levels are the K."""
 
     pieces: int = 100
@@ -76,3 +76,8 @@ class Experiment(Sweep):
     @property
     def _alone(self) -> int:
         return min(ALONE, self.pieces)
+
+
+def open_experiment(options: ExperimentOptions) -> ExperimentShape:
+    """``options.pieces`` in all."""
+    return PoolShape(options.pieces)

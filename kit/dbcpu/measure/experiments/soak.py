@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from dbcpu.errors import MeasureError
 from dbcpu.formatting import listed
 from dbcpu.measure.experiments._segments import Stretch
-from dbcpu.measure.experiments.base import Sweep, workload_info
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, workload_info
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.workloads import Workload
@@ -32,7 +32,7 @@ RETRY_S = 2.0
 
 
 @dataclass(slots=True)
-class Experiment(Sweep):
+class SoakShape(ExperimentShape):
     """``for_s`` in all; ``sizes`` beyond the first are measured in turns with it, with new sessions each turn."""
 
     for_s: float
@@ -129,6 +129,11 @@ class Experiment(Sweep):
                 return
             if stretch.broken:
                 _come_back(setting.target, end_s)
+
+
+def open_experiment(options: ExperimentOptions) -> ExperimentShape:
+    """``options.for_s`` and ``options.sizes``."""
+    return SoakShape(options.for_s, options.sizes)
 
 
 def _come_back(target: Target, until_s: float) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
-from dbcpu import registry
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
@@ -18,51 +17,41 @@ from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host
-from dbcpu.measure.experiments.base import Sweep, workload_info
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, workload_info
 from dbcpu.measure.gate import Member
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Clock, Database, Party, Plan, Round
-from dbcpu.targets.base import Session, Target, Work
+from dbcpu.targets.base import Session, Target, Work, load_target
 from dbcpu.variants._settings import bind_until_exit
 
 TOGETHER = "together"
 
 
-@dataclass(frozen=True, slots=True)
-class Guest:
-    """One target as asked for: how many sessions it gets, and the CPUs its server processes are held on."""
-
-    name: str
-    request: Request
-    sessions: int
-    cpus: tuple[int, ...] = ()
-
-
-class Household:
+class TargetGroup:
     """Several targets as one; see ``targets.base.Target``. Ordinals are dealt out in the order of the targets.
 
-    ``tenant``: the index of the one whose sessions are opened now; None for all.
+    ``active_index``: the index of the one whose sessions are opened now; None for all.
     """
 
-    def __init__(self, guests: Sequence[Guest], guard: Guard) -> None:
-        self._guests, self._guard = guests, guard
+    def __init__(self, members: Sequence[GroupMember], guard: Guard) -> None:
+        self._members, self._guard = members, guard
         self._stack = ExitStack()
         self.targets: list[Target] = []
         self.works: list[Work] = []
-        self.tenant: int | None = None
+        self.active_index: int | None = None
         self.kind = ""
         self.private = False
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            for guest in self._guests:
-                member = registry.load("targets", guest.request.kind)
-                options = {**guest.request.options, "sessions": str(guest.sessions)}
-                request = replace(guest.request, options=options)
-                self.targets.append(stack.enter_context(member.open_target(request, self._guard)))
+            for member in self._members:
+                request = member.request
+                request = replace(request, options={**request.options, "sessions": str(member.sessions)})
+                opened = load_target(request.kind).open_target(request, self._guard)
+                self.targets.append(stack.enter_context(opened))
             self._stack = stack.pop_all()
         self.kind, self.private = self.targets[0].kind, all(target.private for target in self.targets)
         return self
@@ -71,19 +60,19 @@ class Household:
         self._stack.close()
         self.targets = []
 
-    def place(self, ordinal: int) -> tuple[int, int]:
-        """Index of the target that a session of the coming round belongs to, and its ordinal in the household."""
-        if self.tenant is not None:
-            return self.tenant, sum(guest.sessions for guest in self._guests[: self.tenant]) + ordinal
+    def owner_of(self, ordinal: int) -> tuple[int, int]:
+        """Index of the target that a session of the coming round belongs to, and its ordinal in the group."""
+        if self.active_index is not None:
+            return self.active_index, sum(member.sessions for member in self._members[: self.active_index]) + ordinal
         left = ordinal
-        for index, guest in enumerate(self._guests):
-            if left < guest.sessions:
+        for index, member in enumerate(self._members):
+            if left < member.sessions:
                 return index, ordinal
-            left -= guest.sessions
+            left -= member.sessions
         raise UsageError(f"session {ordinal} belongs to no target: there are {ordinal - left} in all")
 
     def connect(self, ordinal: int, timeout_s: float) -> Session:
-        index, own = self.place(ordinal)
+        index, own = self.owner_of(ordinal)
         session = self.targets[index].connect(own, timeout_s)
         if self.works:
             # Each database has its own text of the same workload.
@@ -103,11 +92,11 @@ class Household:
     def connections_free(self) -> int | None:
         """The room of the fullest, as if every target had that much more than its own sessions need."""
         free = [
-            (target.connections_free(), guest.sessions)
-            for target, guest in zip(self.targets, self._guests, strict=True)
+            (target.connections_free(), member.sessions)
+            for target, member in zip(self.targets, self._members, strict=True)
         ]
         known = [room - needed for room, needed in free if room is not None]
-        return sum(guest.sessions for guest in self._guests) + min(known) if known else None
+        return sum(member.sessions for member in self._members) + min(known) if known else None
 
     def host(self) -> Host | None:
         hosts = [target.host() for target in self.targets]
@@ -128,40 +117,40 @@ def _prepare(prepare: Callable[[Work], None], own: Work, asked: Work) -> None:
 
 
 @dataclass(slots=True)
-class Experiment(Sweep):
-    """Rounds of each guest alone and of all together, in turns."""
+class TogetherShape(ExperimentShape):
+    """Rounds of each target alone and of all together, in turns."""
 
-    guests: tuple[Guest, ...]
+    members: tuple[GroupMember, ...]
     survives_failures: bool = field(default=False, init=False)
-    _household: Household | None = field(default=None, init=False)
+    _group: TargetGroup | None = field(default=None, init=False)
 
     def open(self, request: Request, guard: Guard) -> Target:
-        self._household = Household(self.guests, guard)
-        return self._household
+        self._group = TargetGroup(self.members, guard)
+        return self._group
 
     def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
-        return tuple(sorted({*(guest.sessions for guest in self.guests), self._all}))
+        return tuple(sorted({*(member.sessions for member in self.members), self._all}))
 
     def specs(
         self, levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...]
     ) -> tuple[RoundSpec, ...]:
-        """ABBA: the guests alone, then all together, then in reverse. One session of each stands first and last."""
-        kinds = [*((guest.name, guest.sessions) for guest in self.guests), (TOGETHER, self._all)]
+        """ABBA: each target alone, then all together, then in reverse. One session of each stands first and last."""
+        kinds = [*((member.name, member.sessions) for member in self.members), (TOGETHER, self._all)]
         turns = [
             RoundSpec(n, at, name, 0) for at in range(repeats) for name, n in (kinds if at % 2 == 0 else kinds[::-1])
         ]
-        alone = [RoundSpec(1, repeats + at, guest.name, 0, anchor=True) for at in range(2) for guest in self.guests]
-        ordered = [*alone[: len(self.guests)], *turns, *alone[len(self.guests) :]]
+        alone = [RoundSpec(1, repeats + at, member.name, 0, anchor=True) for at in range(2) for member in self.members]
+        ordered = [*alone[: len(self.members)], *turns, *alone[len(self.members) :]]
         return tuple(replace(each, order=order) for order, each in enumerate(ordered))
 
     def foreseen(self, preview: Preview, specs: Sequence[RoundSpec], solo_s: float, vcpus: int) -> Preview:
-        each = ", ".join(f"{guest.sessions} on {guest.name}{_on(guest.cpus)}" for guest in self.guests)
+        each = ", ".join(f"{member.sessions} on {member.name}{_on(member.cpus)}" for member in self.members)
         return replace(
-            preview, target=" and ".join(guest.name for guest in self.guests), amount=f"{each}: {preview.amount}"
+            preview, target=" and ".join(member.name for member in self.members), amount=f"{each}: {preview.amount}"
         )
 
     def opened(self, target: Target, workload: Workload) -> None:
-        wanted = {cpu for guest in self.guests for cpu in guest.cpus}
+        wanted = {cpu for member in self.members for cpu in member.cpus}
         host = target.host()
         if not wanted:
             return
@@ -175,13 +164,13 @@ class Experiment(Sweep):
             )
 
     def planned(self, made: Plan, target: Target) -> Plan:
-        household = self._at_home()
-        household.works = [load(each.kind, made.workload.name).work(made.workload.size) for each in household.targets]
+        group = self._opened_group()
+        group.works = [load(each.kind, made.workload.name).work(made.workload.size) for each in group.targets]
         parties = tuple(
-            Party(guest.name, each.describe(), workload_info(each, work), guest.sessions, guest.cpus)
-            for guest, each, work in zip(self.guests, household.targets, household.works, strict=True)
+            Party(member.name, each.describe(), workload_info(each, work), member.sessions, member.cpus)
+            for member, each, work in zip(self.members, group.targets, group.works, strict=True)
         )
-        variants = (*(guest.name for guest in self.guests), TOGETHER)
+        variants = (*(member.name for member in self.members), TOGETHER)
         return replace(made, experiment="together", parties=parties, variants=variants)
 
     def rounds(
@@ -191,36 +180,41 @@ class Experiment(Sweep):
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],
     ) -> Iterator[Round]:
-        household = self._at_home()
-        names = [guest.name for guest in self.guests]
+        group = self._opened_group()
+        names = [member.name for member in self.members]
         setting = replace(setting, gathered=self._hold)
         for spec in specs:
             begun(spec)
-            household.tenant = names.index(spec.variant) if spec.variant in names else None
+            group.active_index = names.index(spec.variant) if spec.variant in names else None
             yield run_round(setting, spec)
 
     def _hold(self, members: Sequence[Member]) -> None:
         """Each verified server process on the CPUs of its target; an unverified one is not touched."""
         for member in members:
             index = self._index(member.session.ordinal)
-            if self.guests[index].cpus and member.server.verified and member.server.pid is not None:
-                bind_until_exit(member.server.pid, frozenset(self.guests[index].cpus))
+            if self.members[index].cpus and member.server.verified and member.server.pid is not None:
+                bind_until_exit(member.server.pid, frozenset(self.members[index].cpus))
 
     def _index(self, ordinal: int) -> int:
-        for index, guest in enumerate(self.guests):
-            ordinal -= guest.sessions
+        for index, member in enumerate(self.members):
+            ordinal -= member.sessions
             if ordinal < 0:
                 return index
-        return len(self.guests) - 1
+        return len(self.members) - 1
 
     @property
     def _all(self) -> int:
-        return sum(guest.sessions for guest in self.guests)
+        return sum(member.sessions for member in self.members)
 
-    def _at_home(self) -> Household:
-        assert self._household is not None
-        return self._household
+    def _opened_group(self) -> TargetGroup:
+        assert self._group is not None
+        return self._group
 
 
 def _on(cpus: tuple[int, ...]) -> str:
     return f" (CPUs {ranges(cpus)})" if cpus else ""
+
+
+def open_experiment(options: ExperimentOptions) -> ExperimentShape:
+    """``options.group`` at once."""
+    return TogetherShape(options.group)

@@ -8,15 +8,15 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from dbcpu.errors import DbcpuError, MeasureError
-from dbcpu.hosts.base import Reading, RemoteHost
+from dbcpu.hosts.base import Host, Reading, RemoteHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._poller import TIMELINE_S, Stretches, cpu_lines, realtime
-from dbcpu.measure.samplers.base import Sampled, Watched
+from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 
 MAX_READS_PER_S = 1500
 """Opening a file for each poll costs more than a kept descriptor, and each poll is sent over the network too."""
@@ -52,6 +52,18 @@ class RemoteSampler:
         ended, self._round = self._round, None
         assert ended is not None
         return ended.result()
+
+
+def is_over(host: Host | None, connection: str) -> TypeGuard[RemoteHost]:
+    """Whether the host's files come over ``connection``: see ``RemoteHost.over``."""
+    return isinstance(host, RemoteHost) and host.over == connection
+
+
+def open_over(connection: str, host: Host | None, hz: float, why_not: str | None) -> Sampler:
+    """``why_not``: what is said of any other host. Raises MeasureError for such a one."""
+    if is_over(host, connection):
+        return RemoteSampler(host, hz)
+    raise MeasureError(f"sampling by {connection} is not possible: {why_not}")
 
 
 class _Round:

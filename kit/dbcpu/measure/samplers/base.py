@@ -1,14 +1,15 @@
 """Watches on which CPU each server process runs while a round runs, from a process that does nothing else.
 
-A member module offers ``unavailable(host) -> str | None`` (a reason, or None when it can be used) and
-``open_sampler(host, hz) -> Sampler``; ``host`` is None where the database's machine cannot be read.
+A member module offers what ``SamplerModule`` asks for; the user gives its name as ``--sampler NAME``.
 """
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from dbcpu import registry
+from dbcpu.hosts.base import Host
 from dbcpu.record import CgroupUse, Clock, CpuSeries, Foreign, Residency
 
 
@@ -63,10 +64,40 @@ class Sampled:
 class Sampler(AbstractContextManager["Sampler"], Protocol):
     """One sampler process for a whole run; ``start`` and ``stop`` once per round."""
 
-    pid: int | None
+    @property
+    def pid(self) -> int | None:
+        """The sampler's process on this machine; None where it has none."""
 
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
         """Take the counters "before" and begin to poll. Returns when the first poll is done."""
 
     def stop(self) -> Sampled:
         """Take the counters "after", end polling, and hand over."""
+
+
+@runtime_checkable
+class SamplerModule(Protocol):
+    """What a member module of this room offers; ``host`` is None where the database's machine cannot be read."""
+
+    PREFERENCE: int
+    """Of several samplers that can be used the one with the highest is taken, unless the user names one.
+
+    dbcpu's own: 0 none, 10 sql, 20 ssh, 30 procfs.
+    """
+
+    def host_route(self, configured: str | None) -> str | None:
+        """What ``--host`` has to be for this sampler, None where any will do; ``configured``: as in dbcpu.toml."""
+
+    def unavailable(self, host: Host | None) -> str | None:
+        """Why it cannot be used there, or None when it can."""
+
+    def open_sampler(self, host: Host | None, hz: float) -> Sampler:
+        """``hz``: polls per second of each server process. Raises MeasureError where it is ``unavailable``."""
+
+
+def load_sampler(name: str) -> SamplerModule:
+    """The member called ``name``. Raises UnknownName, PlugInError."""
+    member = registry.load("measure.samplers", name)
+    if not isinstance(member, SamplerModule):
+        raise registry.misfit("measure.samplers", name, "PREFERENCE, host_route, unavailable and open_sampler")
+    return member

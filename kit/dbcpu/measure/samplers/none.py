@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Self
 
 from dbcpu.hosts.base import Host
-from dbcpu.measure.samplers.base import Sampled, Watched
+from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
+
+PREFERENCE = 0
 
 
 class NoSampler:
@@ -25,11 +27,16 @@ class NoSampler:
         return Sampled((), (), (), (), (), 0.0, 0, 0.0)
 
 
+def host_route(configured: str | None) -> str | None:
+    """Any will do."""
+    return None
+
+
 def unavailable(host: Host | None) -> str | None:
     """It works everywhere."""
     return None
 
 
-def open_sampler(host: Host | None, hz: float) -> NoSampler:
+def open_sampler(host: Host | None, hz: float) -> Sampler:
     """``hz`` means nothing here."""
     return NoSampler()

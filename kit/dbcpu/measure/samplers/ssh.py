@@ -1,19 +1,22 @@
 """Samples /proc of a host reached over ssh: each poll is a question to the program that was sent there."""
 
-from dbcpu.errors import MeasureError
-from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.measure.samplers._remote import RemoteSampler
+from dbcpu.hosts.base import Host
+from dbcpu.measure.samplers._remote import is_over, open_over
+from dbcpu.measure.samplers.base import Sampler
+
+PREFERENCE = 20
+
+
+def host_route(configured: str | None) -> str | None:
+    """The host that dbcpu.toml names, where it names one."""
+    return configured
 
 
 def unavailable(host: Host | None) -> str | None:
     """It watches hosts that are reached over ssh, and only those."""
-    if isinstance(host, RemoteHost) and host.over == "ssh":
-        return None
-    return "the database's host is not reached over ssh (--host ssh:NAME)"
+    return None if is_over(host, "ssh") else "the database's host is not reached over ssh (--host ssh:NAME)"
 
 
-def open_sampler(host: Host | None, hz: float) -> RemoteSampler:
+def open_sampler(host: Host | None, hz: float) -> Sampler:
     """Raises MeasureError where nothing can be sampled."""
-    if not isinstance(host, RemoteHost) or host.over != "ssh":
-        raise MeasureError(f"sampling by ssh is not possible: {unavailable(host)}")
-    return RemoteSampler(host, hz)
+    return open_over("ssh", host, hz, unavailable(host))

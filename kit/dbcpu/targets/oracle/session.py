@@ -191,7 +191,7 @@ class OracleSession:
     def failed(self) -> bool:
         return self._cancelled.is_set() or self._error is not None or self._wrong is not None
 
-    def outcome(self) -> Outcome:
+    def outcome(self, *, more: bool = False) -> Outcome:
         self._told = True
         error = self._error
         if self._wrong is not None and self._work:

@@ -132,7 +132,7 @@ class LibpqSession:
         gone = self._connection.status == pq.ConnStatus.BAD
         return gone or self._cancelled or self._error is not None or self._wrong is not None
 
-    def outcome(self) -> Outcome:
+    def outcome(self, *, more: bool = False) -> Outcome:
         self._told = True
         ok = None if not self._executions and self._wrong is None else self._wrong is None
         error = self._error

@@ -20,7 +20,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import Outcome, ServerClaim, Work
+from dbcpu.targets.base import Outcome, ServerClaim, Target, Work
 
 IN_MEMORY = ":memory:"
 ANSWER_WITHIN_S = 60.0
@@ -97,7 +97,7 @@ class SqliteSession:
     def failed(self) -> bool:
         return self._error is not None or self._right() is False
 
-    def outcome(self) -> Outcome:
+    def outcome(self, *, more: bool = False) -> Outcome:
         self._told = True
         return Outcome(tuple(self._executions), self._right(), self._error)
 
@@ -255,7 +255,7 @@ class SqliteTarget:
             raise ConnectError(f"SQLite database {self._name} could not be opened: {error}") from None
 
 
-def open_target(request: Request, guard: Guard) -> SqliteTarget:
+def open_target(request: Request, guard: Guard) -> Target:
     """``sqlite`` or ``sqlite://`` for a database in memory, ``sqlite:///FILE`` for a file, opened read-only.
 
     Raises:

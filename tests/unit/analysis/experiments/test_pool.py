@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import UsageError
-from dbcpu.measure.experiments.pool import Experiment
+from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
@@ -68,16 +68,16 @@ def test_the_published_thread_pool_gets_the_advice_of_its_article() -> None:
 
 
 def test_levels_are_checked_and_chosen() -> None:
-    pool = Experiment(100)
+    pool = PoolShape(100)
     assert pool.levels("auto", 2, 2) == (1, 2, 4, 10, 100)
     assert pool.levels("10,100", 2, 2) == (10, 100)
-    assert Experiment(5).levels("auto", 2, 2) == (1, 2, 4, 5)
+    assert PoolShape(5).levels("auto", 2, 2) == (1, 2, 4, 5)
     with pytest.raises(UsageError, match="--active 101 is more than the 100 pieces of work"):
         pool.levels("1,101", 2, 2)
 
 
 def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
-    specs = Experiment(100).specs((1, 10, 100), 3, 7, ("baseline",))
+    specs = PoolShape(100).specs((1, 10, 100), 3, 7, ("baseline",))
     assert [each.order for each in specs] == list(range(len(specs)))
     assert [each.anchor for each in specs] == [True, *[False] * 9, True]
     assert sorted(each.level for each in specs[1:-1]) == [1, 1, 1, 10, 10, 10, 100, 100, 100]

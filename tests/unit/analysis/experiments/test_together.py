@@ -9,14 +9,16 @@ from dbcpu.analysis.explain import explain
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.measure.experiments.together import TOGETHER, Experiment, Guest, Household
+from dbcpu.measure.experiments.base import GroupMember
+from dbcpu.measure.experiments.together import TOGETHER, TargetGroup, TogetherShape
 from dbcpu.reports import charts
 from dbcpu.reports.formats import html
-from dbcpu.workflows.launch import launch_together
+from dbcpu.workflows.launch import Delivery, launch_together
+from dbcpu.workflows.measure_run import Choices
 from support.builders import experiments as build
 from support.builders.record import ROWS
 
-GUESTS = (Guest("a", Request("a", "sqlite"), 2), Guest("b", Request("b", "sqlite"), 3, (0,)))
+GROUP = (GroupMember("a", Request("a", "sqlite"), 2), GroupMember("b", Request("b", "sqlite"), 3, (0,)))
 
 
 def test_partitions_of_their_own_do_not_disturb_each_other() -> None:
@@ -65,7 +67,7 @@ def test_rates_are_the_partys_own() -> None:
 
 
 def test_rounds_are_each_alone_and_all_together_in_turns() -> None:
-    specs = Experiment(GUESTS).specs((2, 3, 5), 2, 1, ("baseline",))
+    specs = TogetherShape(GROUP).specs((2, 3, 5), 2, 1, ("baseline",))
     assert [(each.variant, each.level) for each in specs[2:-2]] == [
         ("a", 2), ("b", 3), (TOGETHER, 5), (TOGETHER, 5), ("b", 3), ("a", 2),
     ]  # fmt: skip
@@ -73,10 +75,10 @@ def test_rounds_are_each_alone_and_all_together_in_turns() -> None:
 
 
 def test_ordinals_are_dealt_out_in_the_order_of_the_targets() -> None:
-    household = Household(GUESTS, Guard())
-    assert [household.place(ordinal) for ordinal in range(5)] == [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
-    household.tenant = 1
-    assert [household.place(ordinal) for ordinal in range(3)] == [(1, 2), (1, 3), (1, 4)]
+    group = TargetGroup(GROUP, Guard())
+    assert [group.owner_of(ordinal) for ordinal in range(5)] == [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
+    group.active_index = 1
+    assert [group.owner_of(ordinal) for ordinal in range(3)] == [(1, 2), (1, 3), (1, 4)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,8 @@ def test_ordinals_are_dealt_out_in_the_order_of_the_targets() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dict[str, Any], complaint: str) -> None:
-    usual = {"sessions": "auto", "cpus": (), "aa": False, "for_s": None}
+    cpus = given.pop("cpus", ())
+    delivery = Delivery(store=None, out=None, json_file=None, fail_on="never", yes=True, quiet=True)
     with pytest.raises(UsageError) as refused:
-        launch_together(targets, usual | given, lambda *_: None)
+        launch_together(targets, Choices(**given), delivery, lambda *_: None, cpus=cpus)
     assert complaint in str(refused.value)

@@ -1,0 +1,32 @@
+"""N sessions released together, for each level N: what ``dbcpu run`` does with one target."""
+
+from collections.abc import Callable, Iterator
+
+from dbcpu import plan
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
+from dbcpu.measure.rounds import Setting, measure
+from dbcpu.plan import NextRound, RoundSpec
+from dbcpu.record import Round
+
+
+class SweepShape(ExperimentShape):
+    """Rounds of every level, as the plan or the adaptive planner orders them."""
+
+    def specs(
+        self, levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...]
+    ) -> tuple[RoundSpec, ...]:
+        return plan.rounds(levels, repeats, seed, variants)
+
+    def rounds(
+        self,
+        setting: Setting,
+        specs: tuple[RoundSpec, ...],
+        next_round: NextRound,
+        begun: Callable[[RoundSpec], object],
+    ) -> Iterator[Round]:
+        return measure(setting, next_round, begun)
+
+
+def open_experiment(options: ExperimentOptions) -> ExperimentShape:
+    """It has no options of its own."""
+    return SweepShape()

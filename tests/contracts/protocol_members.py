@@ -1,0 +1,88 @@
+"""Every member of every room assigned to its protocol, so that mypy compares them; a test finds what is missing.
+
+Formats, variants and hosts are compared in tests of their own.
+"""
+
+from dbcpu.cli import (
+    CommandModule,
+    check,
+    compare,
+    delete,
+    doctor,
+    export,
+    import_,
+    report,
+    restore,
+    run,
+    show,
+    simulate,
+    store,
+    topology,
+    vary,
+)
+from dbcpu.cli import list as list_
+from dbcpu.cli import pool as pool_command
+from dbcpu.cli import soak as soak_command
+from dbcpu.measure.experiments import pool, soak, sweep, together
+from dbcpu.measure.experiments.base import ExperimentModule, ExperimentShape
+from dbcpu.measure.experiments.pool import PoolShape
+from dbcpu.measure.experiments.soak import SoakShape
+from dbcpu.measure.experiments.sweep import SweepShape
+from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
+from dbcpu.measure.samplers import none, procfs, sql, ssh
+from dbcpu.measure.samplers._remote import RemoteSampler
+from dbcpu.measure.samplers.base import Sampler, SamplerModule
+from dbcpu.measure.samplers.none import NoSampler
+from dbcpu.measure.samplers.procfs import ProcfsSampler
+from dbcpu.targets import embedded, oracle, postgresql, shell, sqlite
+from dbcpu.targets.base import Session, Target, TargetModule
+from dbcpu.targets.embedded import EmbeddedTarget
+from dbcpu.targets.oracle.session import OracleSession
+from dbcpu.targets.oracle.target import OracleTarget
+from dbcpu.targets.postgresql.session import LibpqSession
+from dbcpu.targets.postgresql.target import LibpqTarget
+from dbcpu.targets.shell import ShellSession, ShellTarget
+from dbcpu.targets.sqlite import SqliteSession, SqliteTarget
+
+TARGET_MODULES: dict[str, TargetModule] = {
+    "embedded": embedded,
+    "oracle": oracle,
+    "postgresql": postgresql,
+    "shell": shell,
+    "sqlite": sqlite,
+}
+TARGETS: tuple[type[Target], ...] = (
+    EmbeddedTarget,
+    LibpqTarget,
+    OracleTarget,
+    ShellTarget,
+    SqliteTarget,
+    TargetGroup,
+)
+SESSIONS: tuple[type[Session], ...] = (LibpqSession, OracleSession, ShellSession, SqliteSession)
+
+SAMPLER_MODULES: dict[str, SamplerModule] = {"none": none, "procfs": procfs, "sql": sql, "ssh": ssh}
+SAMPLERS: tuple[type[Sampler], ...] = (NoSampler, ProcfsSampler, RemoteSampler)
+
+EXPERIMENT_MODULES: dict[str, ExperimentModule] = {"pool": pool, "soak": soak, "sweep": sweep, "together": together}
+SHAPES: tuple[type[ExperimentShape], ...] = (PoolShape, SoakShape, SweepShape, TogetherShape)
+
+COMMAND_MODULES: dict[str, CommandModule] = {
+    "check": check,
+    "compare": compare,
+    "delete": delete,
+    "doctor": doctor,
+    "export": export,
+    "import": import_,
+    "list": list_,
+    "pool": pool_command,
+    "report": report,
+    "restore": restore,
+    "run": run,
+    "show": show,
+    "simulate": simulate,
+    "soak": soak_command,
+    "store": store,
+    "topology": topology,
+    "vary": vary,
+}

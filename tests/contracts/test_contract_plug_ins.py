@@ -1,0 +1,179 @@
+"""An installed package adds a target, a sampler and a format by entry points, without an edit of the tree."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbcpu import registry
+from dbcpu.cli import main
+from dbcpu.errors import PlugInError, UnknownName
+from dbcpu.measure.preflight import best_sampler
+from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.targets.base import load_target
+from support.paths import ROOT
+
+PACKAGE = {
+    "dbcpu_plugindb/__init__.py": "",
+    "dbcpu_plugindb/target.py": """
+        from dbcpu.config.targets import Request
+        from dbcpu.hosts.cleanup_guard import Guard
+        from dbcpu.targets.base import Target
+        from dbcpu.targets.sqlite import SqliteTarget
+
+        class PluginTarget(SqliteTarget):
+            kind = "plugindb"
+
+        def open_target(request: Request, guard: Guard) -> Target:
+            return PluginTarget()
+        """,
+    "dbcpu_plugindb/sampler.py": """
+        from dbcpu.measure.samplers.none import NoSampler, host_route
+
+        PREFERENCE = 100
+
+        def unavailable(host):
+            return None
+
+        def open_sampler(host, hz):
+            return NoSampler()
+        """,
+    "dbcpu_plugindb/format.py": 'SUFFIX = ".plug"\n',
+    "dbcpu_plugindb/empty.py": "",
+    "dbcpu_plugindb/broken.py": "import a_driver_that_is_not_here\n",
+}
+ENTRY_POINTS = """
+[dbcpu.targets]
+plugindb = dbcpu_plugindb.target
+emptydb = dbcpu_plugindb.empty
+brokendb = dbcpu_plugindb.broken
+namedb = dbcpu_plugindb.target:open_target
+sqlite = dbcpu_plugindb.target
+
+[dbcpu.samplers]
+plugin = dbcpu_plugindb.sampler
+
+[dbcpu.formats]
+plugin = dbcpu_plugindb.format
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with the package as an installer leaves it: its files, and its metadata beside them."""
+    folder = tmp_path / "site"
+    for name, text in PACKAGE.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), "utf-8")
+    (folder / "dbcpu_plugindb/sql").mkdir()
+    own = (ROOT / "sql/sqlite/cartesian.sql").read_text("utf-8")
+    (folder / "dbcpu_plugindb/sql/cartesian.sql").write_text(own.replace("sql/sqlite", "sql/plugindb"), "utf-8")
+    metadata = folder / "dbcpu_plugindb-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: dbcpu-plugindb\nVersion: 1.0\n", "utf-8")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package on the path of this process."""
+    monkeypatch.syspath_prepend(str(site))
+    registry._plug_ins.cache_clear()
+    yield
+    registry._plug_ins.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "dbcpu_plugindb"]:
+        del sys.modules[name]
+
+
+def test_a_run_uses_the_target_and_the_sampler_of_an_installed_package(site: Path, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH"), str(ROOT / "kit")])])
+    wanted = ["run", "plugindb", "--sessions", "1", "--repeats", "1", "--executions", "1", "--size", "tiny"]
+    kept = ["--store", str(tmp_path / "runs.db"), "--out", str(tmp_path / "out"), "--json", str(tmp_path / "run.json")]
+    done = subprocess.run(
+        [sys.executable, "-m", "dbcpu", *wanted, *kept, "--yes", "--quiet"],
+        env={**os.environ, "PYTHONPATH": path, "DBCPU_SETTLE_S": "0"},
+        capture_output=True, text=True, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text("utf-8"))
+    assert record["database"]["kind"] == "plugindb"
+    assert record["plan"]["sampler"] == "plugin", "it is preferred to every other"
+    assert all(session["answer_ok"] for round_ in record["rounds"] for session in round_["sessions"])
+
+
+@pytest.mark.usefixtures("installed")
+def test_names_of_installed_members_are_listed_and_known() -> None:
+    for room, name in (("targets", "plugindb"), ("measure.samplers", "plugin"), ("reports.formats", "plugin")):
+        assert name in registry.all_names(room)
+        assert name not in registry.names(room)
+        assert registry.is_known(room, name)
+        assert registry.load(room, name).__name__.startswith("dbcpu_plugindb.")
+    with pytest.raises(UnknownName, match=r"no target is called 'nodb'; there are: .*plugindb"):
+        load_target("nodb")
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_sampler_that_is_preferred_most_is_taken() -> None:
+    assert load_sampler("plugin").PREFERENCE == 100
+    assert best_sampler(None) == "plugin"
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("brokendb", "target 'brokendb' of package dbcpu-plugindb 1.0 could not be imported (ModuleNotFoundError: No"),
+        ("emptydb", "target 'emptydb' of package dbcpu-plugindb 1.0 cannot be used: its module has to offer open_tar"),
+        ("namedb", "target 'namedb' of package dbcpu-plugindb 1.0 cannot be used: its entry point has to name a mod"),
+    ],
+)
+def test_a_package_that_cannot_be_used_gives_one_sentence(
+    kind: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(PlugInError):
+        load_target(kind)
+    assert main(["run", kind, "--yes", "--quiet"]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"dbcpu: {sentence}")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_name_of_the_tree_wins_and_doctor_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert registry.load("targets", "sqlite").__name__ == "dbcpu.targets.sqlite"
+    assert main(["doctor", "sqlite"]) == 0
+    said = "target 'sqlite' of package dbcpu-plugindb 1.0 is not used: dbcpu has one of that name"
+    assert f"plug-in-ignored: {said}" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("installed")
+def test_two_packages_with_the_same_name_are_both_named(site: Path) -> None:
+    other = site / "dbcpu_other-2.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: dbcpu-other\nVersion: 2.0\n", "utf-8")
+    (other / "entry_points.txt").write_text("[dbcpu.targets]\nplugindb = dbcpu_plugindb.target\n", "utf-8")
+    registry._plug_ins.cache_clear()
+    both = "package dbcpu-other 2.0 and package dbcpu-plugindb 1.0"
+    with pytest.raises(PlugInError, match=f"target 'plugindb' is offered by {both}; uninstall one of them"):
+        load_target("plugindb")
+    assert f"target 'plugindb' is not used: {both} both offer it" in registry.clashes()
+
+
+def test_help_and_members_of_the_tree_look_for_no_packages() -> None:
+    script = (
+        "import sys\n"
+        "from dbcpu.cli import main\n"
+        "from dbcpu.targets.base import load_target\n"
+        "assert main(['--help']) == 0 and main(['run', '--help']) == 0\n"
+        "load_target('sqlite')\n"
+        "from dbcpu import registry\n"
+        "assert registry._plug_ins.cache_info().misses == 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

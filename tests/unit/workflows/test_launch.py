@@ -1,0 +1,134 @@
+"""From the command line to what is measured: every option arrives under its own name."""
+
+import inspect
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from dbcpu import registry
+from dbcpu.cli import main
+from dbcpu.config.targets import Request
+from dbcpu.measure.experiments.base import ExperimentShape
+from dbcpu.measure.experiments.pool import PoolShape
+from dbcpu.measure.experiments.soak import SoakShape
+from dbcpu.store.database import open_store
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.launch import Delivery, split_options
+from dbcpu.workflows.measure_run import Choices, Watcher
+from support.driving import Drive
+
+WATCHING = (
+    "--workload", "w", "--size", "long", "--host", "none", "--sampler", "none", "--hz", "9",
+    "--vcpus", "5", "--label", "L", "--seed", "4",
+)  # fmt: skip
+WATCHED: dict[str, Any] = {
+    "workload": "w", "size": "long", "host": "none", "sampler": "none", "hz": 9.0,
+    "vcpus": 5, "label": "L", "seed": 4,
+}  # fmt: skip
+Launched = list[tuple[Choices, ExperimentShape | None]]
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Launched:
+    """What would have been measured."""
+    seen: Launched = []
+
+    def run(request: object, choices: Choices, *_: object, experiment: ExperimentShape | None, **__: object) -> str:
+        seen.append((choices, experiment))
+        return "run-id"
+
+    monkeypatch.setattr("dbcpu.workflows.launch.run", run)
+    monkeypatch.setattr("dbcpu.workflows.launch.present", lambda *_, **__: 0)
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path_factory.mktemp("store") / "runs.db"))
+    return seen
+
+
+def test_the_options_of_run_arrive(launched: Launched) -> None:
+    assert main(["run", "sqlite", "--sessions", "1,2", "--executions", "3", "--repeats", "7", "--aa", *WATCHING]) == 0
+    assert main(["run", "sqlite", "--seconds", "2"]) == 0
+    assert main(["run", "sqlite", "--for", "3s"]) == 0
+    assert [choices for choices, _ in launched] == [
+        Choices(sessions="1,2", executions=3, repeats=7, aa=True, **WATCHED),
+        Choices(seconds=2.0),
+        Choices(for_s=3.0),
+    ]
+
+
+def test_the_options_of_soak_arrive(launched: Launched) -> None:
+    assert main(["soak", "sqlite", "--sessions", "6", "--for", "20s", *WATCHING]) == 0
+    assert main(["soak", "sqlite", "--sizes", "tiny,medium"]) == 0
+    (choices, shape), (in_turns, turns) = launched
+    assert choices == Choices(sessions="6", for_s=20.0, **WATCHED)
+    assert isinstance(shape, SoakShape)
+    assert (shape.for_s, shape.sizes) == (20.0, ("long",))
+    assert isinstance(turns, SoakShape)
+    assert (in_turns.size, in_turns.for_s, turns.sizes) == ("tiny", 600.0, ("tiny", "medium"))
+
+
+def test_the_options_of_pool_arrive(launched: Launched) -> None:
+    assert main(["pool", "sqlite", "--work", "9", "--active", "2,3", "--repeats", "4", *WATCHING]) == 0
+    ((choices, shape),) = launched
+    assert choices == Choices(sessions="2,3", repeats=4, **WATCHED)
+    assert isinstance(shape, PoolShape)
+    assert shape.pieces == 9
+
+
+@pytest.mark.parametrize("name", ["run", "soak", "pool"])
+def test_an_option_has_a_place_of_its_own(name: str) -> None:
+    command = registry.load("cli", name).command
+    assert isinstance(command, click.Command)
+    options = {str(parameter.name) for parameter in command.params}
+    assert command.callback is not None
+    own = {parameter for parameter in inspect.signature(command.callback).parameters if parameter != "given"}
+    places = own | {field.name for kind in (Choices, Delivery) for field in fields(kind)}
+    assert options <= places
+
+
+def test_an_option_that_nobody_knows_is_an_error() -> None:
+    kept: dict[str, Any] = {
+        "store": None,
+        "out": None,
+        "json_file": None,
+        "fail_on": "never",
+        "yes": True,
+        "quiet": True,
+    }
+    choices, delivery = split_options(sessions="4", **kept)
+    assert (choices, delivery.yes) == (Choices(sessions="4"), True)
+    with pytest.raises(TypeError, match="session"):
+        split_options(session="4", **kept)
+    with pytest.raises(TypeError, match="quiet"):
+        split_options(**{name: value for name, value in kept.items() if name != "quiet"})
+
+
+def test_a_pool_of_shells_shares_its_pieces(drive: Drive) -> None:
+    arguments = ("pool", "shell", "--work", "4", "--active", "1,2", "--repeats", "1", "--size", "tiny", "--yes")
+    assert drive(*arguments, DBCPU_SETTLE_S="0").finish()[0] == 0
+    pools = [round_ for round_ in drive.last().rounds if not round_.anchor]
+    assert sorted(round_.level for round_ in pools) == [1, 2]
+    for round_ in pools:
+        assert sum(len(session.executions) for session in round_.sessions) == 4
+        assert all(session.answer_ok and session.error is None for session in round_.sessions)
+
+
+@pytest.mark.parametrize("workload", ["increment", "gzip_pipe"])
+def test_a_soak_of_shells_goes_on_from_segment_to_segment(
+    workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBCPU_SETTLE_S", "0")
+    choices = Choices(sessions="2", workload=workload, size="tiny", for_s=4.0)
+    with open_store(str(tmp_path / "runs.db")) as store:
+        shape = SoakShape(4.0, ("tiny",))
+        record = store.load(
+            measure_run.run(Request("shell", "shell"), choices, store, Watcher(), forced=True, experiment=shape)
+        )
+    segments = [round_ for round_ in record.rounds if not round_.anchor]
+    assert len(segments) >= 2
+    pids = {session.server.pid for round_ in segments for session in round_.sessions}
+    assert len(pids) == 2, "the sessions stay the same"
+    for round_ in segments:
+        assert round_.error is None
+        assert all(session.executions and session.answer_ok and not session.error for session in round_.sessions)
