@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
-from dbcpu.analysis.levels.noise import Noise
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import CrossTable, Reference, SessionView, SharedCore, ThreadSpeed
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 
 MOSTLY = 0.5
@@ -66,7 +66,7 @@ def shared_core(
         int((~shared & table.slow).sum()),
         int((~shared & ~table.slow).sum()),
     )
-    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    noise = reference.noise if reference else Chance(0.0, 1.0)
     speeds = _speeds(table, noise)
     return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
 
@@ -103,9 +103,7 @@ def _table(
     )
 
 
-def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
-    from scipy.special import stdtrit
-
+def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     told = _told(table)
     orders = np.unique(table.rounds)
     if not told or orders.size < MIN_ROUNDS:
@@ -119,9 +117,9 @@ def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
         informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
         if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
-        half = float(stdtrit(informed - 1, (1 + CONFIDENCE) / 2) * spread[index])
+        half = Chance(float(spread[index]), informed - 1).passed_by((1 - CONFIDENCE) / 2)
         speed = float(whole[index])
-        by_noise = float(stdtrit(noise.freedom, 1 - FALSE_ALARM)) * noise.spread * _scale(table, others)
+        by_noise = noise.times(_scale(table, others)).passed_by(FALSE_ALARM)
         speeds.append(ThreadSpeed(others + 1, speed, speed - half, speed + half, 1 - speed > max(half, by_noise)))
     return tuple(speeds)
 

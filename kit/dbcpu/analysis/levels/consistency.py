@@ -12,12 +12,13 @@ from itertools import groupby
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import Noise, gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.noise import gap_gate, slowed_gate, uneven_gate
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import Round
 
 
@@ -98,7 +99,7 @@ def _level(
     connects = [[each.session.connect_s for each in members] for members in rounds]
     seen = [views[each.key] for members in used for each in members]
     ratio = _median(figure["max_over_min"] for figure in figures)
-    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    noise = reference.noise if reference else Chance(0.0, 1.0)
     slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
     least = 1.0 + (reference.tolerance if reference else MIN_TOLERANCE)
     slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None

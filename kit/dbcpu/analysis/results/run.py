@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Pool, Soak, Together
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.findings import Finding
 
@@ -54,6 +55,11 @@ class Reference:
     spread_freedom: float = 4.0
     centre_s: float | None = None
     counted_tolerance: float | None = None
+
+    @property
+    def noise(self) -> Chance:
+        """What chance does to one session."""
+        return Chance(self.spread, self.spread_freedom)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def nearest_unimodal(values: Floats) -> float:
                 bound({columns[0]: 1, columns[1]: -1}, 0.0)
         exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
         cost = [0.0] * (n + 1) + [1.0]
-        solved = linprog(cost, A_ub=np.array(rows), b_ub=bounds, bounds=[(0, 1)] * (n + 2), options=exact)
+        solved = linprog(cost, np.array(rows), bounds, bounds=[(0, 1)] * (n + 2), options=exact)  # type: ignore[call-overload]
         if solved.success and solved.fun is not None:
             best = min(best, float(solved.fun))
     return best
