@@ -23,6 +23,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import CrossTable, Reference, SessionView, SharedCore, ThreadSpeed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.causes import Cause
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
@@ -85,7 +86,7 @@ def _table(
         if evidence.watched_s < WATCHED * each.span.elapsed_s or sum(evidence.shared_s) <= 0:
             continue
         alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
-        rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != "none"))
+        rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != Cause.NONE))
     # The CPUs of a run are those of one host: every round has the same siblings.
     around = next(iter(seen.values())).placement.siblings.values() if seen else ()
     if not rows or not any(len(each) > 1 for each in around):

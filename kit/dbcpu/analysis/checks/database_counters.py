@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
-from dbcpu.analysis.causes.evidence_rules import RESOURCE_MANAGER
+from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import Facts, places
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 
@@ -44,7 +45,7 @@ def physical_io(facts: Facts) -> Finding | None:
 def resource_manager_waits(facts: Facts) -> Finding | None:
     held: dict[int, float] = {}
     for each in facts.sessions:
-        waited_s = sum(wait.waited_s for wait in each.session.waits if wait.event.startswith(RESOURCE_MANAGER))
+        waited_s = sum(wait.waited_s for wait in each.session.waits if wait_cause(wait.event) is Cause.RESOURCE_MANAGER)
         if each.span and waited_s > WORTH_WAITING * each.span.elapsed_s:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
     if not held:

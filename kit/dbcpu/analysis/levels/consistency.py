@@ -19,6 +19,7 @@ from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.causes import Cause
 from dbcpu.record import Round
 
 
@@ -183,7 +184,7 @@ def _spans(members: Sequence[Timed]) -> list[Span]:
 
 def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:
     seen = [views[each.key] for each in members]
-    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != "none"]
+    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != Cause.NONE]
 
 
 def _shift(median_s: float | None, reference: Reference | None) -> float:
@@ -193,9 +194,9 @@ def _shift(median_s: float | None, reference: Reference | None) -> float:
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:
     """Rounds vote, not sessions: one bad round with all its sessions shall not speak for the others."""
-    lost = [[cause for cause in members if cause != "none"] for members in causes]
+    lost = [[cause for cause in members if cause != Cause.NONE] for members in causes]
     votes = Counter(Counter(members).most_common(1)[0][0] for members in lost if members)
-    return votes.most_common(1)[0][0] if votes else "none"
+    return votes.most_common(1)[0][0] if votes else Cause.NONE
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:

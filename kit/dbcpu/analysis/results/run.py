@@ -6,25 +6,10 @@ from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Pool, Soak, Together
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.causes import Cause
 from dbcpu.findings import Finding
 
-CAUSES = (
-    "none",
-    "shared_core",
-    "run_queue",
-    "steal",
-    "throttled",
-    "frequency",
-    "remote_memory",
-    "competitor",
-    "irq",
-    "resource_manager",
-    "wait",
-    "stopped",
-    "slower_cpu",
-    "unexplained",
-)
-
+CAUSES = tuple(cause.value for cause in Cause)
 
 REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is told: polls place a move up to half their distance wrong."""
