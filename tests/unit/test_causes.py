@@ -8,6 +8,7 @@ import pytest
 from dbcpu.analysis.checks.headline import answer
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.causes import Cause
 from dbcpu.findings import ENTRIES, noted
@@ -46,7 +47,7 @@ def test_the_verdict_says_what_it_means(cause: Cause) -> None:
     run = three_on_two()
     found = explain(run)
     levels = [replace(level, main_cause=cause, uneven=level.level > 1) for level in found.levels]
-    said = verdict(run, levels, found.reference, found.vcpus)
+    said = verdict(run_context(run), levels)
     if cause not in (Cause.NONE, Cause.RUN_QUEUE):  # of no loss nothing is said, of a queue the number of vCPUs
         assert cause.sentence in said
     assert (cause.words in said) == cause.is_known

@@ -16,6 +16,7 @@ import numpy as np
 from dbcpu.analysis.causes import evidence_rules, without_host
 from dbcpu.analysis.causes.evidence_rules import Counted, Share
 from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
@@ -65,11 +66,11 @@ class Watch:
     placement: Placement
 
 
-def watch(record: RunRecord, sessions: Sequence[Timed]) -> dict[tuple[int, int], Watch]:
+def watch(context: RunContext) -> dict[tuple[int, int], Watch]:
     """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
-    cores = cores_of(record)
+    cores = cores_of(context.record)
     seen: dict[tuple[int, int], Watch] = {}
-    for each, members in by_round(sessions):
+    for each, members in by_round(context.sessions):
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
         placement = Placement(each, cores, spans)
         for member, evidence in zip(members, placement.evidence(), strict=True):
@@ -89,20 +90,19 @@ def cores_of(record: RunRecord) -> Cores:
 
 
 def attribute(
-    record: RunRecord,
-    sessions: Sequence[Timed],
-    reference: Reference | None,
+    context: RunContext,
     groups: Mapping[tuple[int, int], str],
     seen: Mapping[tuple[int, int], Watch],
 ) -> dict[tuple[int, int], SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
-    alone = _Alone.of(solo(record, sessions), seen)
-    throttled = {each.order: throttled_shares(each) for each in record.rounds}
+    alone = _Alone.of(solo(context.record, context.sessions), seen)
+    throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
-    for member in sessions:
+    for member in context.sessions:
         own_s = throttled[member.round.order].get(member.session.ordinal)
-        case = _Case(member, reference, own_s, seen[member.key].evidence, seen[member.key].placement, alone)
-        views[member.key] = _view(case, record.header.plan.workload.rows, groups.get(member.key, ""))
+        watched = seen[member.key]
+        case = _Case(member, context.reference, own_s, watched.evidence, watched.placement, alone)
+        views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
     return views
 
 

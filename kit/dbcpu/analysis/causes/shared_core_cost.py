@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
-from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.results.run import CrossTable, Reference, SessionView, SharedCore, ThreadSpeed
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.run import CrossTable, SessionView, SharedCore, ThreadSpeed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.causes import Cause
@@ -51,13 +51,12 @@ class _Table:
 
 
 def shared_core(
-    sessions: Sequence[Timed],
+    context: RunContext,
     seen: Mapping[tuple[int, int], Watch],
     views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
 ) -> SharedCore | None:
     """None where the topology shows no siblings, or nobody was watched on a CPU that has some."""
-    table = _table(sessions, seen, views, reference)
+    table = _table(context, seen, views)
     if table is None:
         return None
     shared = table.shares[:, 1:].sum(axis=1) >= MOSTLY
@@ -67,19 +66,18 @@ def shared_core(
         int((~shared & table.slow).sum()),
         int((~shared & ~table.slow).sum()),
     )
-    noise = reference.noise if reference else Chance(0.0, 1.0)
+    noise = context.reference.noise if context.reference else Chance(0.0, 1.0)
     speeds = _speeds(table, noise)
     return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
 
 
 def _table(
-    sessions: Sequence[Timed],
+    context: RunContext,
     seen: Mapping[tuple[int, int], Watch],
     views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
 ) -> _Table | None:
-    rows = []
-    for each in sessions:
+    rows, reference = [], context.reference
+    for each in context.sessions:
         evidence, cpu_s, view = seen[each.key].evidence, each.session.cpu_s, views[each.key]
         if each.why or each.span is None or evidence is None or not cpu_s or view.slowdown is None:
             continue

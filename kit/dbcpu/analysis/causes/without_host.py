@@ -18,6 +18,7 @@ import numpy as np
 
 from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
 from dbcpu.analysis.levels.consistency import gate
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.run import LevelView, Reference, Scaling
 from dbcpu.causes import Cause
@@ -39,20 +40,14 @@ class _Counted:
     event: str
 
 
-def likely(
-    levels: Sequence[LevelView],
-    sessions: Sequence[Timed],
-    scaling: Scaling,
-    reference: Reference | None,
-    vcpus: int | None,
-    cores: int | None,
-) -> tuple[LevelView, ...]:
+def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -> tuple[LevelView, ...]:
     """The levels of one variant; those of which nothing was seen with their likely cause, if anything points to one."""
+    reference = context.reference
     if reference is None:
         return tuple(levels)
-    solo_cpu = _cpu_alone(sessions)
+    solo_cpu = _cpu_alone(context.sessions)
     by_level: dict[tuple[int, str], list[Timed]] = {}
-    for each in sessions:
+    for each in context.sessions:
         if each.span:
             by_level.setdefault((each.round.level, each.round.variant), []).append(each)
     told = []
@@ -62,7 +57,7 @@ def likely(
         if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
             told.append(level)
             continue
-        found = _cause(level, _counted(members, reference, solo_cpu), scaling, vcpus, cores)
+        found = _cause(level, _counted(members, reference, solo_cpu), scaling, context.vcpus, context.cores)
         told.append(level if found is None else replace(level, likely_cause=found[0], likely_why=found[1]))
     return tuple(told)
 

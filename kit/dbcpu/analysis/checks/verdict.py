@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.run import LevelView, Reference, TopologyCheck
 from dbcpu.causes import Cause
@@ -15,16 +16,11 @@ STOLEN = 0.05
 """Steal that may be why solo sessions differ that much."""
 
 
-def verdict(
-    record: RunRecord,
-    levels: Sequence[LevelView],
-    reference: Reference | None,
-    vcpus: int | None,
-    topology: TopologyCheck | None = None,
-) -> str:
+def verdict(context: RunContext, levels: Sequence[LevelView], topology: TopologyCheck | None = None) -> str:
     """The sentence for the levels of one variant, smallest level first."""
     measured = [each for each in levels if each.sessions]
-    return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus, topology)
+    body = _body(context.record, measured, context.reference, context.vcpus, topology)
+    return (_restriction(context.record) if measured else "") + body
 
 
 def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], Sequence[LevelView]]:

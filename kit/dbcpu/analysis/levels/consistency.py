@@ -13,6 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.levels.noise import gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
@@ -58,22 +59,14 @@ def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
     return [(members[0].round, members) for members in (list(g) for _, g in groupby(sessions, lambda e: e.round.order))]
 
 
-def levels(
-    sessions: Sequence[Timed],
-    views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
-    rows: int,
-    vcpus: int | None,
-    cores: int | None,
-    places: Mapping[int, int],
-) -> tuple[LevelView, ...]:
-    """Level views by variant and then level. ``rows`` is the work in one execution, ``places`` the core by CPU."""
+def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) -> tuple[LevelView, ...]:
+    """Level views by variant and then level."""
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
-    for each, members in by_round(sessions):
-        rounds.setdefault((each.variant, each.level), []).append(members)
+    for round_, members in by_round(context.sessions):
+        rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
     return tuple(
-        _level(level, variant, rounds[variant, level], views, reference, rows, vcpus, cores, places)
+        _level(level, variant, rounds[variant, level], views, context)
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
 
@@ -83,15 +76,12 @@ def _level(
     variant: str,
     rounds: list[list[Timed]],
     views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
-    rows: int,
-    vcpus: int | None,
-    cores: int | None,
-    places: Mapping[int, int],
+    context: RunContext,
 ) -> LevelView:
+    reference, vcpus = context.reference, context.vcpus
     used = usable(rounds)
-    spent = [found for members in used if (found := regime_seconds(members, places)) is not None]
-    figures = [round_figures(members, gate(reference), rows) for members in used]
+    spent = [found for members in used if (found := regime_seconds(members, context.core_by_cpu)) is not None]
+    figures = [round_figures(members, gate(reference), context.rows) for members in used]
     elapsed = _median(figure["median_s"] for figure in figures)
     slowest = _median(figure["slowest_s"] for figure in figures)
     throughput = _median(figure["rate_sum"] for figure in figures)
@@ -124,7 +114,7 @@ def _level(
         connect_max_s=max((value for each in connects for value in each), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=_median(_start_spread_s(members) for members in used),
-        regime=regime(level, cores, vcpus),
+        regime=regime(level, context.cores, vcpus),
         efficiency=throughput / ideal if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
         slower=_median(float(len(each)) for each in slower) if reference and used else None,

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.consistency import by_round, usable, work
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.throughput import while_all_ran
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import NoiseFloor
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import AA
-from dbcpu.record import RunRecord
 
 ERROR = 0.05
 
@@ -26,12 +26,12 @@ Figures = Mapping[int, Sequence[float]]
 """A figure of each usable round, by level."""
 
 
-def noise_floor(record: RunRecord, sessions: Sequence[Timed], rows: int) -> NoiseFloor | None:
+def noise_floor(context: RunContext) -> NoiseFloor | None:
     """The floor of an A/A run; None for any other, or with fewer than two rounds a half."""
-    if tuple(record.header.plan.variants) != AA:
+    if tuple(context.record.header.plan.variants) != AA:
         return None
-    speed = [while_all_ran(work(sessions, variant), rows) for variant in AA]
-    uneven = [_spreads(sessions, variant) for variant in AA]
+    speed = [while_all_ran(work(context.sessions, variant), context.rows) for variant in AA]
+    uneven = [_spreads(context.sessions, variant) for variant in AA]
     level, spread = _floor(*speed), _floor(*uneven)
     if level is None:
         return None

@@ -169,7 +169,7 @@ class TopologyCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Licence:
+class LicenceNeed:
     """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
 
     rule: str
@@ -199,7 +199,7 @@ class Capacity:
     per_vcpu: float | None
     per_core: float | None
     even_share: float | None
-    licences: tuple[Licence, ...] = ()
+    licences: tuple[LicenceNeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
