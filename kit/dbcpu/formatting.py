@@ -4,23 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-CAUSE_WORDS = {
-    "none": "no loss",
-    "shared_core": "shared core",
-    "run_queue": "run queue",
-    "steal": "stolen by the hypervisor",
-    "throttled": "CPU quota",
-    "frequency": "lower frequency",
-    "remote_memory": "remote memory",
-    "competitor": "foreign process",
-    "irq": "interrupts",
-    "resource_manager": "resource manager",
-    "wait": "waiting, not for CPU",
-    "stopped": "stopped",
-    "slower_cpu": "slower CPU",
-    "unexplained": "unexplained",
-}
-"""A cause of ``analysis.base.CAUSES`` as people read it."""
+from dbcpu.causes import Cause
+
+CAUSE_WORDS = {cause.value: cause.words for cause in Cause}
+"""A cause as people read it."""
 
 UNKNOWN = "-"
 LONGEST_LIST = 60

@@ -21,6 +21,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, reference
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import RoundSpec, auto_levels
 from dbcpu.record import Header, Round, RunRecord
 
@@ -134,16 +135,12 @@ def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int) -> 
 
 def _half_width(seen: Mapping[int, _Level], level: int) -> float:
     """Of the 95 % interval of the level's slowdown, for the worse known of its median and its worst."""
-    from scipy.special import stdtrit  # loads slowly: only once there is something to repeat
-
     widths: list[float] = []
     for name in ("median", "worst"):
-        rows = [np.array(getattr(each, name)) for each in seen.values()]
-        freedom = sum(row.size - 1 for row in rows)
-        if freedom < 1:
+        common = pooled([np.array(getattr(level_seen, name)) for level_seen in seen.values()])
+        if common.freedom < 1:
             return float("inf")
-        pooled = float(np.sqrt(sum(row.var() * row.size for row in rows) / freedom))
         own = np.array(getattr(seen[level], name))
-        scatter = max(pooled, float(own.std(ddof=1))) if own.size >= OWN_SCATTER_FROM else pooled
-        widths.append(float(stdtrit(freedom, 0.975)) * scatter / own.size**0.5)
+        scatter = max(common.spread, float(own.std(ddof=1))) if own.size >= OWN_SCATTER_FROM else common.spread
+        widths.append(Chance(scatter / own.size**0.5, common.freedom).passed_by(0.025))
     return max(widths, default=float("inf"))

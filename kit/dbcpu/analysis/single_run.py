@@ -1,6 +1,5 @@
 """Explains the rounds of one variant: the answers in the order in which they need each other. Pure."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,16 +7,14 @@ from dbcpu.analysis.causes.attribution import attribute, watch
 from dbcpu.analysis.causes.shared_core_cost import shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
-from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.levels.consistency import gate, groups, levels, work
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
-from dbcpu.analysis.levels.representative_round import telling_level, usual_order
-from dbcpu.analysis.levels.solo_reference import reference
+from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
+from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
-from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
@@ -32,47 +29,45 @@ def explain_variant(
     record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Reference | None = None
 ) -> Analysis:
     """Explain a record of one variant; ``known`` is the reference of another variant, if that is what counts."""
-    sessions = timed(record)
-    ref = known or reference(record, sessions)
-    seen = watch(record, sessions)
-    views = attribute(record, sessions, ref, groups(sessions, ref), seen)
-    vcpus, cores, places = vcpu_count(record), core_count(record), usable_cores(record)
-    rows = record.header.plan.workload.rows
-    level_views = levels(sessions, views, ref, rows, vcpus, cores, places)
+    context = run_context(record, known)
+    ref, vcpus, cores = context.reference, context.vcpus, context.cores
+    seen = watch(context)
+    views = attribute(context, groups(context.sessions, ref), seen)
+    level_views = levels(context, views)
     variant = level_views[0].variant if level_views else ""
-    threads = tuple(Counter(places.values()).values()) if vcpus == len(places) else ()
-    first, sticky = with_stickiness([e for e in level_views if e.variant == variant], threads, gate(ref))
-    shared = shared_core(sessions, seen, views, ref)
-    curve = scaling(first, work(sessions, variant), rows, ref, vcpus, cores)
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, threads)
-    own = [each for each in views.values() if each.variant == variant]
-    topology = topology_check(record, first, own, curve, ref, vcpus, cores)
+    first, sticky = with_stickiness(
+        [view for view in level_views if view.variant == variant], context.threads, gate(ref)
+    )
+    shared = shared_core(context, seen, views)
+    curve = scaling(first, work(context.sessions, variant), context.rows, ref, vcpus, cores)
+    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
+    topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would.
         curve = replace(curve, turbo=None, smt_yield=curve.effective_cores / topology.cores_told - 1)
-    first = likely(first, sessions, curve, ref, vcpus, cores)
-    level_views = (*first, *(each for each in level_views if each.variant != variant))
-    floor = noise_floor(record, sessions, rows)
-    room = capacity(first, curve, ref, vcpus, cores)
+    first = likely(context, first, curve)
+    level_views = (*first, *(view for view in level_views if view.variant != variant))
+    floor = noise_floor(context)
+    room = capacity(context, first, curve)
     rules = shipped() if licence_rules is None else licence_rules
-    facts = Facts(
-        record, sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
+    given = CheckInput(
+        record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
     )
-    telling = telling_level(first, gate(ref))
+    shown = level_to_show(first, gate(ref))
     return Analysis(
         run_id=record.header.run_id,
-        verdict=verdict(record, first, ref, vcpus, topology),
+        verdict=verdict(context, first, topology),
         reference=ref,
         levels=level_views,
-        sessions=tuple(views[each.key] for each in sessions),
+        sessions=tuple(views[session.key] for session in context.sessions),
         scaling=curve,
-        findings=checks(facts),
+        findings=checks(given),
         capacity=room and replace(room, licences=licences(rules, facts_of(record, vcpus, cores))),
         topology=topology,
         noise_floor=floor,
         vcpus=vcpus,
         cores=cores,
-        telling_order=None if telling is None else usual_order(telling, views.values()),
+        telling_order=None if shown is None else usual_order(shown, views.values()),
         shared_core=shared,
     )
 

@@ -16,11 +16,13 @@ import numpy as np
 from dbcpu.analysis.causes import evidence_rules, without_host
 from dbcpu.analysis.causes.evidence_rules import Counted, Share
 from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Reference, SessionView
+from dbcpu.causes import Cause
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round, RunRecord
 
@@ -64,11 +66,11 @@ class Watch:
     placement: Placement
 
 
-def watch(record: RunRecord, sessions: Sequence[Timed]) -> dict[tuple[int, int], Watch]:
+def watch(context: RunContext) -> dict[tuple[int, int], Watch]:
     """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
-    cores = cores_of(record)
+    cores = cores_of(context.record)
     seen: dict[tuple[int, int], Watch] = {}
-    for each, members in by_round(sessions):
+    for each, members in by_round(context.sessions):
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
         placement = Placement(each, cores, spans)
         for member, evidence in zip(members, placement.evidence(), strict=True):
@@ -88,20 +90,19 @@ def cores_of(record: RunRecord) -> Cores:
 
 
 def attribute(
-    record: RunRecord,
-    sessions: Sequence[Timed],
-    reference: Reference | None,
+    context: RunContext,
     groups: Mapping[tuple[int, int], str],
     seen: Mapping[tuple[int, int], Watch],
 ) -> dict[tuple[int, int], SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
-    alone = _Alone.of(solo(record, sessions), seen)
-    throttled = {each.order: throttled_shares(each) for each in record.rounds}
+    alone = _Alone.of(solo(context.record, context.sessions), seen)
+    throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
-    for member in sessions:
+    for member in context.sessions:
         own_s = throttled[member.round.order].get(member.session.ordinal)
-        case = _Case(member, reference, own_s, seen[member.key].evidence, seen[member.key].placement, alone)
-        views[member.key] = _view(case, record.header.plan.workload.rows, groups.get(member.key, ""))
+        watched = seen[member.key]
+        case = _Case(member, context.reference, own_s, watched.evidence, watched.placement, alone)
+        views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
     return views
 
 
@@ -196,32 +197,32 @@ def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
     """For how long it lost to ``cause`` while another core or CPU that it may use was idle."""
     if evidence.polls < evidence_rules.MIN_POLLS:
         return None
-    if cause == "shared_core":
+    if cause == Cause.SHARED_CORE:
         return evidence.shared_idle_s
-    return evidence.queue_idle_s if cause in ("run_queue", "competitor") else None
+    return evidence.queue_idle_s if cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) else None
 
 
 def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
     if case.timed.why:
-        return "unexplained", f"left out: {plain(case.timed.why)}"
+        return Cause.UNEXPLAINED, f"left out: {plain(case.timed.why)}"
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
-        return "unexplained", "no valid solo session to compare with"
+        return Cause.UNEXPLAINED, "no valid solo session to compare with"
     slowdown = times(case.timed.span.elapsed_s / reference_s)
     if split.total_s <= case.reference.tolerance * reference_s:
         counted = _counted_only(split, case.reference, reference_s)
         if counted is None:
-            return "none", f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
+            return Cause.NONE, f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
         split = counted
     shares = _shares(case, split)
     by_cause: dict[str, float] = {}
     for share in shares:
         by_cause[share.cause] = by_cause.get(share.cause, 0.0) + share.seconds
-    named = {cause: lost_s for cause, lost_s in by_cause.items() if cause != "unexplained"}
-    cause = max(named, key=lambda name: named[name], default="unexplained")
+    named = {cause: lost_s for cause, lost_s in by_cause.items() if cause != Cause.UNEXPLAINED}
+    cause = max(named, key=lambda name: named[name], default=Cause.UNEXPLAINED)
     accounted_s = sum(named.values())
     left_over = split.total_s - accounted_s > case.reference.tolerance * case.timed.span.elapsed_s
     if left_over or accounted_s < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
-        cause = "unexplained"
+        cause = Cause.UNEXPLAINED
     ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
     told = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
     return cause, f"{slowdown}: {'; '.join(told) or 'many small losses'}"
@@ -253,7 +254,7 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         shares += evidence_rules.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, core)
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
         text = f"{seconds(split.unsplit_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
-        return [*shares, Share("unexplained", split.unsplit_s, text)]
+        return [*shares, Share(Cause.UNEXPLAINED, split.unsplit_s, text)]
     if split.queue_s > 0:
         met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
         shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, case.timed.round.foreign)
@@ -272,7 +273,7 @@ def _without_host(case: _Case, split: Loss) -> list[Share]:
         told = without_host.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
         if told is not None:
             return told
-    return [Share("unexplained", split.total_s, f"no evidence from the host: {why_not}")]
+    return [Share(Cause.UNEXPLAINED, split.total_s, f"no evidence from the host: {why_not}")]
 
 
 def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.placement.evidence import Evidence
+from dbcpu.causes import Cause
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
 from dbcpu.record import Foreign, Session
 
@@ -37,7 +38,7 @@ RESOURCE_MANAGER = "resmgr:"
 class Share:
     """Seconds of a loss, the cause they are given to, and the reason in words."""
 
-    cause: str
+    cause: Cause
     seconds: float
     words: str
 
@@ -77,27 +78,27 @@ def queueing(
     """
     waited = f"waited {seconds(queue_s)} of {seconds(elapsed_s)} on the run queue"
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
-        return [Share("run_queue", queue_s, waited)]
+        return [Share(Cause.RUN_QUEUE, queue_s, waited)]
     where = f"{waited} of {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
     foreign_s = evidence.foreign_cpu_s or 0.0
     sessions_s = evidence.others_cpu_s
     if sessions_s is None:
         sessions_s = evidence.shared_queue_s
     elif _empty(evidence, sessions_s + foreign_s, queue_s):
-        return [Share("unexplained", queue_s, f"{where}, though it was idle (a CPU quota that cannot be seen?)")]
+        return [Share(Cause.UNEXPLAINED, queue_s, f"{where}, though it was idle (a CPU quota that cannot be seen?)")]
     both_s = sessions_s + foreign_s
     if both_s <= 0:
-        return [Share("run_queue", queue_s, where)]
+        return [Share(Cause.RUN_QUEUE, queue_s, where)]
     meanwhile = _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")
     by_sessions_s, by_foreign_s = queue_s * sessions_s / both_s, queue_s * foreign_s / both_s
     shares = []
     if by_sessions_s > 0:
         text = where if by_sessions_s >= by_foreign_s else f"{seconds(by_sessions_s)} on it behind other sessions"
-        shares.append(Share("run_queue", by_sessions_s, text + _shared_with(partners) + meanwhile))
+        shares.append(Share(Cause.RUN_QUEUE, by_sessions_s, text + _shared_with(partners) + meanwhile))
     if by_foreign_s > 0:
         text = where if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
         behind = _processes(evidence, foreign, foreign_s)
-        shares.append(Share("competitor", by_foreign_s, f"{text} behind {behind}{'' if shares else meanwhile}"))
+        shares.append(Share(Cause.COMPETITOR, by_foreign_s, f"{text} behind {behind}{'' if shares else meanwhile}"))
     return sorted(shares, key=lambda share: -share.seconds)
 
 
@@ -110,7 +111,7 @@ def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None) -
     """Time held back by a CPU quota."""
     quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
     return Share(
-        "throttled",
+        Cause.THROTTLED,
         throttled_s,
         f"held back by its CPU quota{quota} for {seconds(throttled_s)} of {seconds(elapsed_s)}",
     )
@@ -126,12 +127,12 @@ def inflation(
     """
     more = f"needed {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than alone"
     if evidence is None:
-        return [Share("slower_cpu", inflation_s, f"{more} (where it ran was not sampled)")]
+        return [Share(Cause.SLOWER_CPU, inflation_s, f"{more} (where it ran was not sampled)")]
     clocks = f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
     found = [
-        Share("steal", counted.steal_s, f"{more}, with {seconds(counted.steal_s)} of steal on its CPUs"),
-        Share("irq", counted.irq_s, f"{more}, with {seconds(counted.irq_s)} of interrupts on its CPUs"),
-        Share("frequency", counted.slow_clock_s, f"{more}: {clocks}"),
+        Share(Cause.STEAL, counted.steal_s, f"{more}, with {seconds(counted.steal_s)} of steal on its CPUs"),
+        Share(Cause.IRQ, counted.irq_s, f"{more}, with {seconds(counted.irq_s)} of interrupts on its CPUs"),
+        Share(Cause.FREQUENCY, counted.slow_clock_s, f"{more}: {clocks}"),
     ]
     found = [share for share in found if share.seconds > 0]
     covered_s = sum(share.seconds for share in found)
@@ -149,14 +150,14 @@ def _placed(
     too short for the loss does not explain it.
     """
     remote_s = evidence.remote_s or 0.0
-    remote = Share("remote_memory", remote_s * MAX_REMOTE, f"{seconds(remote_s)} of it far from its memory: {more}")
+    remote = Share(Cause.REMOTE_MEMORY, remote_s * MAX_REMOTE, f"{seconds(remote_s)} of it far from its memory: {more}")
     where = f"shared core {core}" if core is not None else "shared its core"
     for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
     idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
-    shared = Share("shared_core", evidence.sibling_most_s, f"{where}{_with(partners)} {for_share}{idle}: {more}")
+    shared = Share(Cause.SHARED_CORE, evidence.sibling_most_s, f"{where}{_with(partners)} {for_share}{idle}: {more}")
     near = seconds(evidence.sibling_foreign_s)
     foreign = Share(
-        "competitor",
+        Cause.COMPETITOR,
         evidence.sibling_foreign_s / 2,
         f"foreign processes ran on its core's other thread for {near}: {more}",
     )
@@ -164,10 +165,10 @@ def _placed(
         found = [share for share in (shared, remote) if share.seconds > 0]
         return _scaled(found, rest_s / sum(share.seconds for share in found))
     if shared.seconds + remote.seconds + foreign.seconds >= ACCOUNTS * rest_s:
-        return [Share("competitor", rest_s, foreign.words)]
+        return [Share(Cause.COMPETITOR, rest_s, foreign.words)]
     if evidence.sibling_s > 0:
         more += f" (shared its core for only {_part(evidence.sibling_s, cpu_s)} of its run)"
-    return [Share("slower_cpu", rest_s, more)]
+    return [Share(Cause.SLOWER_CPU, rest_s, more)]
 
 
 def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | None, session: Session) -> list[Share]:
@@ -178,21 +179,23 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
     stopped_s = evidence.stopped_s if evidence else 0.0
     asleep_s = evidence.asleep_s if evidence else 0.0
     found = [
-        (counted.steal_s, ACCOUNTS, "steal", f"{off}: {seconds(counted.steal_s)} were stolen from its CPUs"),
-        (counted.irq_s, ACCOUNTS, "irq", f"{off}: {seconds(counted.irq_s)} of interrupts on its CPUs"),
-        (stopped_s, SAMPLED_ACCOUNTS, "stopped", f"{off}: seen stopped for {seconds(stopped_s)}"),
+        Share(Cause.STEAL, counted.steal_s, f"{off}: {seconds(counted.steal_s)} were stolen from its CPUs"),
+        Share(Cause.IRQ, counted.irq_s, f"{off}: {seconds(counted.irq_s)} of interrupts on its CPUs"),
+        Share(Cause.STOPPED, stopped_s, f"{off}: seen stopped for {seconds(stopped_s)}"),
     ]
+    needed = [ACCOUNTS if share.cause.counted else SAMPLED_ACCOUNTS for share in found]
     if longest is not None and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
         event = plain(longest.event)
-        cause = wait_cause(event)
-        found.append((waited_s, ACCOUNTS, cause, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
+        found.append(Share(wait_cause(event), waited_s, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
+        needed.append(ACCOUNTS)
     else:
-        found.append((asleep_s, SAMPLED_ACCOUNTS, "wait", f"{off}: seen asleep for {seconds(asleep_s)}"))
-    shares = [Share(cause, covered_s, words) for covered_s, _, cause, words in found if covered_s > 0]
+        found.append(Share(Cause.WAIT, asleep_s, f"{off}: seen asleep for {seconds(asleep_s)}"))
+        needed.append(SAMPLED_ACCOUNTS)
+    shares = [share for share in found if share.seconds > 0]
     covered_s = sum(share.seconds for share in shares)
-    if sum(covered_s / needed for covered_s, needed, _, _ in found) >= gap_s:
+    if sum(share.seconds / part for share, part in zip(found, needed, strict=True)) >= gap_s:
         return _scaled(shares, gap_s / covered_s)
-    return [*shares, Share("unexplained", gap_s - covered_s, f"{off}, nothing says why")]
+    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, f"{off}, nothing says why")]
 
 
 def _scaled(shares: Sequence[Share], factor: float) -> list[Share]:
@@ -214,9 +217,9 @@ def is_avoidable(evidence: Evidence, idle_s: float, while_s: float) -> bool:
     return evidence.polls >= MIN_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s
 
 
-def wait_cause(event: str) -> str:
+def wait_cause(event: str) -> Cause:
     """The cause that a wait event stands for."""
-    return "resource_manager" if event.startswith(RESOURCE_MANAGER) else "wait"
+    return Cause.RESOURCE_MANAGER if event.startswith(RESOURCE_MANAGER) else Cause.WAIT
 
 
 def _shared_with(partners: Partners) -> str:

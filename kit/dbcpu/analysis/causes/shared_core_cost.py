@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
-from dbcpu.analysis.levels.noise import Noise
-from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.results.run import CrossTable, Reference, SessionView, SharedCore, ThreadSpeed
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.run import CrossTable, SessionView, SharedCore, ThreadSpeed
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.causes import Cause
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
@@ -50,13 +51,12 @@ class _Table:
 
 
 def shared_core(
-    sessions: Sequence[Timed],
+    context: RunContext,
     seen: Mapping[tuple[int, int], Watch],
     views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
 ) -> SharedCore | None:
     """None where the topology shows no siblings, or nobody was watched on a CPU that has some."""
-    table = _table(sessions, seen, views, reference)
+    table = _table(context, seen, views)
     if table is None:
         return None
     shared = table.shares[:, 1:].sum(axis=1) >= MOSTLY
@@ -66,26 +66,25 @@ def shared_core(
         int((~shared & table.slow).sum()),
         int((~shared & ~table.slow).sum()),
     )
-    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    noise = context.reference.noise if context.reference else Chance(0.0, 1.0)
     speeds = _speeds(table, noise)
     return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
 
 
 def _table(
-    sessions: Sequence[Timed],
+    context: RunContext,
     seen: Mapping[tuple[int, int], Watch],
     views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
 ) -> _Table | None:
-    rows = []
-    for each in sessions:
+    rows, reference = [], context.reference
+    for each in context.sessions:
         evidence, cpu_s, view = seen[each.key].evidence, each.session.cpu_s, views[each.key]
         if each.why or each.span is None or evidence is None or not cpu_s or view.slowdown is None:
             continue
         if evidence.watched_s < WATCHED * each.span.elapsed_s or sum(evidence.shared_s) <= 0:
             continue
         alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
-        rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != "none"))
+        rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != Cause.NONE))
     # The CPUs of a run are those of one host: every round has the same siblings.
     around = next(iter(seen.values())).placement.siblings.values() if seen else ()
     if not rows or not any(len(each) > 1 for each in around):
@@ -103,9 +102,7 @@ def _table(
     )
 
 
-def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
-    from scipy.special import stdtrit
-
+def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     told = _told(table)
     orders = np.unique(table.rounds)
     if not told or orders.size < MIN_ROUNDS:
@@ -119,9 +116,9 @@ def _speeds(table: _Table, noise: Noise) -> tuple[ThreadSpeed, ...]:
         informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
         if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
-        half = float(stdtrit(informed - 1, (1 + CONFIDENCE) / 2) * spread[index])
+        half = Chance(float(spread[index]), informed - 1).passed_by((1 - CONFIDENCE) / 2)
         speed = float(whole[index])
-        by_noise = float(stdtrit(noise.freedom, 1 - FALSE_ALARM)) * noise.spread * _scale(table, others)
+        by_noise = noise.times(_scale(table, others)).passed_by(FALSE_ALARM)
         speeds.append(ThreadSpeed(others + 1, speed, speed - half, speed + half, 1 - speed > max(half, by_noise)))
     return tuple(speeds)
 

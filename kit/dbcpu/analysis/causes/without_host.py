@@ -18,8 +18,10 @@ import numpy as np
 
 from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
 from dbcpu.analysis.levels.consistency import gate
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.run import LevelView, Reference, Scaling
+from dbcpu.causes import Cause
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
 
@@ -27,7 +29,6 @@ ACCOUNTS = 0.6
 """A counter must cover this share of the loss."""
 PAIRED = (1.15, 2.2)
 """How much slower a session on a shared core is: from a yield of 0.74 to worse than none at all."""
-RESOURCE_MANAGER = "resmgr:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +40,14 @@ class _Counted:
     event: str
 
 
-def likely(
-    levels: Sequence[LevelView],
-    sessions: Sequence[Timed],
-    scaling: Scaling,
-    reference: Reference | None,
-    vcpus: int | None,
-    cores: int | None,
-) -> tuple[LevelView, ...]:
+def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -> tuple[LevelView, ...]:
     """The levels of one variant; those of which nothing was seen with their likely cause, if anything points to one."""
+    reference = context.reference
     if reference is None:
         return tuple(levels)
-    solo_cpu = _cpu_alone(sessions)
+    solo_cpu = _cpu_alone(context.sessions)
     by_level: dict[tuple[int, str], list[Timed]] = {}
-    for each in sessions:
+    for each in context.sessions:
         if each.span:
             by_level.setdefault((each.round.level, each.round.variant), []).append(each)
     told = []
@@ -62,7 +57,7 @@ def likely(
         if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
             told.append(level)
             continue
-        found = _cause(level, _counted(members, reference, solo_cpu), scaling, vcpus, cores)
+        found = _cause(level, _counted(members, reference, solo_cpu), scaling, context.vcpus, context.cores)
         told.append(level if found is None else replace(level, likely_cause=found[0], likely_why=found[1]))
     return tuple(told)
 
@@ -71,18 +66,18 @@ def _cause(
     level: LevelView, counted: _Counted | None, scaling: Scaling, vcpus: int | None, cores: int | None
 ) -> tuple[str, str] | None:
     if counted is not None and counted.waits >= ACCOUNTS:
-        cause = "resource_manager" if counted.event.startswith(RESOURCE_MANAGER) else "wait"
-        return cause, f"the database counts waits for {plain(counted.event)} of {percent(counted.waits)} of the loss"
+        part = percent(counted.waits)
+        return wait_cause(counted.event), f"the database counts waits for {plain(counted.event)} of {part} of the loss"
     if vcpus is not None and level.level > vcpus:
-        return "run_queue", f"there are more sessions than the {plural(vcpus, 'vCPU')}"
+        return Cause.RUN_QUEUE, f"there are more sessions than the {plural(vcpus, 'vCPU')}"
     if counted is not None and counted.cpu is not None and 1 - counted.cpu - counted.waits >= ACCOUNTS:
         off = percent(1 - counted.cpu - counted.waits)
-        return "run_queue", f"by the database's counters {off} of the loss was neither CPU time nor a wait"
+        return Cause.RUN_QUEUE, f"by the database's counters {off} of the loss was neither CPU time nor a wait"
     sharing = _shared(level, scaling, vcpus, cores)
     if sharing is not None:
-        return "shared_core", sharing
+        return Cause.SHARED_CORE, sharing
     if counted is not None and counted.cpu is not None and counted.cpu >= ACCOUNTS:
-        return "slower_cpu", f"by the database's counters {percent(min(1.0, counted.cpu))} of the loss was CPU time"
+        return Cause.SLOWER_CPU, f"by the database's counters {percent(min(1.0, counted.cpu))} of the loss was CPU time"
     return None
 
 
@@ -150,7 +145,7 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
     more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
     if more_s > 0:
         words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than alone"
-        found.append(Share("slower_cpu", more_s, words))
+        found.append(Share(Cause.SLOWER_CPU, more_s, words))
     left_s = loss_s - max(0.0, more_s)
     for wait in sorted(session.waits, key=lambda each: -each.waited_s):
         part_s = min(wait.waited_s, left_s)
@@ -164,5 +159,5 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
             f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
             f"(which one only the host can tell: {why_not})"
         )
-        found.append(Share("unexplained", left_s, words))
+        found.append(Share(Cause.UNEXPLAINED, left_s, words))
     return found

@@ -6,13 +6,13 @@ host) or ``outcome`` (what was found).
 """
 
 from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
-from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.findings import Finding
 
 
-def checks(facts: Facts) -> tuple[Finding, ...]:
+def checks(given: CheckInput) -> tuple[Finding, ...]:
     """All findings, the gravest first."""
     found = [
-        check(facts) for check in (*validity.CHECKS, *database_counters.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)
+        check(given) for check in (*validity.CHECKS, *database_counters.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)
     ]
     return tuple(sorted((each for each in found if each), key=lambda each: -each.level))

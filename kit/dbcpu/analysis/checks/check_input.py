@@ -10,7 +10,7 @@ from dbcpu.record import Round, RunRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CheckInput:
     """A record, and what has been made of it so far."""
 
     record: RunRecord

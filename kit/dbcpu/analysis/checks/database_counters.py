@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
-from dbcpu.analysis.causes.evidence_rules import RESOURCE_MANAGER
-from dbcpu.analysis.checks.check_input import Facts, places
+from dbcpu.analysis.causes.evidence_rules import wait_cause
+from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 
@@ -14,24 +15,24 @@ WORTH_WAITING = 0.01
 """Share of a session's time in one event that is worth a word."""
 
 
-def differing_plans(facts: Facts) -> Finding | None:
-    hashes = {each.session.db["plan_hash_value"] for each in facts.sessions if "plan_hash_value" in each.session.db}
-    several = any(each.session.db.get("plans", 1) > 1 for each in facts.sessions)
+def differing_plans(given: CheckInput) -> Finding | None:
+    hashes = {each.session.db["plan_hash_value"] for each in given.sessions if "plan_hash_value" in each.session.db}
+    several = any(each.session.db.get("plans", 1) > 1 for each in given.sessions)
     if len(hashes) <= 1 and not several:
         return None
     seen = f": plan hash values {', '.join(f'{value:.0f}' for value in sorted(hashes))}" if len(hashes) > 1 else ""
     return noted("plans-differ", f"the statement was executed with more than one plan{seen}")
 
 
-def physical_io(facts: Facts) -> Finding | None:
+def physical_io(given: CheckInput) -> Finding | None:
     def count(each: Timed) -> float:
         return each.session.db.get("physical_reads", 0) + each.session.db.get("physical_writes", 0)
 
-    busy = [each for each in facts.sessions if count(each) >= FEW_READS]
+    busy = [each for each in given.sessions if count(each) >= FEW_READS]
     if not busy:
         return None
     temporary = max(
-        each.session.db.get("temp_reads", 0) + each.session.db.get("temp_writes", 0) for each in facts.sessions
+        each.session.db.get("temp_reads", 0) + each.session.db.get("temp_writes", 0) for each in given.sessions
     )
     of_them = f", up to {temporary:.0f} of them in the temporary tablespace" if temporary else ""
     return noted(
@@ -41,10 +42,10 @@ def physical_io(facts: Facts) -> Finding | None:
     )
 
 
-def resource_manager_waits(facts: Facts) -> Finding | None:
+def resource_manager_waits(given: CheckInput) -> Finding | None:
     held: dict[int, float] = {}
-    for each in facts.sessions:
-        waited_s = sum(wait.waited_s for wait in each.session.waits if wait.event.startswith(RESOURCE_MANAGER))
+    for each in given.sessions:
+        waited_s = sum(wait.waited_s for wait in each.session.waits if wait_cause(wait.event) is Cause.RESOURCE_MANAGER)
         if each.span and waited_s > WORTH_WAITING * each.span.elapsed_s:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
     if not held:
@@ -55,15 +56,15 @@ def resource_manager_waits(facts: Facts) -> Finding | None:
     )
 
 
-def parallel_servers(facts: Facts) -> Finding | None:
-    parallel = [each for each in facts.sessions if each.session.db.get("parallel_queries", 0) > 0]
+def parallel_servers(given: CheckInput) -> Finding | None:
+    parallel = [each for each in given.sessions if each.session.db.get("parallel_queries", 0) > 0]
     if not parallel:
         return None
     return noted("parallel-query", f"{plural(len(parallel), 'session')} at {_where(parallel)} ran in parallel")
 
 
-def hard_parses(facts: Facts) -> Finding | None:
-    parsing = [each for each in facts.sessions if each.session.db.get("hard_parse_s", 0) > _worth(each)]
+def hard_parses(given: CheckInput) -> Finding | None:
+    parsing = [each for each in given.sessions if each.session.db.get("hard_parse_s", 0) > _worth(each)]
     if not parsing:
         return None
     most_s = max(each.session.db["hard_parse_s"] for each in parsing)
@@ -73,8 +74,8 @@ def hard_parses(facts: Facts) -> Finding | None:
     )
 
 
-def several_instances(facts: Facts) -> Finding | None:
-    found = {number for each in facts.sessions if (number := each.session.db.get("instance_number")) is not None}
+def several_instances(given: CheckInput) -> Finding | None:
+    found = {number for each in given.sessions if (number := each.session.db.get("instance_number")) is not None}
     if len(found) < 2:
         return None
     return noted(
@@ -82,8 +83,8 @@ def several_instances(facts: Facts) -> Finding | None:
     )
 
 
-def maintenance_window(facts: Facts) -> Finding | None:
-    name = facts.record.header.database.parameters.get("maintenance_window")
+def maintenance_window(given: CheckInput) -> Finding | None:
+    name = given.record.header.database.parameters.get("maintenance_window")
     if not name:
         return None
     return noted("in-maintenance-window", f"the run was made while maintenance window {plain(name)} was open")
@@ -97,7 +98,7 @@ def _where(sessions: Iterable[Timed]) -> str:
     return places(each.round for each in sessions)
 
 
-CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
+CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     differing_plans,
     physical_io,
     resource_manager_waits,

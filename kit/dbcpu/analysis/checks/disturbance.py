@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.placement.host_time import stolen_share
+from dbcpu.analysis.placement.host_time import foreign_share, stolen_share
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds
-from dbcpu.record import Round
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
@@ -17,12 +16,12 @@ STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
 
 
-def driver_on_host(facts: Facts) -> Finding | None:
-    if not facts.record.header.database.driver_on_host:
+def driver_on_host(given: CheckInput) -> Finding | None:
+    if not given.record.header.database.driver_on_host:
         return None
     used = [
         (share, each)
-        for each in facts.rounds
+        for each in given.rounds
         if each.cost and each.cost.window_s > 0
         for share in [(each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / each.cost.window_s]
         if share > DRIVER_SHARE
@@ -36,8 +35,8 @@ def driver_on_host(facts: Facts) -> Finding | None:
     )
 
 
-def solo_drift(facts: Facts) -> Finding | None:
-    moved = drift(facts.record, facts.sessions, facts.reference)
+def solo_drift(given: CheckInput) -> Finding | None:
+    moved = drift(given.record, given.sessions, given.reference)
     if moved is None:
         return None
     return noted(
@@ -47,8 +46,9 @@ def solo_drift(facts: Facts) -> Finding | None:
     )
 
 
-def foreign_load(facts: Facts) -> Finding | None:
-    loaded = [(share, each) for each in facts.rounds if (share := _foreign_share(facts, each)) > FOREIGN_SHARE]
+def foreign_load(given: CheckInput) -> Finding | None:
+    shares = [(foreign_share(each, given.vcpus, given.window_s(each)), each) for each in given.rounds]
+    loaded = [(share, each) for share, each in shares if share > FOREIGN_SHARE]
     if not loaded:
         return None
     share, worst = max(loaded, key=lambda pair: pair[0])
@@ -56,36 +56,29 @@ def foreign_load(facts: Facts) -> Finding | None:
     return noted(
         "foreign-load",
         f"other processes used up to {percent(share)} of all vCPUs (in {len(loaded)} of "
-        f"{plural(len(facts.rounds), 'round')}), most of it {plain(top.command)} "
+        f"{plural(len(given.rounds), 'round')}), most of it {plain(top.command)} "
         f"(pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})",
     )
 
 
-def _foreign_share(facts: Facts, each: Round) -> float:
-    window_s = facts.window_s(each)
-    if not facts.vcpus or window_s <= 0:
-        return 0.0
-    return sum(process.cpu_s for process in each.foreign) / (window_s * facts.vcpus)
-
-
-def steal(facts: Facts) -> Finding | None:
-    stolen = [(share, each) for each in facts.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
+def steal(given: CheckInput) -> Finding | None:
+    stolen = [(share, each) for each in given.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
     if not stolen:
         return None
     share, worst = max(stolen, key=lambda pair: pair[0])
     return noted(
         "steal",
         f"the hypervisor took up to {percent(share)} of the vCPUs' time (N={worst.level}), "
-        f"in {len(stolen)} of {plural(len(facts.rounds), 'round')}",
+        f"in {len(stolen)} of {plural(len(given.rounds), 'round')}",
     )
 
 
-def throttled(facts: Facts) -> Finding | None:
+def throttled(given: CheckInput) -> Finding | None:
     held = [
         (group.throttled_s, group, each)
-        for each in facts.rounds
+        for each in given.rounds
         for group in each.cgroups
-        if group.throttled_s > THROTTLED_SHARE * facts.window_s(each)
+        if group.throttled_s > THROTTLED_SHARE * given.window_s(each)
     ]
     if not held:
         return None
@@ -98,4 +91,10 @@ def throttled(facts: Facts) -> Finding | None:
     )
 
 
-CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (driver_on_host, solo_drift, foreign_load, steal, throttled)
+CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
+    driver_on_host,
+    solo_drift,
+    foreign_load,
+    steal,
+    throttled,
+)

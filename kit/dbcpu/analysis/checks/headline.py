@@ -8,20 +8,11 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.checks.verdict import even_and_short, is_blind
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.causes import Cause
 from dbcpu.findings import Finding
-from dbcpu.formatting import CAUSE_WORDS, count, number, plural, rate, seconds, times
+from dbcpu.formatting import count, number, plural, rate, seconds, times
 
 GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
-
-HELPS = {
-    "shared_core": ("misplaced", "shared-cores", "cores-fewer-than-shown"),
-    "run_queue": ("misplaced", "oversubscribed"),
-    "steal": ("steal",),
-    "throttled": ("throttled",),
-    "competitor": ("foreign-load",),
-    "slower_cpu": ("cores-fewer-than-shown", "slow-together"),
-}
-"""Cause -> the findings whose remedy mends it, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +64,12 @@ def _facts(analysis: Analysis, levels: list[LevelView], short: LevelView | None 
     if spread:
         worst = max(spread, key=lambda each: each.max_over_min or 1.0)
         facts.append(Fact("slowest over fastest", times(worst.max_over_min), f"at most, at {worst.level} sessions"))
-    if short is not None and short.main_cause != "none":
+    if short is not None and short.main_cause != Cause.NONE:
         many = dict(short.causes).get(short.main_cause, 0)
         share = f"{many} of {short.sessions} sessions at N = {short.level}"
-        facts.append(Fact("lost to", CAUSE_WORDS[short.main_cause], share))
+        facts.append(Fact("lost to", Cause(short.main_cause).words, share))
     elif short is not None and short.likely_cause:
-        facts.append(Fact("probably lost to", CAUSE_WORDS[short.likely_cause], f"{count(short.slow)} slow"))
+        facts.append(Fact("probably lost to", Cause(short.likely_cause).words, f"{count(short.slow)} slow"))
     room = analysis.capacity
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
@@ -94,7 +85,7 @@ def _alone(analysis: Analysis) -> tuple[Fact, ...]:
 
 def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:
     """Of the finding that fits what was lost first; of two regimes the one in which more time was spent."""
-    wanted = HELPS.get(short.main_cause, HELPS.get(short.likely_cause or "", ()))
+    wanted = Cause(short.main_cause).helped_by or Cause(short.likely_cause or Cause.NONE).helped_by
     if (short.misplaced_s or 0.0) <= max(short.sharing_s or 0.0, short.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     by_code = {each.code: each.remedy for each in findings}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dbcpu.analysis.checks.check_input import Facts
+from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.results.run import REGIME_SHARE
 from dbcpu.findings import Finding, noted
@@ -15,8 +15,8 @@ STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
 
 
-def uneven_sessions(facts: Facts) -> Finding | None:
-    uneven = [each for each in facts.levels if each.uneven and (each.max_over_min or 1.0) > UNEVEN]
+def uneven_sessions(given: CheckInput) -> Finding | None:
+    uneven = [each for each in given.levels if each.uneven and (each.max_over_min or 1.0) > UNEVEN]
     if not uneven:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
@@ -28,10 +28,10 @@ def uneven_sessions(facts: Facts) -> Finding | None:
     )
 
 
-def slow_together(facts: Facts) -> Finding | None:
-    if facts.reference is None:
+def slow_together(given: CheckInput) -> Finding | None:
+    if given.reference is None:
         return None
-    within = [each for each in facts.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
+    within = [each for each in given.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
     slow = [each for each in within if each.slowed and not each.uneven]
     if not slow:
         return None
@@ -43,8 +43,8 @@ def slow_together(facts: Facts) -> Finding | None:
     )
 
 
-def misplaced(facts: Facts) -> Finding | None:
-    seen = [each for each in facts.levels if each.share(each.misplaced_s) > REGIME_SHARE]
+def misplaced(given: CheckInput) -> Finding | None:
+    seen = [each for each in given.levels if each.share(each.misplaced_s) > REGIME_SHARE]
     if not seen:
         return None
     worst = max(seen, key=lambda each: each.share(each.misplaced_s))
@@ -55,10 +55,10 @@ def misplaced(facts: Facts) -> Finding | None:
     )
 
 
-def shared_cores(facts: Facts) -> Finding | None:
-    vcpus, cores = facts.vcpus, facts.cores
+def shared_cores(given: CheckInput) -> Finding | None:
+    vcpus, cores = given.vcpus, given.cores
     # Threads that are as good as cores share one too, and nobody loses.
-    within = [e for e in facts.levels if vcpus and e.level <= vcpus and (e.uneven or e.slowed)]
+    within = [e for e in given.levels if vcpus and e.level <= vcpus and (e.uneven or e.slowed)]
     seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
     if not seen:
         return None
@@ -73,9 +73,9 @@ def shared_cores(facts: Facts) -> Finding | None:
     )
 
 
-def oversubscribed(facts: Facts) -> Finding | None:
-    vcpus = facts.vcpus
-    seen = [e for e in facts.levels if vcpus and e.level > vcpus and e.uneven]
+def oversubscribed(given: CheckInput) -> Finding | None:
+    vcpus = given.vcpus
+    seen = [e for e in given.levels if vcpus and e.level > vcpus and e.uneven]
     seen = [each for each in seen if each.share(each.oversubscribed_s) > REGIME_SHARE]
     if not seen:
         return None
@@ -88,14 +88,14 @@ def oversubscribed(facts: Facts) -> Finding | None:
     )
 
 
-def sticky_placement(facts: Facts) -> Finding | None:
-    index, share = facts.scaling.stickiness, facts.scaling.makespan_share
-    if index is None or index < STICKY or not any(each.uneven for each in facts.levels):
+def sticky_placement(given: CheckInput) -> Finding | None:
+    index, share = given.scaling.stickiness, given.scaling.makespan_share
+    if index is None or index < STICKY or not any(each.uneven for each in given.levels):
         return None
     jigsaw = f"; work until the last has ended falls to {percent(share)} of the rate sum" if share is not None else ""
     counts = [
         f" ({count(each.slow)} of {each.level} slow, {count(each.slow_expected)} predicted)"
-        for each in facts.levels
+        for each in given.levels
         if each.slow and each.slow_expected and each.stickiness is not None
     ]
     first = counts[0] if counts else ""
@@ -104,8 +104,8 @@ def sticky_placement(facts: Facts) -> Finding | None:
     )
 
 
-def topology_differs(facts: Facts) -> Finding | None:
-    check = facts.topology
+def topology_differs(given: CheckInput) -> Finding | None:
+    check = given.topology
     if check is None or check.cores_told is None or check.verdict not in ("fewer_cores", "like_full_cores"):
         return None
     told, cores = number(check.cores_told, 0), check.cores or check.vcpus
@@ -117,8 +117,8 @@ def topology_differs(facts: Facts) -> Finding | None:
     return noted("smt-like-cores", seen, shown=check.vcpus)
 
 
-def noise_floor(facts: Facts) -> Finding | None:
-    floor = facts.noise_floor
+def noise_floor(given: CheckInput) -> Finding | None:
+    floor = given.noise_floor
     if floor is None:
         return None
     differed, least = percent(floor.level_seen - 1), percent(floor.level_ratio - 1)
@@ -132,8 +132,8 @@ def noise_floor(facts: Facts) -> Finding | None:
     )
 
 
-def shared_core_cost(facts: Facts) -> Finding | None:
-    found = facts.shared_core
+def shared_core_cost(given: CheckInput) -> Finding | None:
+    found = given.shared_core
     if found is None or not found.speeds or not found.speeds[0].costs:
         return None
     pair, table = found.speeds[0], found.table
@@ -146,7 +146,7 @@ def shared_core_cost(facts: Facts) -> Finding | None:
     )
 
 
-CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
+CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     uneven_sessions,
     slow_together,
     misplaced,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.checks.check_input import Facts, places
+from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS, solo
 from dbcpu.analysis.placement.residency import poll_hz
@@ -15,12 +15,12 @@ from dbcpu.plan import NORMAL
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
 FEWEST_SOLOS = 3
-MAX_OF_IT = 0.5
+MIN_CPU_PART = 0.5
 """Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
 
 
-def wrong_answers(facts: Facts) -> Finding | None:
-    wrong = [each for each in facts.sessions if each.session.answer_ok is False]
+def wrong_answers(given: CheckInput) -> Finding | None:
+    wrong = [each for each in given.sessions if each.session.answer_ok is False]
     if not wrong:
         return None
     return noted(
@@ -28,8 +28,8 @@ def wrong_answers(facts: Facts) -> Finding | None:
     )
 
 
-def failed_sessions(facts: Facts) -> Finding | None:
-    failed = [each for each in facts.sessions if each.why and each.session.answer_ok is not False]
+def failed_sessions(given: CheckInput) -> Finding | None:
+    failed = [each for each in given.sessions if each.why and each.session.answer_ok is not False]
     failed = [each for each in failed if not each.round.error]
     if not failed:
         return None
@@ -40,8 +40,8 @@ def failed_sessions(facts: Facts) -> Finding | None:
     )
 
 
-def failed_rounds(facts: Facts) -> Finding | None:
-    failed = [each for each in facts.rounds if each.error]
+def failed_rounds(given: CheckInput) -> Finding | None:
+    failed = [each for each in given.rounds if each.error]
     if not failed:
         return None
     return noted(
@@ -49,9 +49,9 @@ def failed_rounds(facts: Facts) -> Finding | None:
     )
 
 
-def incomplete_run(facts: Facts) -> Finding | None:
-    header, planned = facts.record.header, facts.record.header.plan.rounds
-    done = len(facts.rounds)
+def incomplete_run(given: CheckInput) -> Finding | None:
+    header, planned = given.record.header, given.record.header.plan.rounds
+    done = len(given.rounds)
     if header.status == "complete" and (planned is None or done >= planned):
         return None
     if header.status == "running" and planned is None:
@@ -61,14 +61,14 @@ def incomplete_run(facts: Facts) -> Finding | None:
     return noted("incomplete-run", f"the run is {header.status} with {done}{whole} rounds", level=level)
 
 
-def no_reference(facts: Facts) -> Finding | None:
-    if facts.reference is not None or not facts.rounds:
+def no_reference(given: CheckInput) -> Finding | None:
+    if given.reference is not None or not given.rounds:
         return None
     return noted("no-solo-round", "there is no valid session that ran alone")
 
 
-def noisy_reference(facts: Facts) -> Finding | None:
-    ref = facts.reference
+def noisy_reference(given: CheckInput) -> Finding | None:
+    ref = given.reference
     if ref is None or ref.tolerance <= MIN_TOLERANCE:
         return None
     return noted(
@@ -78,15 +78,15 @@ def noisy_reference(facts: Facts) -> Finding | None:
     )
 
 
-def unsteady_cpu(facts: Facts) -> Finding | None:
+def unsteady_cpu(given: CheckInput) -> Finding | None:
     """Sessions with nothing to share needed more or less CPU time for the same work; they did not wait for it."""
-    ref, alone = facts.reference, solo(facts.record, facts.sessions)
+    ref, alone = given.reference, solo(given.record, given.sessions)
     if ref is None or ref.tolerance <= MIN_TOLERANCE or len(alone) < FEWEST_SOLOS:
         return None
     # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
-    hidden = facts.topology is not None and facts.topology.verdict == "fewer_cores"
-    known = cpu_noise(alone, () if hidden else facts.sessions, facts.cores or facts.vcpus)
-    if known is None or SPREADS * known.spread <= MIN_TOLERANCE or known.spread < MAX_OF_IT * ref.spread:
+    hidden = given.topology is not None and given.topology.verdict == "fewer_cores"
+    known = cpu_noise(alone, () if hidden else given.sessions, given.cores or given.vcpus)
+    if known is None or SPREADS * known.spread <= MIN_TOLERANCE or known.spread < MIN_CPU_PART * ref.spread:
         return None
     return noted(
         "unsteady-cpu",
@@ -94,20 +94,20 @@ def unsteady_cpu(facts: Facts) -> Finding | None:
     )
 
 
-def no_host_evidence(facts: Facts) -> Finding | None:
-    blind = [each for each in facts.rounds if not_sampled(each)]
+def no_host_evidence(given: CheckInput) -> Finding | None:
+    blind = [each for each in given.rounds if not_sampled(each)]
     if not blind:
         return None
     reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
     return noted(
-        "not-sampled", f"{len(blind)} of {plural(len(facts.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
+        "not-sampled", f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
     )
 
 
-def unseen_moves(facts: Facts) -> Finding | None:
+def unseen_moves(given: CheckInput) -> Finding | None:
     told = [
         (each.session.migrations, each.session.migrations_seen)
-        for each in facts.sessions
+        for each in given.sessions
         if each.session.migrations is not None and each.session.migrations_seen is not None
     ]
     unseen = sum(max(0, moved - seen) for moved, seen in told)
@@ -119,24 +119,24 @@ def unseen_moves(facts: Facts) -> Finding | None:
     )
 
 
-def few_polls(facts: Facts) -> Finding | None:
+def few_polls(given: CheckInput) -> Finding | None:
     short = [
         each
-        for each in facts.rounds
-        if each.cost and each.cost.polls and 0 < facts.window_s(each) * poll_hz(each) < FEW_POLLS
+        for each in given.rounds
+        if each.cost and each.cost.polls and 0 < given.window_s(each) * poll_hz(each) < FEW_POLLS
     ]
     if not short:
         return None
-    shortest = min(short, key=facts.window_s)
+    shortest = min(short, key=given.window_s)
     return noted(
         "few-polls",
-        f"rounds as short as {seconds(facts.window_s(shortest))} were polled fewer than {FEW_POLLS} times "
+        f"rounds as short as {seconds(given.window_s(shortest))} were polled fewer than {FEW_POLLS} times "
         f"({places(short)})",
     )
 
 
-def gate_skew(facts: Facts) -> Finding | None:
-    late = [each for each in facts.rounds if each.gate.skew_s > SKEW_SHARE * (facts.window_s(each) or float("inf"))]
+def gate_skew(given: CheckInput) -> Finding | None:
+    late = [each for each in given.rounds if each.gate.skew_s > SKEW_SHARE * (given.window_s(each) or float("inf"))]
     if not late:
         return None
     worst = max(late, key=lambda each: each.gate.skew_s)
@@ -147,48 +147,48 @@ def gate_skew(facts: Facts) -> Finding | None:
     )
 
 
-def not_settled(facts: Facts) -> Finding | None:
-    noisy = [each for each in facts.rounds if not each.gate.settled]
+def not_settled(given: CheckInput) -> Finding | None:
+    noisy = [each for each in given.rounds if not each.gate.settled]
     if not noisy:
         return None
     return noted(
         "not-settled",
-        f"the host did not become quiet before {len(noisy)} of {plural(len(facts.rounds), 'round')} ({places(noisy)})",
+        f"the host did not become quiet before {len(noisy)} of {plural(len(given.rounds), 'round')} ({places(noisy)})",
     )
 
 
-def quick_run(facts: Facts) -> Finding | None:
-    plan = facts.record.header.plan
+def quick_run(given: CheckInput) -> Finding | None:
+    plan = given.record.header.plan
     if plan.repeats >= NORMAL:
         return None
     most = "at most " if plan.rounds is None else ""
     return noted("quick-run", f"{most}{plural(plan.repeats, 'repeat')} of each level")
 
 
-def client_clock(facts: Facts) -> Finding | None:
-    if facts.record.header.database.driver_on_host is False or clock_basis(facts.record) != "client":
+def client_clock(given: CheckInput) -> Finding | None:
+    if given.record.header.database.driver_on_host is False or clock_basis(given.record) != "client":
         return None
-    if not facts.vcpus or all(each.level < facts.vcpus for each in facts.rounds):
+    if not given.vcpus or all(each.level < given.vcpus for each in given.rounds):
         return None
     return noted("client-clock", "elapsed times end when the driver saw the answer; the database does not tell its own")
 
 
-def parallel_plan(facts: Facts) -> Finding | None:
-    shape = facts.record.header.plan.workload.plan_shape
+def parallel_plan(given: CheckInput) -> Finding | None:
+    shape = given.record.header.plan.workload.plan_shape
     if not shape or not ("Gather" in shape or "PX COORDINATOR" in shape.upper()):
         return None
     return noted("parallel-plan", f"the plan runs in parallel: {plain(shape)}")
 
 
-def temp_spill(facts: Facts) -> Finding | None:
-    spilled = [each for each in facts.sessions if each.session.db.get("temp_bytes", 0) > 0]
+def temp_spill(given: CheckInput) -> Finding | None:
+    spilled = [each for each in given.sessions if each.session.db.get("temp_bytes", 0) > 0]
     if not spilled:
         return None
     most = max(each.session.db["temp_bytes"] for each in spilled)
     return noted("temp-spill", f"{plural(len(spilled), 'session')} wrote up to {most / 1e6:.1f} MB of temporary files")
 
 
-CHECKS: tuple[Callable[[Facts], Finding | None], ...] = (
+CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     wrong_answers,
     failed_sessions,
     failed_rounds,

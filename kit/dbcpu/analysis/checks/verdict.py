@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.run import LevelView, Reference, TopologyCheck
-from dbcpu.formatting import CAUSE_WORDS, count, number, plain, plural, seconds, times
+from dbcpu.causes import Cause
+from dbcpu.formatting import count, number, plain, plural, seconds, times
 from dbcpu.record import RunRecord
 
 BLIND = 0.5
@@ -14,16 +16,11 @@ STOLEN = 0.05
 """Steal that may be why solo sessions differ that much."""
 
 
-def verdict(
-    record: RunRecord,
-    levels: Sequence[LevelView],
-    reference: Reference | None,
-    vcpus: int | None,
-    topology: TopologyCheck | None = None,
-) -> str:
+def verdict(context: RunContext, levels: Sequence[LevelView], topology: TopologyCheck | None = None) -> str:
     """The sentence for the levels of one variant, smallest level first."""
     measured = [each for each in levels if each.sessions]
-    return (_restriction(record) if measured else "") + _body(record, measured, reference, vcpus, topology)
+    body = _body(context.record, measured, context.reference, context.vcpus, topology)
+    return (_restriction(context.record) if measured else "") + body
 
 
 def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], Sequence[LevelView]]:
@@ -118,24 +115,18 @@ def _why(record: RunRecord, each: LevelView, vcpus: int | None, topology: Topolo
         if each.likely_cause is None:
             return f"cause unknown, not sampled: {reason}"
         return (
-            f"probably {CAUSE_WORDS[each.likely_cause]}, with lower confidence: {each.likely_why}, "
+            f"probably {Cause(each.likely_cause).words}, with lower confidence: {each.likely_why}, "
             f"and nothing was seen of the host: {reason}"
         )
-    cause = each.main_cause
-    words = CAUSE_WORDS[cause]
-    if cause == "run_queue" and vcpus is not None:
-        if each.level > vcpus:
-            return f"{words}: more sessions than the {plural(vcpus, 'vCPU')}"
-        return f"{words}: sessions queued for the same CPU though there were enough"
-    if cause == "shared_core":
-        return f"{words}: two sessions on the hardware threads of one core"
-    if cause == "slower_cpu" and topology is not None and topology.verdict == "fewer_cores":
-        return f"{words}: the host shows {topology.cores} cores and behaves like {number(topology.cores_told, 0)}"
-    if cause == "slower_cpu":
-        return f"{words}: the same work needed more CPU time, and nothing seen says why"
-    if cause in ("none", "unexplained"):
-        return "the evidence does not account for it"
-    return words
+    cause = Cause(each.main_cause)
+    if not cause.is_known:
+        return cause.sentence
+    sentence = cause.sentence
+    if cause is Cause.RUN_QUEUE and (vcpus is None or each.level > vcpus):
+        sentence = "" if vcpus is None else f"more sessions than the {plural(vcpus, 'vCPU')}"
+    if cause is Cause.SLOWER_CPU and topology is not None and topology.verdict == "fewer_cores":
+        sentence = f"the host shows {topology.cores} cores and behaves like {number(topology.cores_told, 0)}"
+    return f"{cause.words}: {sentence}" if sentence else cause.words
 
 
 def _nothing(record: RunRecord) -> str:

@@ -55,9 +55,12 @@ class ByCpus:
     flat_from: int | None
 
 
-def by_cpus(record: RunRecord) -> ByCpus | None:
-    """None where the variants do not differ in their CPUs at the same sessions per CPU. Raises UsageError."""
-    runs = measured_variants(record)
+def by_cpus(record: RunRecord, runs: Sequence[Measured] = ()) -> ByCpus | None:
+    """None where the variants do not differ in their CPUs at the same sessions per CPU. Raises UsageError.
+
+    ``runs``: the variants, if explained already.
+    """
+    runs = runs or measured_variants(record)
     rows = [(each, *_load(each)) for each in runs]
     ratios = {sessions / cpus for _, cpus, sessions in rows if cpus}
     if len(ratios) != 1 or len({cpus for _, cpus, _ in rows}) < 2 or not all(cpus for _, cpus, _ in rows):

@@ -9,6 +9,7 @@ from dbcpu.analysis.comparison.measured_run import Measured, full_level, log_spr
 from dbcpu.analysis.levels.per_round import at_level
 from dbcpu.analysis.results.comparison import Figure
 from dbcpu.analysis.statistics import inference
+from dbcpu.analysis.statistics.cumulative import Floats
 
 MIN_YIELD = 0.02
 """An SMT yield below this is nothing to be a multiple of."""
@@ -41,7 +42,7 @@ METRICS = {
 }
 """Metric -> unit, in the order they are shown."""
 
-_Sample = tuple[inference.Floats, int]
+_Sample = tuple[Floats, int]
 
 
 def _figure(

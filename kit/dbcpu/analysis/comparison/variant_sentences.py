@@ -7,8 +7,8 @@ from dbcpu.analysis.results.comparison import (
     NOT_MEASURED,
     NOT_SHOWN,
     TOO_FEW,
-    Row,
-    Under,
+    VariantResult,
+    VariantRow,
     Variants,
 )
 from dbcpu.formatting import listed, percent, times
@@ -22,7 +22,7 @@ _WORDS = {
     NOT_MEASURED: "not measured in both",
 }
 RATIOS = {"throughput": "throughput", "max_over_min": "max/min", "median_s": "seconds"}
-"""Fields of ``Row`` that the bar chart shows, and what they are called there."""
+"""Fields of ``VariantRow`` that the bar chart shows, and what they are called there."""
 
 Ratio = tuple[float, float | None, float | None]
 """With its interval, if there is one."""
@@ -45,7 +45,7 @@ def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]
     return tuple(series)
 
 
-def _sentence(first: Under, each: Under, telling: int | None) -> str:
+def _sentence(first: VariantResult, each: VariantResult, telling: int | None) -> str:
     """``smt_off against baseline at N=3: CV 21 % -> 1.0 %, max/min 1.45 -> 1.02, throughput -3.0 %``."""
     one, other = first.row(telling), each.row(telling)
     if one is None or other is None:
@@ -63,7 +63,7 @@ def _sentence(first: Under, each: Under, telling: int | None) -> str:
     return f"{each.name} against {first.name} at N={one.level}: {', '.join(parts)} ({', '.join(decided)})."
 
 
-def _largest(first: Under, each: Under) -> tuple[Row | None, Row | None]:
+def _largest(first: VariantResult, each: VariantResult) -> tuple[VariantRow | None, VariantRow | None]:
     both = {row.level for row in first.rows} & {row.level for row in each.rows}
     level = max(both, default=None)
     return first.row(level), each.row(level)

@@ -13,8 +13,8 @@ import numpy as np
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured
 from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
-from dbcpu.analysis.levels.representative_round import telling_level
-from dbcpu.analysis.results.comparison import Row, Under, Variants
+from dbcpu.analysis.levels.representative_round import level_to_show
+from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
@@ -28,19 +28,19 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
     shared = set.intersection(*(each.levels for each in runs))
     base = runs[0]
     full = base.analysis.vcpus if base.analysis.vcpus in shared else max(shared, default=0)
-    found = [_under(each, base) for each in runs]
+    found = [_result(each, base) for each in runs]
     decided = [
-        replace(under, decisions=(decide_throughput(base, each, full, None), decide_spread(base, each, None)))
-        for under, each in zip(found[1:], runs[1:], strict=True)
+        replace(result, decisions=(decide_throughput(base, each, full, None), decide_spread(base, each, None)))
+        for result, each in zip(found[1:], runs[1:], strict=True)
     ]
     views = [each for each in base.analysis.levels if each.level in shared and each.level > 1]
     tolerance = base.analysis.reference.tolerance if base.analysis.reference else 0.1
-    telling = telling_level(views, 1 + tolerance)
+    shown = level_to_show(views, 1 + tolerance)
     work = record.header.plan.workload
     return Variants(
         workload=f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows)",
         variants=(found[0], *decided),
-        telling=telling.level if telling else None,
+        telling=shown.level if shown else None,
         penalties=_penalties({each.name: each for each in found}, base.analysis),
     )
 
@@ -61,20 +61,20 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
     return runs
 
 
-def _under(each: Measured, base: Measured) -> Under:
+def _result(each: Measured, base: Measured) -> VariantResult:
     others = {view.level: view for view in base.analysis.levels}
     rows = tuple(_row(each, view, others.get(view.level)) for view in each.analysis.levels if view.sessions)
-    return Under(each.name, each.analysis.vcpus, each.analysis.cores, rows)
+    return VariantResult(each.name, each.analysis.vcpus, each.analysis.cores, rows)
 
 
-def _row(each: Measured, view: LevelView, base: LevelView | None) -> Row:
+def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
     elapsed = [
         one.elapsed_s / one.executions
         for one in each.analysis.sessions
         if one.level == view.level and one.valid and one.elapsed_s is not None and one.executions
     ]
     throughput, first = view.makespan_throughput or 0.0, base.makespan_throughput if base else None
-    return Row(
+    return VariantRow(
         variant=each.name,
         level=view.level,
         rounds=view.rounds,
@@ -91,11 +91,13 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> Row:
     )
 
 
-def _penalties(found: Mapping[str, Under], base: Analysis) -> tuple[tuple[int, float], ...]:
+def _penalties(found: Mapping[str, VariantResult], base: Analysis) -> tuple[tuple[int, float], ...]:
     """Where a core for each would do, and packing shares cores: placement is the one thing that differs."""
     if SPREAD not in found or PACK not in found or not base.cores or base.cores == base.vcpus:
         return ()
-    pairs: Sequence[tuple[Row, Row | None]] = [(row, found[PACK].row(row.level)) for row in found[SPREAD].rows]
+    pairs: Sequence[tuple[VariantRow, VariantRow | None]] = [
+        (row, found[PACK].row(row.level)) for row in found[SPREAD].rows
+    ]
     return tuple(
         (one.level, other.mean_s / one.mean_s) for one, other in pairs if other and 1 < one.level <= base.cores
     )

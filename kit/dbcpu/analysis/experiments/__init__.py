@@ -9,7 +9,8 @@ from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.experiments import PartyView, Pool, PoolSize, SecondValue, Soak, Together
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import CAUSE_WORDS, listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.causes import Cause
+from dbcpu.formatting import listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 
 MAX_KEPT = 60
@@ -86,8 +87,8 @@ def _two(second: SecondValue | None, analysis: Analysis) -> str:
         who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed there"
     elif second.segments:
         who = f"all together, in {plural(len(second.segments), 'segment')}"
-    causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != "none"]
-    why = f", mostly {CAUSE_WORDS[causes[0]]}" if causes else ""
+    causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
+    why = f", mostly {Cause(causes[0]).words}" if causes else ""
     return (
         f"with a second preferred value: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
         f"{times(second.ratio)} of the first ({seconds(second.first_s)}); {who}{why}"
@@ -149,8 +150,10 @@ def _losers(losers: Sequence[PartyView], known: Sequence[PartyView]) -> str:
 
 
 def _main(analysis: Analysis) -> str:
-    causes = [each.main_cause for each in analysis.levels if each.variant == "together" and each.main_cause != "none"]
-    return f" ({CAUSE_WORDS[causes[0]]})" if causes else ""
+    causes = [
+        each.main_cause for each in analysis.levels if each.variant == "together" and each.main_cause != Cause.NONE
+    ]
+    return f" ({Cause(causes[0]).words})" if causes else ""
 
 
 def duration(value: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.placement.host_time import stolen_share
-from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, Trend
+from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
 
@@ -171,7 +171,7 @@ def _queue(done: Round, window_s: float) -> float | None:
     return sum(known) / (len(known) * window_s) if known and window_s > 0 else None
 
 
-def _trend(segments: Sequence[Segment]) -> Trend | None:
+def _trend(segments: Sequence[Segment]) -> SoakTrend | None:
     """A steady change beyond chance and worth telling: Theil and Sen's slope with Kendall's tau."""
     known = [(each.at_s, each.median_s) for each in segments if each.median_s is not None and not each.cut]
     if len(known) < MIN_FOR_TREND:
@@ -185,7 +185,7 @@ def _trend(segments: Sequence[Segment]) -> Trend | None:
     p = float(kendalltau(at, median).pvalue)
     start, end = (float(intercept + slope * moment) for moment in (at[0], at[-1]))
     change = end / start - 1 if start > 0 else 0.0
-    return Trend(change, p) if p < MIN_P and abs(change) >= MIN_CHANGE else None
+    return SoakTrend(change, p) if p < MIN_P and abs(change) >= MIN_CHANGE else None
 
 
 def _heat(ordinals: Floats, starts: Floats, elapsed: Floats) -> Heat:

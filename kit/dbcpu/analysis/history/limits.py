@@ -73,7 +73,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LastingChange:
     """A lasting change: ``since`` and ``at`` are date and index of the first run after it.
 
     ``ratio`` is after over before.
@@ -164,7 +164,7 @@ def band(values: Sequence[float], widths: float) -> Band | None:
     return Band(median, median - width, median + width, len(values))
 
 
-def change_point(series: Sequence[tuple[str, float]]) -> Change | None:
+def change_point(series: Sequence[tuple[str, float]]) -> LastingChange | None:
     """The clearest lasting change of (started_at, value), oldest first; None when there is none."""
     from dbcpu.analysis.statistics.inference import mann_whitney_p  # loads SciPy, and most nights need no test
 
@@ -177,7 +177,7 @@ def change_point(series: Sequence[tuple[str, float]]) -> Change | None:
     # The best of many splits was taken: it has to pass at 5 % divided by their number.
     if before <= 0 or mann_whitney_p(values[:best], values[best:]) > CHANGE_P / len(splits):
         return None
-    return Change(series[best][0][:10], before, after, best)
+    return LastingChange(series[best][0][:10], before, after, best)
 
 
 def _scatter(values: Sequence[float]) -> float:

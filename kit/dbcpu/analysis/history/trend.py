@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from dbcpu.analysis.comparison.comparability import differences
-from dbcpu.analysis.history.limits import Band, Change, band, change_point
+from dbcpu.analysis.history.limits import Band, LastingChange, band, change_point
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rules import CheckLimits
 from dbcpu.formatting import moment
@@ -60,7 +60,7 @@ class Series:
     levels: tuple[int, ...]
     values: tuple[float | None, ...]
     usual: Band | None
-    change: Change | None
+    change: LastingChange | None
     changed_at: int | None
 
 

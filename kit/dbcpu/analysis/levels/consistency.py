@@ -12,12 +12,15 @@ from itertools import groupby
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import Noise, gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.noise import gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.causes import Cause
 from dbcpu.record import Round
 
 
@@ -56,22 +59,14 @@ def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
     return [(members[0].round, members) for members in (list(g) for _, g in groupby(sessions, lambda e: e.round.order))]
 
 
-def levels(
-    sessions: Sequence[Timed],
-    views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
-    rows: int,
-    vcpus: int | None,
-    cores: int | None,
-    places: Mapping[int, int],
-) -> tuple[LevelView, ...]:
-    """Level views by variant and then level. ``rows`` is the work in one execution, ``places`` the core by CPU."""
+def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) -> tuple[LevelView, ...]:
+    """Level views by variant and then level."""
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
-    for each, members in by_round(sessions):
-        rounds.setdefault((each.variant, each.level), []).append(members)
+    for round_, members in by_round(context.sessions):
+        rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
     return tuple(
-        _level(level, variant, rounds[variant, level], views, reference, rows, vcpus, cores, places)
+        _level(level, variant, rounds[variant, level], views, context)
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
 
@@ -81,15 +76,12 @@ def _level(
     variant: str,
     rounds: list[list[Timed]],
     views: Mapping[tuple[int, int], SessionView],
-    reference: Reference | None,
-    rows: int,
-    vcpus: int | None,
-    cores: int | None,
-    places: Mapping[int, int],
+    context: RunContext,
 ) -> LevelView:
+    reference, vcpus = context.reference, context.vcpus
     used = usable(rounds)
-    spent = [found for members in used if (found := regime_seconds(members, places)) is not None]
-    figures = [round_figures(members, gate(reference), rows) for members in used]
+    spent = [found for members in used if (found := regime_seconds(members, context.core_by_cpu)) is not None]
+    figures = [round_figures(members, gate(reference), context.rows) for members in used]
     elapsed = _median(figure["median_s"] for figure in figures)
     slowest = _median(figure["slowest_s"] for figure in figures)
     throughput = _median(figure["rate_sum"] for figure in figures)
@@ -98,7 +90,7 @@ def _level(
     connects = [[each.session.connect_s for each in members] for members in rounds]
     seen = [views[each.key] for members in used for each in members]
     ratio = _median(figure["max_over_min"] for figure in figures)
-    noise = Noise(reference.spread, reference.spread_freedom) if reference else Noise(0.0, 1.0)
+    noise = reference.noise if reference else Chance(0.0, 1.0)
     slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
     least = 1.0 + (reference.tolerance if reference else MIN_TOLERANCE)
     slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None
@@ -122,7 +114,7 @@ def _level(
         connect_max_s=max((value for each in connects for value in each), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=_median(_start_spread_s(members) for members in used),
-        regime=regime(level, cores, vcpus),
+        regime=regime(level, context.cores, vcpus),
         efficiency=throughput / ideal if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
         slower=_median(float(len(each)) for each in slower) if reference and used else None,
@@ -182,7 +174,7 @@ def _spans(members: Sequence[Timed]) -> list[Span]:
 
 def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:
     seen = [views[each.key] for each in members]
-    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != "none"]
+    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != Cause.NONE]
 
 
 def _shift(median_s: float | None, reference: Reference | None) -> float:
@@ -192,9 +184,9 @@ def _shift(median_s: float | None, reference: Reference | None) -> float:
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:
     """Rounds vote, not sessions: one bad round with all its sessions shall not speak for the others."""
-    lost = [[cause for cause in members if cause != "none"] for members in causes]
+    lost = [[cause for cause in members if cause != Cause.NONE] for members in causes]
     votes = Counter(Counter(members).most_common(1)[0][0] for members in lost if members)
-    return votes.most_common(1)[0][0] if votes else "none"
+    return votes.most_common(1)[0][0] if votes else Cause.NONE
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:

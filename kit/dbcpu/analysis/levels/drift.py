@@ -6,9 +6,8 @@ different times compare badly. With fewer than three the first and the last are 
 
 What chance allows follows from how many solo sessions there are and from the noise: that of solo sessions
 about the mean of their third, and of sessions that share nothing about that of their round, for drift is in
-neither. Few of them tell little, so what is usual counts as well, as if EXPECTED_FREEDOM more had shown it. Each
-pair of thirds is a t-test, with a chance of FALSE_ALARM over all pairs (Bonferroni). Source of the moderated
-variance: Smyth, "Linear Models and Empirical Bayes Methods", Stat. Appl. Genet. Mol. Biol. 3, 2004.
+neither. Few of them tell little, so what is usual counts as well, as if some more had shown it (EXPECTED). Each
+pair of thirds is a t-test, with a chance of FALSE_ALARM over all pairs (Bonferroni).
 """
 
 from collections.abc import Sequence
@@ -21,13 +20,14 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import MEDIAN
 from dbcpu.record import RunRecord
 
 WHEN = ("at the start", "in the middle", "at the end")
 FALSE_ALARM = 0.001
-EXPECTED_NOISE, EXPECTED_FREEDOM = 0.02, 4
+EXPECTED = Chance(0.02, 4)
 """Executions of one session alone differ by 1 to 2 % (standard deviation) on a host that is left alone."""
 
 
@@ -52,31 +52,21 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
         return None
     thirds = np.array_split(alone, 3) if alone.size > 2 else [alone[:1], alone[1:]]
     when = WHEN if len(thirds) == 3 else (WHEN[0], WHEN[2])
-    noise, freedom = _noise(thirds, *within_rounds(sessions, core_count(record) or vcpu_count(record)))
+    equal = within_rounds(sessions, core_count(record) or vcpu_count(record))
+    noise = pooled([*equal, *(np.log(third) for third in thirds)], EXPECTED)
     moved = []
     for first in range(len(thirds)):
         for second in range(first + 1, len(thirds)):
             parts = thirds[first], thirds[second]
             found = Drift(float(np.median(parts[0])), float(np.median(parts[1])), when[first], when[second])
             ratio = abs(float(np.log(found.later_s / found.earlier_s)))
-            if ratio > max(float(np.log1p(MIN_TOLERANCE)), _allowed(noise, freedom, parts, len(thirds))):
+            if ratio > max(float(np.log1p(MIN_TOLERANCE)), _allowed(noise, parts, len(thirds))):
                 moved.append((round(ratio, 9), found))
     return max(moved, key=lambda pair: pair[0])[1] if moved else None
 
 
-def _noise(thirds: Sequence[Floats], squares: float, freedom: int) -> tuple[float, int]:
-    """Relative standard deviation of one solo session, drift left out, and its degrees of freedom."""
-    for logs in (np.log(third) for third in thirds):
-        squares += float(((logs - logs.mean()) ** 2).sum())
-        freedom += logs.size - 1
-    squares, freedom = squares + EXPECTED_FREEDOM * EXPECTED_NOISE**2, freedom + EXPECTED_FREEDOM
-    return float(np.sqrt(squares / freedom)), freedom
-
-
-def _allowed(noise: float, freedom: int, parts: Sequence[Floats], thirds: int) -> float:
+def _allowed(noise: Chance, parts: Sequence[Floats], thirds: int) -> float:
     """Distance of the logarithms of two medians that equal sessions pass by chance only."""
-    from scipy.special import stdtrit
-
     pairs = thirds * (thirds - 1) / 2
-    error = noise * np.sqrt(sum((MEDIAN**2 if part.size > 2 else 1.0) / part.size for part in parts))
-    return float(error * stdtrit(freedom, 1 - FALSE_ALARM / (2 * pairs)))
+    error = np.sqrt(sum((MEDIAN**2 if part.size > 2 else 1.0) / part.size for part in parts))
+    return noise.times(float(error)).passed_by(FALSE_ALARM / (2 * pairs))

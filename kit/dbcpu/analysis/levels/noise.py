@@ -6,30 +6,27 @@ where that is counted: what a session waited, slept or was held back for is a lo
 Distances beyond twice the spread count as twice the spread. Few solo sessions tell little of it, many rounds
 much; but where those rounds hold two groups they tell too much, so they count no further than the solo sessions
 allow (upper end of the 99.8 % interval of their standard deviation).
-Source: Huber, "Robust Statistics", 1981, section 6.4 (proposal 2); Rousseeuw and Croux, JASA 88, 1993 (MAD).
+Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation); ``chance`` for the pooled estimate.
 
 The more sessions, the further apart are the fastest and the slowest by chance alone. The gates are quantiles
 of what the figures of a level do when all sessions are equal and their times log-normal; the less is known of the
-noise itself, the further out they are (Student's t).
-Source: David and Nagaraja, "Order Statistics", 2003, sections 2.1 and 2.3.
+noise itself, the further out they are (Student's t, ``studentized_range``).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.statistics import studentized_range
+from dbcpu.analysis.statistics.chance import Chance, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.robust import CENTRE, MEDIAN, NORMAL_CONSISTENT, relative_deviation
+from dbcpu.analysis.statistics.robust import CENTRE, MEDIAN, relative_deviation
 
-BEND, BENT = 2.0, 0.9205
-"""Distances count up to so many standard deviations, and what their mean square then is for normal data."""
 EFFICIENT = {"pooled": 0.9, "median": 0.37}
 """What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
 MIN_FREEDOM = 4.0
-"""Below that the quantiles are beyond all measure: something is always known."""
+"""Even of two solo sessions something is known: with fewer degrees of freedom no difference would pass any gate."""
 ENOUGH_FREEDOM = 6
 MIN_TO_SPLIT = 5
 SPLIT = 5.0
@@ -43,51 +40,30 @@ PAIR = 3.64
 """99 % quantile of the range of two standard normal values: the largest gap of more values is smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """Relative robust standard deviation of one session, and how many degrees of freedom it is known with."""
-
-    spread: float
-    freedom: float
-
-
-def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise:
+def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance:
     """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
     return _noise(np.array([each.span.per_execution_s for each in alone if each.span]), sessions, cores)
 
 
-def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Noise | None:
+def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance | None:
     """The same of CPU time alone: what the same work needs from time to time. None where it was not counted."""
     needed = [each.session.cpu_s / len(each.span.executions) for each in alone if each.session.cpu_s and each.span]
     return _noise(np.array(needed), sessions, cores) if len(needed) == len(alone) > 0 else None
 
 
-def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Noise:
-    groups = [np.log(group) for group in [own, *_sharing_nothing(sessions, cores)]]
+def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Chance:
+    groups = [np.log(own), *within_rounds(sessions, cores)]
     freedom = sum(logs.size - 1 for logs in groups)
     solo = relative_deviation(own)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
-        return Noise(solo, max(MIN_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
-    pooled = min(_pooled(groups, freedom), _most(own))
-    return Noise(max(solo, pooled), max(MIN_FREEDOM, EFFICIENT["pooled"] * freedom))
+        return Chance(solo, max(MIN_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
+    spread = min(pooled_robust(groups).spread, _largest_deviation(own))
+    return Chance(max(solo, spread), max(MIN_FREEDOM, EFFICIENT["pooled"] * freedom))
 
 
-def _pooled(groups: Sequence[Floats], freedom: int) -> float:
-    """Standard deviation about the medians of the groups, distances bent at BEND of it."""
-    apart = np.concatenate([logs - np.median(logs) for logs in groups]) ** 2
-    square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
-    for _ in range(20):
-        square = float(np.minimum(apart, BEND**2 * square).sum()) / (BENT * freedom)
-    return float(np.sqrt(square))
-
-
-def within_rounds(sessions: Iterable[Timed], cores: int | None) -> tuple[float, int]:
-    """Squares of the logarithms of sessions that share nothing about the mean of their round, and degrees of freedom.
-
-    Whatever changes from round to round is not in it.
-    """
-    groups = [np.log(group) for group in _sharing_nothing(sessions, cores)]
-    return sum(float(((logs - logs.mean()) ** 2).sum()) for logs in groups), sum(logs.size - 1 for logs in groups)
+def within_rounds(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
+    """Logarithms of the times of sessions that share nothing, by round: what changes between rounds is not in them."""
+    return [np.log(group) for group in _sharing_nothing(sessions, cores)]
 
 
 def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
@@ -118,7 +94,7 @@ def _groups(times: Floats) -> list[Floats]:
     return [times] if times.size > 1 else []
 
 
-def _most(times: Floats) -> float:
+def _largest_deviation(times: Floats) -> float:
     """The largest standard deviation that these values are compatible with."""
     from scipy.special import chdtri
 
@@ -128,53 +104,19 @@ def _most(times: Floats) -> float:
     return float(np.std(times, ddof=1) / np.mean(times) * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
 
 
-def uneven_gate(noise: Noise, sessions: int, rounds: int) -> float:
+def uneven_gate(noise: Chance, sessions: int, rounds: int) -> float:
     """What the median over ``rounds`` of slowest over fastest of ``sessions`` passes only by a real difference."""
-    return float(np.exp(noise.spread * _range_quantile(sessions, _of_median(rounds)) * wider(noise, FALSE_ALARM)))
+    return float(np.exp(noise.spread * studentized_range.quantile(sessions, rounds, noise.freedom, FALSE_ALARM)))
 
 
-def slowed_gate(noise: Noise, sessions: int, rounds: int, alone: int) -> float:
+def slowed_gate(noise: Chance, sessions: int, rounds: int, alone: int) -> float:
     """The same for the median of the rounds' medians over the centre of ``alone`` solo sessions."""
-    from scipy.special import ndtri
-
     medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
     of_rounds = medians / np.sqrt(max(1, sessions * rounds))
-    error = np.hypot(of_rounds, CENTRE / np.sqrt(max(1, alone)))
-    return float(np.exp(noise.spread * error * ndtri(1 - SLOWED_ALARM) * wider(noise, SLOWED_ALARM)))
-
-
-def wider(noise: Noise, probability: float) -> float:
-    """Quantile of Student's t over that of the normal distribution: what not knowing the noise itself asks for."""
-    from scipy.special import ndtri, stdtrit
-
-    return float(stdtrit(noise.freedom, 1 - probability) / ndtri(1 - probability))
+    error = float(np.hypot(of_rounds, CENTRE / np.sqrt(max(1, alone))))
+    return float(np.exp(noise.times(error).passed_by(SLOWED_ALARM)))
 
 
 def gap_gate(noise: float) -> float:
     """The same for the largest gap between neighbours."""
     return float(np.exp(PAIR * noise))
-
-
-def _of_median(rounds: int) -> float:
-    """The quantile of one round which the median of ``rounds`` passes with probability FALSE_ALARM."""
-    from scipy.special import betaincinv
-
-    middle = rounds // 2 + 1
-    return float(betaincinv(middle, rounds - middle + 1, 1 - FALSE_ALARM))
-
-
-@lru_cache(maxsize=1024)
-def _range_quantile(count: int, probability: float) -> float:
-    """Of the range of ``count`` standard normal values, by bisection of its distribution."""
-    from scipy.special import ndtr
-
-    if count < 2:
-        return 0.0
-    at = np.linspace(-8.0, 8.0, 641)
-    density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi) * (at[1] - at[0])
-    low, high = 0.0, 16.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        below = count * float((density * (ndtr(at + middle) - ndtr(at)) ** (count - 1)).sum())
-        low, high = (middle, high) if below < probability else (low, middle)
-    return high

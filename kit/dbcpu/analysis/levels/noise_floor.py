@@ -5,9 +5,7 @@ the spread. The standard error of the difference of two halves is the larger of 
 gives and of what the halves really differed by, since drift between them counts too. The least ratio that a two-sided
 t-test at 5 % finds with a power of 80 % is
 
-    exp((t(0.975, f) + t(0.80, f)) x standard error)
-
-Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed., ch. 2.
+    exp((t(0.975, f) + t(0.80, f)) x standard error)    (``chance``)
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,24 +13,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.consistency import by_round, usable, work
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.throughput import while_all_ran
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import NoiseFloor
+from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import AA
-from dbcpu.record import RunRecord
 
-ERROR, POWER = 0.05, 0.80
+ERROR = 0.05
 
 Figures = Mapping[int, Sequence[float]]
 """A figure of each usable round, by level."""
 
 
-def noise_floor(record: RunRecord, sessions: Sequence[Timed], rows: int) -> NoiseFloor | None:
+def noise_floor(context: RunContext) -> NoiseFloor | None:
     """The floor of an A/A run; None for any other, or with fewer than two rounds a half."""
-    if tuple(record.header.plan.variants) != AA:
+    if tuple(context.record.header.plan.variants) != AA:
         return None
-    speed = [while_all_ran(work(sessions, variant), rows) for variant in AA]
-    uneven = [_spreads(sessions, variant) for variant in AA]
+    speed = [while_all_ran(work(context.sessions, variant), context.rows) for variant in AA]
+    uneven = [_spreads(context.sessions, variant) for variant in AA]
     level, spread = _floor(*speed), _floor(*uneven)
     if level is None:
         return None
@@ -60,8 +59,6 @@ def _spreads(sessions: Sequence[Timed], variant: str) -> dict[int, list[float]]:
 
 def _floor(first: Figures, second: Figures) -> tuple[float, float, int, int] | None:
     """(least ratio that can be told, largest seen, levels, fewest rounds of a half); None with too few rounds."""
-    from scipy.special import stdtrit  # loads slowly, and only A/A runs need it
-
     pairs = [
         (np.log(first[level]), np.log(second[level]))
         for level in sorted(set(first) & set(second))
@@ -69,10 +66,9 @@ def _floor(first: Figures, second: Figures) -> tuple[float, float, int, int] | N
     ]
     if not pairs:
         return None
-    freedom = sum(a.size + b.size - 2 for a, b in pairs)
-    scatter = sum(float(each.var() * each.size) for pair in pairs for each in pair) / freedom
-    fewest = min(each.size for pair in pairs for each in pair)
+    halves = [half for pair in pairs for half in pair]
+    scatter, fewest = pooled(halves), min(half.size for half in halves)
     differences = np.array([float(a.mean() - b.mean()) for a, b in pairs])
-    error = max(np.sqrt(scatter * 2 / fewest), float(np.sqrt(np.mean(differences**2))))
-    needed = float(stdtrit(freedom, 1 - ERROR / 2) + stdtrit(freedom, POWER))
-    return float(np.exp(needed * error)), float(np.exp(np.abs(differences).max())), len(pairs), fewest
+    error = max(scatter.spread * (2 / fewest) ** 0.5, float(np.sqrt(np.mean(differences**2))))
+    needed = Chance(error, scatter.freedom).detectable(ERROR)
+    return float(np.exp(needed)), float(np.exp(np.abs(differences).max())), len(pairs), fewest

@@ -7,7 +7,7 @@ import numpy as np
 
 from dbcpu.analysis.levels.consistency import by_round, gate, round_figures, usable
 from dbcpu.analysis.levels.solo_reference import reference
-from dbcpu.analysis.levels.variant_host import as_under
+from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.errors import UnknownName
 from dbcpu.plan import AA
@@ -40,7 +40,7 @@ def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
     if not real_variants(record):
         return RunRecord(header, rounds)
     usual = [each for each in record.rounds if each.variant == BASELINE]
-    return RunRecord(as_under(replace(header, plan=replace(header.plan, rounds=None)), rounds, usual), rounds)
+    return RunRecord(host_of_variant(replace(header, plan=replace(header.plan, rounds=None)), rounds, usual), rounds)
 
 
 def real_variants(record: RunRecord) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ class Telling:
     order: int
 
 
-def telling_level(levels: Sequence[LevelView], least_gap: float) -> LevelView | None:
+def level_to_show(levels: Sequence[LevelView], least_gap: float) -> LevelView | None:
     """The level most worth a picture: the most uneven one, else the slowest, else the largest."""
     counted = [each for each in levels if each.sessions]
     uneven = [each for each in counted if (each.max_over_min or 1.0) > least_gap]

@@ -30,6 +30,18 @@ def typical_share(rounds: Iterable[Round]) -> float | None:
     return median(known) if known else None
 
 
+def window_s(each: Round) -> float:
+    """How long the sampler watched the round; 0 where it did not say."""
+    return each.cost.window_s if each.cost else 0.0
+
+
+def foreign_share(each: Round, vcpus: int | None, lasted_s: float) -> float:
+    """What other processes used of all vCPUs while the round lasted; 0 where either is not known."""
+    if not vcpus or lasted_s <= 0:
+        return 0.0
+    return sum(process.cpu_s for process in each.foreign) / (lasted_s * vcpus)
+
+
 def throttled_shares(each: Round) -> dict[int, float]:
     """Throttled seconds by session ordinal; sessions whose run delay is unknown are absent."""
     delays = {session.ordinal: session.run_delay_s for session in each.sessions if session.run_delay_s is not None}

@@ -1,7 +1,8 @@
-"""How many sessions were runnable on each CPU at each moment of a round, and what follows for cores.
+"""How many sessions were runnable on each CPU at each moment of a round, and who shared a core with whom.
 
-Time is cut at every edge of every stretch; between two cuts nothing changes, so each question is one
-array over (CPUs, cuts). Answers come back as cumulative curves, to be asked for any stretch of time.
+The one place that answers this: the evidence, the regimes and the pictures ask it. Time is cut at every edge of every
+stretch; between two cuts nothing changes, so each question is one array over (CPUs, cuts). Answers come back as
+cumulative curves, to be asked for any stretch of time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,20 @@ class Idle:
     cpus: Counts
 
 
+@dataclass(frozen=True, slots=True)
+class SessionCounts:
+    """Sessions at each moment, by what they do; their sum is all runnable sessions.
+
+    ``misplaced``: on a shared core while an allowed core was idle, or in a queue while an allowed CPU was. An idle
+    place relieves one session, not all who crowd. ``sharing`` and ``oversubscribed``: there was no better place.
+    """
+
+    alone: Floats
+    misplaced: Floats
+    sharing: Floats
+    oversubscribed: Floats
+
+
 class Occupancy:
     """Runnable sessions by CPU. ``runnable``: their stretches; ``siblings``: all CPUs of a CPU's core, by CPU.
 
@@ -42,7 +57,7 @@ class Occupancy:
         self._row = {cpu: row for row, cpu in enumerate(self.cpus)}
         taken = [edge for intervals in foreign.values() for interval in intervals for edge in interval]
         self.times: Floats = np.unique(np.concatenate([runnable.from_s, runnable.to_s, np.array(taken)]))
-        self.queue = self._counts(runnable)
+        self.queue = self.count(runnable)
         self.foreign = self._foreign(foreign)
         cores: dict[tuple[int, ...], int] = {}
         self._core = np.array(
@@ -66,6 +81,20 @@ class Occupancy:
         return self._by_core(self.busy)
 
     @cached_property
+    def threads(self) -> Counts:
+        """(CPUs, cuts): CPUs of this CPU's core with a runnable session, itself included."""
+        return np.asarray(self.busy_threads[self._core])
+
+    @cached_property
+    def taken(self) -> npt.NDArray[np.bool_]:
+        """(CPUs, cuts): is a session runnable there, or does a foreign process keep it busy?"""
+        return np.asarray(self.busy | self.foreign)
+
+    @cached_property
+    def _free_cores(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self._by_core(self.taken) == 0)
+
+    @cached_property
     def busy_cores(self) -> Counts:
         """(cuts): cores with a runnable session."""
         return np.asarray((self.busy_threads > 0).sum(axis=0), dtype=np.int32)
@@ -83,10 +112,31 @@ class Occupancy:
     def idle(self, allowed: Sequence[int]) -> Idle:
         """Idle cores and CPUs among ``allowed`` (all, if empty). A core is idle when all of its CPUs are."""
         rows = [self._row[cpu] for cpu in allowed if cpu in self._row] or list(range(len(self.cpus)))
-        taken = self.busy | self.foreign
-        cores = np.unique(self._core[rows])
-        idle_cores = (self._by_core(taken)[cores] == 0).sum(axis=0)
-        return Idle(np.asarray(idle_cores, dtype=np.int32), np.asarray((~taken[rows]).sum(axis=0), dtype=np.int32))
+        idle_cores = self._free_cores[np.unique(self._core[rows])].sum(axis=0)
+        idle_cpus = (~self.taken[rows]).sum(axis=0)
+        return Idle(np.asarray(idle_cores, dtype=np.int32), np.asarray(idle_cpus, dtype=np.int32))
+
+    def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
+        """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. A foreign process is no session."""
+        rows = np.array([self._row[int(cpu)] for cpu in np.unique(own.cpu)], dtype=np.int64)
+        here, queue, threads = self.count(own)[rows], self.queue[rows], self.threads[rows]
+        queued = np.where(queue > 1, here, 0)
+        shared = np.where((queue == 1) & (threads > 1), here, 0)
+        idle = self.idle(allowed)
+        # Beyond one on each CPU or core there is one too many, divided among all who are there.
+        misplaced_queued = _relieved(queued, queue, idle.cpus)
+        misplaced_shared = _relieved(shared, threads, idle.cores)
+        all_queued, all_shared = queued.sum(axis=0), shared.sum(axis=0)
+        return SessionCounts(
+            alone=np.asarray(here.sum(axis=0) - all_queued - all_shared, dtype=np.float64),
+            misplaced=misplaced_queued + misplaced_shared,
+            sharing=all_shared - misplaced_shared,
+            oversubscribed=all_queued - misplaced_queued,
+        )
+
+    def at(self, moments: Floats) -> npt.NDArray[np.int64]:
+        """(moments): the cut that each lies in; all of them lie between the first and the last edge."""
+        return np.asarray(np.searchsorted(self.times, moments, side="right") - 1)
 
     def curve(self, worth: npt.ArrayLike) -> Curve:
         """The integral over time of ``worth``, which has one value per cut."""
@@ -95,7 +145,8 @@ class Occupancy:
         gained = np.diff(self.times) * np.asarray(worth, dtype=np.float64)
         return Curve(self.times, np.concatenate([[0.0], np.cumsum(gained)]))
 
-    def _counts(self, runnable: Stretches) -> Counts:
+    def count(self, runnable: Stretches) -> Counts:
+        """(CPUs, cuts): how many of these stretches; each begins and ends at a cut."""
         steps = np.zeros((len(self.cpus), max(1, self.times.size)), dtype=np.int32)
         rows = np.array([self._row[int(cpu)] for cpu in runnable.cpu], dtype=np.int64)
         np.add.at(steps, (rows, np.searchsorted(self.times, runnable.from_s)), 1)
@@ -114,3 +165,18 @@ class Occupancy:
         total = np.zeros((int(self._core.max(initial=-1)) + 1, by_cpu.shape[1]), dtype=np.int32)
         np.add.at(total, self._core, by_cpu)
         return total
+
+
+def by_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
+    """All CPUs of a CPU's core, by CPU; ``cores`` is the core by CPU."""
+    together: dict[int, list[int]] = {}
+    for cpu, core in cores.items():
+        together.setdefault(core, []).append(cpu)
+    return {cpu: tuple(together[core]) for cpu, core in cores.items()}
+
+
+def _relieved(crowd: Counts, together: Counts, idle: Counts) -> Floats:
+    """(cuts): how many of ``crowd`` the ``idle`` places relieve; (CPUs, cuts): ``together`` share one CPU or core."""
+    beyond = (crowd * (together - 1) / np.maximum(together, 1)).sum(axis=0)
+    share = np.divide(idle, beyond, out=np.zeros_like(beyond), where=beyond > 0)
+    return np.asarray(crowd.sum(axis=0) * np.minimum(1.0, share))

@@ -5,15 +5,15 @@ runnable session is spent alone on a core, misplaced (on a shared core while an 
 a queue while an allowed CPU was), sharing a core because there was no better place, or oversubscribed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dbcpu.analysis.placement.regime_sweep import Change, Sweep
+from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.residency import Stretches, stretches
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats, spread
+from dbcpu.analysis.statistics.cumulative import FLAT, spread
 from dbcpu.record import Round, RunRecord
 
 SOLO = "solo"
@@ -103,37 +103,31 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
     if to_s <= from_s:
         from_s, to_s = min(start for start, _ in ran), max(end for _, end in ran)
     allowed = [frozenset(cores).intersection(one.allowed_cpus) or frozenset(cores) for one in each.sessions]
-    groups = {cpus: index for index, cpus in enumerate(dict.fromkeys(allowed))}
-    changes = [*_changes(runnable, [groups[cpus] for cpus in allowed]), *_foreign(each, every, cores)]
-    last_s = max(end for _, end in ran)
-    during, after = Sweep(cores, list(groups)).run(changes, (from_s, to_s, max(to_s, last_s)))
-    alone_s, misplaced_s, sharing_s, oversubscribed_s = during
-    return RegimeSeconds(alone_s, misplaced_s, sharing_s, oversubscribed_s, after[1])
+    occupancy = Occupancy(runnable, by_core(cores), _foreign(each, every, cores))
+    last_s = max(to_s, *(end for _, end in ran))
+    total_s = np.zeros(5)
+    for cpus in dict.fromkeys(allowed):
+        own = runnable.where(np.array([one == cpus for one in allowed])[runnable.session])
+        found = occupancy.sessions(own, sorted(cpus))
+        parts = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
+        total_s += [*(occupancy.curve(part).during(from_s, to_s) for part in parts),
+                    occupancy.curve(found.misplaced).during(to_s, last_s)]  # fmt: skip
+    return RegimeSeconds(*(float(part_s) for part_s in total_s))
 
 
-def _changes(runnable: Stretches, groups: Sequence[int]) -> Iterator[Change]:
-    rows = zip(runnable.session, runnable.cpu, runnable.from_s, runnable.to_s, strict=True)
-    for session, cpu, from_s, to_s in rows:
-        yield float(from_s), 1, int(cpu), groups[int(session)]
-        yield float(to_s), -1, int(cpu), groups[int(session)]
-
-
-def _foreign(each: Round, every: Stretches, cores: Mapping[int, int]) -> Iterator[Change]:
-    """Slices of the timeline in which something else had the CPU: it was no idle place then."""
+def _foreign(each: Round, every: Stretches, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
+    """By CPU: the slices of the timeline in which something else had it; it was no idle place then."""
     edges = np.array(each.timeline_s)
     counted = every.where(~np.isnan(every.cpu_s))
+    found: dict[int, list[tuple[float, float]]] = {}
     if counted.cpu.size < every.cpu.size:
-        return
+        return found
     for row in each.cpu_timeline:
         if row.cpu not in cores or len(row.busy_s) != len(edges) - 1:
             continue
         own = np.asarray(counted.cpu == row.cpu)
         ran = spread(counted.from_s[own], counted.to_s[own], counted.cpu_s[own]) if own.any() else FLAT
-        taken_s = np.add(row.busy_s, row.steal_s) - _gained(ran, edges)
+        taken_s = np.add(row.busy_s, row.steal_s) - ran.between(edges[:-1], edges[1:])
         for at in np.flatnonzero(taken_s > TAKEN_SHARE * np.diff(edges)):
-            yield float(edges[at]), 1, row.cpu, None
-            yield float(edges[at + 1]), -1, row.cpu, None
-
-
-def _gained(curve: Curve, edges: Floats) -> Floats:
-    return curve.between(edges[:-1], edges[1:])
+            found.setdefault(row.cpu, []).append((float(edges[at]), float(edges[at + 1])))
+    return found

@@ -11,9 +11,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import usable_cores
 from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
 from dbcpu.analysis.placement.valid_sessions import timed_round
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord
 
 MOMENTS = 480
@@ -117,7 +119,6 @@ def timeline(record: RunRecord, order: int | None) -> Timeline | None:
     edges = np.linspace(min(0.0, *(start for start, _ in known)), max(end for _, end in known), MOMENTS + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     cpus = _cpus(record, round_)
-    index = {each.cpu: at for at, each in enumerate(cpus)}
     doing = np.zeros((len(members), MOMENTS), np.int8)
     where = np.full((len(members), MOMENTS), -1, np.int32)
     for at, span in enumerate(spans):
@@ -128,7 +129,7 @@ def timeline(record: RunRecord, order: int | None) -> Timeline | None:
         here = (int(rows.session[row]), slice(int(firsts[row]), int(lasts[row])))
         doing[here] = ALONE if rows.runnable[row] else OFF if rows.kind[row] < OTHER else UNSEEN
         where[here] = rows.cpu[row]
-    use, wasted = _together(doing, where, cpus, index)
+    use, wasted = _together(rows, middles, cpus, doing, where)
     return Timeline(
         level=round_.level,
         repeat=round_.repeat,
@@ -159,26 +160,28 @@ def _cpus(record: RunRecord, round_: Round) -> tuple[Cpu, ...]:
 
 
 def _together(
-    doing: States, where: npt.NDArray[np.int32], cpus: Sequence[Cpu], index: dict[int, int]
+    rows: Stretches, middles: Floats, cpus: Sequence[Cpu], doing: States, where: npt.NDArray[np.int32]
 ) -> tuple[States, npt.NDArray[np.int64]]:
     """Refine ``doing`` in place by who is near; the use of each CPU, and the number of wasted cores per moment."""
+    core = {each.cpu: each.core for each in cpus}
+    occupancy = Occupancy(rows.where(rows.runnable), by_core(core), {})
+    cuts, index = occupancy.at(middles), np.array([occupancy.cpus.index(each.cpu) for each in cpus])
+    seen = (cuts >= 0) & (cuts < occupancy.times.size - 1)
+    queue = np.where(seen, occupancy.queue[index][:, np.where(seen, cuts, 0)], 0)
+    threads = np.where(seen, occupancy.threads[index][:, np.where(seen, cuts, 0)], 0)
+    row = {each.cpu: at for at, each in enumerate(cpus)}
     sessions, moments = np.nonzero(doing == ALONE)
-    at = np.array([index[int(cpu)] for cpu in where[sessions, moments]], np.int64)
-    queue = np.zeros((len(cpus), doing.shape[1]), np.int32)
-    np.add.at(queue, (at, moments), 1)
-    numbers = {core: number for number, core in enumerate(dict.fromkeys(each.core for each in cpus))}
-    core = np.array([numbers[each.core] for each in cpus], np.int64)
-    threads = np.zeros((len(numbers), doing.shape[1]), np.int32)
-    np.add.at(threads, core, (queue > 0).astype(np.int32))
-    beside = (threads[core[at], moments] > 1).astype(np.int8)
-    doing[sessions, moments] = np.where(queue[at, moments] > 1, QUEUED, np.where(beside, SIBLING, ALONE))
-    use = np.select(
-        [queue > 1, (queue == 1) & (threads[core] > 1), queue == 1], [CROWDED, DOUBLED, SINGLE], SPARE
-    ).astype(np.int8)
-    free = threads == 0
+    at = np.array([row[int(cpu)] for cpu in where[sessions, moments]], np.int64)
+    beside = np.where(threads[at, moments] > 1, SIBLING, ALONE)
+    doing[sessions, moments] = np.where(queue[at, moments] > 1, QUEUED, beside)
+    use = np.select([queue > 1, (queue == 1) & (threads > 1), queue == 1], [CROWDED, DOUBLED, SINGLE], SPARE).astype(
+        np.int8
+    )
     double = (use >= DOUBLED).any(axis=0)
-    use[free[core] & double] = WASTED
-    return use, (free & double).sum(axis=0)
+    free = (threads == 0) & double
+    use[free] = WASTED
+    first_of_core = [row[group[0]] for group in dict.fromkeys(by_core(core).values())]
+    return use, free[first_of_core].sum(axis=0)
 
 
 def _moves(rows: Stretches, session: int) -> tuple[float, ...]:

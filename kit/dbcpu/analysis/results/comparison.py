@@ -127,7 +127,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VariantRow:
     """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
 
     ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level.
@@ -149,16 +149,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Under:
+class VariantResult:
     """One variant: its rows, the CPUs its sessions had, and what is decided of it (() for the first)."""
 
     name: str
     vcpus: int | None
     cores: int | None
-    rows: tuple[Row, ...]
+    rows: tuple[VariantRow, ...]
     decisions: tuple[Decision, ...] = ()
 
-    def row(self, level: int | None) -> Row | None:
+    def row(self, level: int | None) -> VariantRow | None:
         return next((each for each in self.rows if each.level == level), None)
 
 
@@ -170,10 +170,10 @@ class Variants:
     """
 
     workload: str
-    variants: tuple[Under, ...]
+    variants: tuple[VariantResult, ...]
     telling: int | None
     penalties: tuple[tuple[int, float], ...] = ()
 
     @property
-    def first(self) -> Under:
+    def first(self) -> VariantResult:
         return self.variants[0]

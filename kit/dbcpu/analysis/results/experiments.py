@@ -55,7 +55,7 @@ class SecondValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
+class SoakTrend:
     """``change`` of the segments' medians from the start to the end, as a share; ``p``: how likely by chance."""
 
     change: float
@@ -106,7 +106,7 @@ class Soak:
     segments: tuple[Segment, ...]
     gaps: tuple[Gap, ...]
     second: SecondValue | None
-    trend: Trend | None
+    trend: SoakTrend | None
     worst: int | None
     sizes: tuple[SizeView, ...]
     heat: Heat | None

@@ -4,26 +4,12 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Pool, Soak, Together
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.causes import Cause
 from dbcpu.findings import Finding
 
-CAUSES = (
-    "none",
-    "shared_core",
-    "run_queue",
-    "steal",
-    "throttled",
-    "frequency",
-    "remote_memory",
-    "competitor",
-    "irq",
-    "resource_manager",
-    "wait",
-    "stopped",
-    "slower_cpu",
-    "unexplained",
-)
-
+CAUSES = tuple(cause.value for cause in Cause)
 
 REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is told: polls place a move up to half their distance wrong."""
@@ -54,6 +40,11 @@ class Reference:
     spread_freedom: float = 4.0
     centre_s: float | None = None
     counted_tolerance: float | None = None
+
+    @property
+    def noise(self) -> Chance:
+        """What chance does to one session."""
+        return Chance(self.spread, self.spread_freedom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +169,7 @@ class TopologyCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Licence:
+class LicenceNeed:
     """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
 
     rule: str
@@ -208,7 +199,7 @@ class Capacity:
     per_vcpu: float | None
     per_core: float | None
     even_share: float | None
-    licences: tuple[Licence, ...] = ()
+    licences: tuple[LicenceNeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

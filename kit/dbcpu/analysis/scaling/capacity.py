@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.consistency import gate
-from dbcpu.analysis.results.run import Capacity, LevelView, Reference, Scaling
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.run import Capacity, LevelView, Scaling
 
 EVEN = 1.1
 """Largest slowest over fastest, as the median over rounds, that counts as even."""
@@ -24,18 +25,13 @@ def even_level(levels: Sequence[LevelView], ratio: float = EVEN, most: int | Non
     return found
 
 
-def capacity(
-    levels: Sequence[LevelView],
-    scaling: Scaling,
-    reference: Reference | None,
-    vcpus: int | None,
-    cores: int | None,
-) -> Capacity | None:
+def capacity(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -> Capacity | None:
     """From the levels of one variant; None when none but one session alone was measured.
 
     Sessions are ``even_up_to`` a level when max/min is at most 1.1 at it and at every lower measured level. A host
     whose cores are all doubly used is even again at ``even_again``, and everybody is slow there.
     """
+    reference, vcpus, cores = context.reference, context.vcpus, context.cores
     measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
     if not any(each.level > 1 for each in measured):
         return None

@@ -137,8 +137,10 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
 def _measured(rates: Rates, solo: float) -> _Measured:
     levels = tuple(sorted(level for level, values in rates.items() if values))
     rounds = tuple(tuple(value / solo for value in rates[level]) for level in levels)
-    noise, freedom = median_errors(levels, rounds)
-    return _Measured(levels, tuple(float(np.median(each)) for each in rounds), noise, freedom)
+    errors = median_errors(levels, rounds)
+    freedom = int(errors[0].freedom) if errors else 0
+    medians = tuple(float(np.median(values)) for values in rounds)
+    return _Measured(levels, medians, tuple(error.spread for error in errors), freedom)
 
 
 def _up_to(measured: _Measured, most: int) -> _Measured:

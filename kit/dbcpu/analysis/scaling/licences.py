@@ -51,7 +51,7 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
     )
 
 
-def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[run.Licence, ...]:
+def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[run.LicenceNeed, ...]:
     """What each rule that fits asks for, in their order; where somebody chose rules, what these ask for."""
     found = [(rule, count) for rule in rules if (count := licence_count(rule, facts)) is not None]
     chosen = [each for each in found if each[0].chosen]
@@ -107,9 +107,9 @@ def choice(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
     return next((rule for rule in rules if rule.chosen and fits(rule, facts)), None)
 
 
-def _asked(rule: Licence, count: int, facts: LicenceFacts) -> run.Licence:
+def _asked(rule: Licence, count: int, facts: LicenceFacts) -> run.LicenceNeed:
     how = f"{plural(_counted(rule, facts) or 0, rule.per)} x {number(_factor(rule, facts))}"
-    return run.Licence(
+    return run.LicenceNeed(
         rule.name, float(count), rule.unit, how, rule.applies or "as configured", rule.dated.isoformat(), rule.source
     )
 

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, window_s
 from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SessionView, TopologyCheck
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import listed, number, percent, plural
@@ -28,23 +30,18 @@ QUEUED_SHARE = 0.1
 
 
 def topology_check(
-    record: RunRecord,
-    levels: Sequence[LevelView],
-    views: Sequence[SessionView],
-    scaling: Scaling,
-    reference: Reference | None,
-    vcpus: int | None,
-    cores: int | None,
+    context: RunContext, levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling
 ) -> TopologyCheck | None:
     """The verdict for the levels of one variant; None where no curve could be fitted or the vCPUs are not known.
 
     ``agrees``, ``like_full_cores``, ``fewer_cores``, ``told`` (no topology was shown, the curve tells one) or
     ``unclear``, with ``why`` in words.
     """
+    vcpus, cores, reference = context.vcpus, context.cores, context.reference
     if vcpus is None or scaling.saturated is None or not scaling.knees or reference is None:
         return None
     knee, interval = scaling.knees[0], _widened(scaling)
-    excluded = _excluded(record, vcpus, knee)
+    excluded = _excluded(context.record, vcpus, knee)
     if excluded:
         return TopologyCheck("unclear", cores, vcpus, None, f"not told: {listed(excluded)} can bend the curve as well")
     speeds = _two_speeds(levels, views, scaling, reference, vcpus) if cores in (vcpus, None) else None
@@ -124,25 +121,15 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
         found.append(f"the quota of {quota:g} CPUs")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("a CPU quota that was used up")
-    steal = float(np.median([_steal(each) for each in beyond])) if beyond else 0.0
+    steal = float(np.median([stolen_share(each) or 0.0 for each in beyond])) if beyond else 0.0
     if steal > STEAL_SHARE:
         found.append(f"{percent(steal)} of the CPUs' time that the hypervisor took")
-    foreign = float(np.median([_foreign(each, vcpus) for each in beyond])) if beyond else 0.0
+    foreign = float(np.median([foreign_share(each, vcpus, window_s(each)) for each in beyond])) if beyond else 0.0
     if foreign > FOREIGN_SHARE:
         found.append(f"{percent(foreign)} of the CPUs' time that other processes used")
     return found
 
 
 def _throttled(each: Round) -> float:
-    lasted_s = (each.cost.window_s if each.cost else 0.0) * each.level
+    lasted_s = window_s(each) * each.level
     return sum(group.throttled_s for group in each.cgroups) / lasted_s if lasted_s > 0 else 0.0
-
-
-def _steal(each: Round) -> float:
-    lasted_s = (each.timeline_s[-1] - each.timeline_s[0]) * len(each.cpu_timeline) if each.timeline_s else 0.0
-    return sum(sum(row.steal_s) for row in each.cpu_timeline) / lasted_s if lasted_s > 0 else 0.0
-
-
-def _foreign(each: Round, vcpus: int) -> float:
-    lasted_s = (each.cost.window_s if each.cost else 0.0) * vcpus
-    return sum(process.cpu_s for process in each.foreign) / lasted_s if lasted_s > 0 else 0.0

@@ -55,51 +55,46 @@ def two_modes(values: Floats) -> Modes | None:
 
 
 def dip(ordered: Floats) -> float:
-    """Hartigan's dip of a sorted sample: at least 1 / (2 n), at most 1/4.
+    """Hartigan's dip of a sorted sample: the least distance of its distribution from any unimodal one.
 
-    The modal interval shrinks until the greatest convex minorant before it and the least concave majorant after
-    it differ no more within it than outside.
+    At least 1 / (2 n), at most 1/4; a unimodal distribution may jump at its mode. Each pass takes the greatest convex
+    minorant and the least concave majorant of the distribution within the modal interval, and shrinks the interval to
+    where they are furthest apart, until they differ by no more there than the distribution from them outside.
     """
-    n = ordered.size
-    if n < 4 or ordered[0] == ordered[-1]:
-        return 1.0 / (2 * max(1, n))
-    low, high = 0, n - 1
-    most = 1.0
-    rank = np.arange(n, dtype=np.float64)
+    values, counts = np.unique(ordered, return_counts=True)
+    right = np.cumsum(counts).astype(np.float64)
+    left = right - counts
+    low, high, distance = 0, values.size - 1, 1.0
     while True:
-        minorant, majorant = _hull(ordered, low, high, lower=True), _hull(ordered, low, high, lower=False)
+        minorant, majorant = _convex(values, left, low, high), _convex(values, -right, low, high)
         inside = np.arange(low, high + 1)
-        below = np.interp(ordered[inside], ordered[minorant], rank[minorant])
-        above = np.interp(ordered[inside], ordered[majorant], rank[majorant])
-        gaps = above - below
+        below = np.interp(values[inside], values[minorant], left[minorant])
+        above = np.interp(values[inside], values[majorant], right[majorant])
         # Only corners of either curve can have the widest gap.
         corners = np.unique(np.concatenate([minorant, majorant])) - low
-        widest = int(corners[np.argmax(gaps[corners])])
-        distance = float(gaps[widest])
-        if distance <= most:
-            return most / (2 * n)
+        widest = int(corners[np.argmax((above - below)[corners])])
+        if above[widest] - below[widest] <= distance:
+            return distance / (2 * ordered.size)
         new_low = int(minorant[minorant <= widest + low].max())
         new_high = int(majorant[majorant >= widest + low].min())
-        left, right = np.arange(low, new_low + 1) - low, np.arange(new_high, high + 1) - low
-        deviation_left = float((inside[left] - below[left]).max(initial=0.0)) + 1.0
-        deviation_right = float((above[right] - inside[right]).max(initial=0.0)) + 1.0
-        most = max(most, deviation_left, deviation_right)
+        # The new ends do not count: one of them may be the mode, where the unimodal distribution jumps as well.
+        before = right[low:new_low] - below[: new_low - low]
+        after = above[new_high + 1 - low :] - left[new_high + 1 : high + 1]
+        distance = max(distance, float(before.max(initial=0.0)), float(after.max(initial=0.0)))
         if (new_low, new_high) == (low, high):
-            return most / (2 * n)
+            return distance / (2 * ordered.size)
         low, high = new_low, new_high
 
 
-def _hull(x: Floats, low: int, high: int, *, lower: bool) -> npt.NDArray[np.int64]:
-    """Indexes of the corners of the convex minorant (or concave majorant) of (x, rank) from ``low`` to ``high``."""
+def _convex(x: Floats, y: Floats, low: int, high: int) -> npt.NDArray[np.int64]:
+    """Indexes of the corners of the greatest convex minorant of (x, y) from ``low`` to ``high``."""
     kept: list[int] = []
     for at in range(low, high + 1):
         while len(kept) > 1:
             a, b = kept[-2], kept[-1]
-            turn = (b - a) * (x[at] - x[b]) - (at - b) * (x[b] - x[a])
-            if (turn >= 0) if lower else (turn <= 0):
-                kept.pop()
-            else:
+            if (y[b] - y[a]) * (x[at] - x[b]) < (y[at] - y[b]) * (x[b] - x[a]):
                 break
+            kept.pop()
         kept.append(at)
     return np.array(kept, dtype=np.int64)
 

@@ -22,6 +22,10 @@ class Curve:
             return np.zeros_like(from_s)
         return np.asarray(np.interp(to_s, self.times, self.values) - np.interp(from_s, self.times, self.values))
 
+    def during(self, from_s: float, to_s: float) -> float:
+        """The same of one interval."""
+        return float(self.between(np.array([from_s]), np.array([to_s]))[0])
+
 
 FLAT = Curve(np.zeros(0), np.zeros(0))
 

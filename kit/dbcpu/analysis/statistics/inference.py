@@ -10,16 +10,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.cumulative import Floats
 
 CONFIDENCE = 0.95
 FALSE_ALARMS = 0.01
 """Of comparisons of a host with itself so many may tell a difference."""
 ALPHA = FALSE_ALARMS / 2
 """Two summaries decide, throughput and evenness: each gets half (Bonferroni)."""
-POWER = 0.80
 RESAMPLES = 2000
 EXACT_RESAMPLES = 20_000
 """Above so many arrangements (8 against 8 have 12,870) a permutation test takes a seeded sample of them."""
@@ -116,13 +115,9 @@ def ratio_interval(base: Sequence[float], other: Sequence[float]) -> tuple[float
 def detectable(base: Sequence[float], other: Sequence[float]) -> float | None:
     """The relative difference that would have been seen with 80 % power at ``ALPHA``; None below two rounds a side.
 
-    From the rounds' own standard deviations of logarithms and Student's t: t(1 - ALPHA / 2) + t(0.8) standard errors.
+    From the rounds' own standard deviations of logarithms (``Chance.detectable``).
     """
-    from scipy.special import stdtrit
-
     if min(len(base), len(other)) < 2:
         return None
-    freedom = len(base) + len(other) - 2
     error = math.sqrt(sum(float(np.log(values).var(ddof=1)) / len(values) for values in (base, other)))
-    errors = float(stdtrit(freedom, 1 - ALPHA / 2) + stdtrit(freedom, POWER))
-    return math.expm1(errors * error)
+    return math.expm1(Chance(error, len(base) + len(other) - 2).detectable(ALPHA))

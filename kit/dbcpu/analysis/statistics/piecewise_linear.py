@@ -33,7 +33,7 @@ MISFIT_PASSES, BISECTIONS = 3, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CurveForm:
     """Which parts the curve has. A curve that is not ``flat`` in the end goes on rising after its last knee."""
 
     knees: int
@@ -46,7 +46,7 @@ class Form:
 
 
 FORMS = tuple(
-    Form(knees, flat, turbo)
+    CurveForm(knees, flat, turbo)
     for turbo in (False, True)
     for knees, flat in ((0, False), (1, True), (1, False), (2, True))
 )
@@ -56,7 +56,7 @@ FORMS = tuple(
 class Hinge:
     """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals."""
 
-    form: Form
+    form: CurveForm
     knees: tuple[float, ...]
     coefficients: tuple[float, ...]
     chi2: float
@@ -154,7 +154,7 @@ def _misfit(residuals: Floats, noise: Floats, spare: int) -> float:
     return high
 
 
-def _fit(n: Floats, y: Floats, sigma: Floats, form: Form) -> Hinge | None:
+def _fit(n: Floats, y: Floats, sigma: Floats, form: CurveForm) -> Hinge | None:
     if n.size < _parameters(form) + 1:
         return None
     if form.knees == 0:
@@ -172,7 +172,7 @@ def _moved(n: Floats, y: Floats, sigma: Floats, hinge: Hinge) -> Hinge:
     return hinge
 
 
-def _parameters(form: Form) -> int:
+def _parameters(form: CurveForm) -> int:
     return form.coefficients + form.knees
 
 
@@ -180,7 +180,7 @@ def _score(hinge: Hinge) -> float:
     return hinge.chi2 + WORTH * _parameters(hinge.form)
 
 
-def _everywhere(n: Floats, form: Form) -> Floats:
+def _everywhere(n: Floats, form: CurveForm) -> Floats:
     low, high = float(n.min()), float(n.max())
     places = np.unique(np.concatenate([n, np.geomspace(max(1.0, low), high, COARSE)]))
     if form.knees == 1:
@@ -195,7 +195,7 @@ def _near(knees: Sequence[float], n: Floats, spread: float) -> Floats:
     return grid if len(knees) == 1 else grid[grid[:, 0] < grid[:, 1]]
 
 
-def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Hinge | None:
+def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Hinge | None:
     """The best knees of ``grid`` (G, knees) that the levels can show and that make sense."""
     grid = grid[shown(n, form, grid)]
     if not len(grid):
@@ -218,7 +218,7 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> H
     )
 
 
-def solve(n: Floats, y: Floats, sigma: Floats, form: Form, grid: Floats) -> Solved:
+def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
     """Least squares at each row of ``grid`` (G, knees); ``sigma`` is relative."""
     weight = 1.0 / (sigma * y)
     weighted, target = columns(n, form, *edges(form, grid), int(n.max())) * weight[:, None], y * weight
@@ -235,7 +235,7 @@ def _normal(weighted: Floats) -> Floats:
     return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
 
 
-def edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
+def edges(form: CurveForm, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
     """First knee, and where the curve becomes flat, each (G,); infinity where there is none."""
     knees = np.atleast_2d(np.asarray(grid, dtype=np.float64))
     never = np.full(len(knees), np.inf)
@@ -244,7 +244,7 @@ def edges(form: Form, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
     return knees[:, 0], knees[:, -1] if form.flat else never
 
 
-def columns(n: Floats, form: Form, first: Floats, last: Floats, most: int) -> Floats:
+def columns(n: Floats, form: CurveForm, first: Floats, last: Floats, most: int) -> Floats:
     """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own.
 
     ``most``: the highest level that was fitted; without a knee the turbo slope ends there.
@@ -260,7 +260,7 @@ def columns(n: Floats, form: Form, first: Floats, last: Floats, most: int) -> Fl
     return np.stack(parts, axis=-1)
 
 
-def shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
+def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     """Whether enough levels lie on each part: two on the first (three with turbo), two on the next, one on the flat."""
     if form.knees == 0:
         return np.full(len(grid), n.size >= 3)
@@ -276,7 +276,7 @@ def shown(n: Floats, form: Form, grid: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(enough)
 
 
-def _sensible(form: Form, coefficients: Floats) -> npt.NDArray[np.bool_]:
+def _sensible(form: CurveForm, coefficients: Floats) -> npt.NDArray[np.bool_]:
     """``coefficients``: the form's own along the first axis."""
     start = coefficients[0]
     fine, speed = start > 0, start

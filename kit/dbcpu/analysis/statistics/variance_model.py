@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import MEDIAN
 
@@ -20,16 +21,16 @@ MEDIAN_OVER_MEAN = {1: 1.0, 2: 1.0, 3: 1.160, 4: 1.092, 5: 1.198, 6: 1.135}
 """Standard error of a median over that of a mean, by number of normal values; of more it is nearly MEDIAN."""
 
 
-def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], int]:
-    """Relative standard error of the median of each level's rounds, and the degrees of freedom that it rests on.
+def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[Chance, ...]:
+    """Relative standard error of the median of each level's rounds.
 
     ``rounds``: one value above 0 per round. 0 degrees of freedom where no level has two rounds.
     """
     scatter, freedom = _scatter(levels, rounds)
     return tuple(
-        one * MEDIAN_OVER_MEAN.get(len(each), MEDIAN) / len(each) ** 0.5
-        for one, each in zip(scatter, rounds, strict=True)
-    ), freedom
+        Chance(one * MEDIAN_OVER_MEAN.get(len(values), MEDIAN) / len(values) ** 0.5, freedom)
+        for one, values in zip(scatter, rounds, strict=True)
+    )
 
 
 def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[list[float], int]:

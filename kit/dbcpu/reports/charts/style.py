@@ -12,25 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.causes import Cause
 
 Floats = npt.NDArray[np.floating[Any]]
 
-MARKS: Mapping[str, tuple[str, str]] = {
-    "none": ("#8a949e", "o"),
-    "shared_core": ("#d55e00", "s"),
-    "run_queue": ("#0072b2", "^"),
-    "steal": ("#7e257e", "D"),
-    "throttled": ("#a28e4e", "v"),
-    "frequency": ("#e73c80", "P"),
-    "remote_memory": ("#24464c", "X"),
-    "competitor": ("#356e46", "p"),
-    "irq": ("#435719", "h"),
-    "resource_manager": ("#651ad5", "<"),
-    "wait": ("#4197c8", ">"),
-    "stopped": ("#000000", "d"),
-    "slower_cpu": ("#4c3f24", "H"),
-    "unexplained": ("#6b6b6b", "x"),
-}
+MARKS: Mapping[str, tuple[str, str]] = {cause.value: (cause.colour, cause.mark) for cause in Cause}
 """Colour and mark of a cause: told apart by colour-blind people (tested), and by their marks without colour."""
 
 INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"

@@ -1,14 +1,17 @@
 """The variants of a run held against its first, on simulated hosts whose truth is known."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from dbcpu.analysis import single_run
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
-from dbcpu.analysis.comparison.variants import compare_variants
+from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant
-from dbcpu.analysis.single_run import explain_variants
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.plan import AA, RoundSpec, blocks
 from dbcpu.record import Round, RunRecord
@@ -85,6 +88,22 @@ def test_each_variant_is_explained_on_the_cpus_that_it_left(varied: RunRecord) -
     assert len(whole.sessions) == sum(len(each.sessions) for each in varied.rounds)
     assert {each.variant for each in whole.levels} == {"baseline", "smt_off"}
     assert "incomplete-run" not in {each.code for each in whole.findings}
+
+
+def test_each_variant_is_explained_once(varied: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(record: RunRecord, *others: Any) -> Analysis:
+        asked.append(record.header.plan.variants[0])
+        return explain_variant(record, *others)
+
+    monkeypatch.setattr(single_run, "explain_variant", counted)
+    assert explain(varied).variants is not None
+    assert asked == ["baseline", "smt_off"]
+    runs = measured_variants(varied)
+    assert by_cpus(varied, runs) is None
+    assert len(compare_variants(varied, runs).variants) == 2
+    assert len(asked) == 4
 
 
 def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> None:

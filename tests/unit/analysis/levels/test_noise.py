@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.noise import Noise, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.noise import slowed_gate, uneven_gate
 from dbcpu.analysis.levels.solo_reference import reference as reference_of
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import centre
 from dbcpu.record import Round, RunRecord
 from support.builders.record import SOLO_S, record, round_of, session
@@ -49,14 +50,14 @@ def test_few_sessions_know_the_noise_with_few_degrees_of_freedom() -> None:
 
 
 def test_the_less_is_known_of_the_noise_the_further_out_are_the_limits() -> None:
-    few, many = Noise(0.05, 5.0), Noise(0.05, 500.0)
+    few, many = Chance(0.05, 5.0), Chance(0.05, 500.0)
     assert uneven_gate(few, 4, 5) > uneven_gate(many, 4, 5) > uneven_gate(many, 2, 5) > 1.05
     assert slowed_gate(few, 4, 5, 5) > slowed_gate(many, 4, 5, 5) > slowed_gate(many, 4, 5, 50) > 1.0
 
 
 def test_the_limits_are_passed_about_as_seldom_as_they_say() -> None:
     """0.1 % for the slowdown, 0.01 % for the spread: 4,000 levels of eight sessions, five rounds, known noise."""
-    luck, noise = np.random.default_rng(3), Noise(0.05, 1e6)
+    luck, noise = np.random.default_rng(3), Chance(0.05, 1e6)
     slowed = uneven = 0
     for _ in range(4000):
         times = np.exp(0.05 * luck.standard_normal((5, 8)))

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.placement.regime_sweep import Sweep
+from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds, usable_cores
+from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.record import HostInfo, Round, Session
@@ -160,26 +161,37 @@ def test_the_parts_add_up_and_the_order_of_sessions_does_not_matter(
 
 
 @settings(max_examples=40, deadline=None)
-@given(lanes)
-def test_the_sweep_agrees_with_looking_at_every_moment(stays: list[tuple[int, float, float]]) -> None:
+@given(lanes, st.lists(st.sampled_from([(), (0, 4), (1, 2, 3)]), min_size=10, max_size=10))
+def test_the_occupancy_agrees_with_looking_at_every_moment(
+    stays: list[tuple[int, float, float]], choices: list[tuple[int, ...]]
+) -> None:
     cores = {cpu: cpu % 4 for cpu in range(8)}
-    changes = [c for cpu, a, lasts in stays for c in ((a, 1, cpu, 0), (a + lasts, -1, cpu, 0))]
-    (swept,) = Sweep(cores, [frozenset(cores)]).run(changes, (0.0, 6.0))
-    edges = sorted({0.0, 6.0, *(change[0] for change in changes)})
-    expected = np.zeros(4)
-    for low, high in pairwise(edges):
-        here = [cpu for cpu, a, lasts in stays if a <= low and a + lasts >= high]
-        queue = {cpu: here.count(cpu) for cpu in cores}
-        busy = {core: sum(queue[cpu] > 0 for cpu in cores if cores[cpu] == core) for core in range(4)}
-        queued = sum(n for n in queue.values() if n > 1)
-        queueing = sum(n - 1 for n in queue.values() if n > 1)
-        shared = [cpu for cpu in cores if queue[cpu] == 1 and busy[cores[cpu]] > 1]
-        crowding = sum((busy[cores[cpu]] - 1) / busy[cores[cpu]] for cpu in shared)
-        idle_cpus, idle_cores = sum(n == 0 for n in queue.values()), sum(n == 0 for n in busy.values())
-        placed = min(1.0, idle_cores / crowding) if shared else 0.0
-        moved = min(1.0, idle_cpus / queueing) if queued else 0.0
-        alone = len(here) - queued - len(shared)
-        misplaced = len(shared) * placed + queued * moved
-        moment = (alone, misplaced, len(shared) * (1 - placed), queued * (1 - moved))
-        expected += np.array(moment) * (high - low)
-    assert swept == pytest.approx(tuple(expected), abs=1e-9)
+    may_use = [{*chosen, cpu} if chosen else set(cores) for chosen, (cpu, _, _) in zip(choices, stays, strict=False)]
+    rows = Stretches(
+        np.arange(len(stays)), np.array([cpu for cpu, _, _ in stays]), np.zeros(len(stays), np.int64),
+        np.array([a for _, a, _ in stays]), np.array([a + lasts for _, a, lasts in stays]), np.zeros(len(stays)),
+    )  # fmt: skip
+    at = Occupancy(rows, by_core(cores), {})
+    for group in {tuple(sorted(allowed)) for allowed in may_use}:
+        members = [index for index, allowed in enumerate(may_use) if tuple(sorted(allowed)) == group]
+        found = at.sessions(rows.where(np.isin(rows.session, members)), group)
+        counted = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
+        seen = np.array([at.curve(part).during(0.0, 6.0) for part in counted])
+        expected = np.zeros(4)
+        for low, high in pairwise(sorted({0.0, 6.0, *rows.from_s.tolist(), *rows.to_s.tolist()})):
+            here = [index for index, (_, a, lasts) in enumerate(stays) if a <= low and a + lasts >= high]
+            queue = {cpu: sum(stays[index][0] == cpu for index in here) for cpu in cores}
+            busy = {core: sum(queue[cpu] > 0 for cpu in cores if cores[cpu] == core) for core in range(4)}
+            own = [stays[index][0] for index in here if index in members]
+            queued = [cpu for cpu in own if queue[cpu] > 1]
+            shared = [cpu for cpu in own if queue[cpu] == 1 and busy[cores[cpu]] > 1]
+            queueing = sum((queue[cpu] - 1) / queue[cpu] for cpu in queued)
+            crowding = sum((busy[cores[cpu]] - 1) / busy[cores[cpu]] for cpu in shared)
+            idle_cpus = sum(queue[cpu] == 0 for cpu in group)
+            idle_cores = sum(busy[core] == 0 for core in {cores[cpu] for cpu in group})
+            placed = len(shared) * min(1.0, idle_cores / crowding) if shared else 0.0
+            moved = len(queued) * min(1.0, idle_cpus / queueing) if queued else 0.0
+            alone = len(own) - len(queued) - len(shared)
+            moment = (alone, placed + moved, len(shared) - placed, len(queued) - moved)
+            expected += np.array(moment) * (high - low)
+        assert seen == pytest.approx(expected, abs=1e-9)

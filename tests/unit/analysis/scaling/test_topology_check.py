@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.run import Analysis, Reference, TopologyCheck
 from dbcpu.analysis.scaling.curve import scaling
@@ -32,7 +33,7 @@ def of_curve(cores: int, shown_cores: int, vcpus: int, cv: float, seed: int, fur
         work[level] = [all_end_at(level / each, level) for each in rate * (1 + cv * chance.standard_normal(3))]
     told = scaling((), work, ROWS, REFERENCE, vcpus, shown_cores)
     run = record(solos(), host(shown_cores, vcpus // shown_cores), vcpus=vcpus)
-    check = topology_check(run, (), (), told, REFERENCE, vcpus, shown_cores)
+    check = topology_check(run_context(run, REFERENCE), (), (), told)
     return check.verdict if check else None
 
 
@@ -54,7 +55,7 @@ def test_threads_that_scale_like_cores_are_told() -> None:
 
 def test_too_few_levels_claim_nothing() -> None:
     told = scaling((), {n: [all_end_at(1.0, n)] for n in (1, 2)}, ROWS, REFERENCE, 16, 8)
-    assert topology_check(record(solos(), host(8, 2), vcpus=16), (), (), told, REFERENCE, 16, 8) is None
+    assert topology_check(run_context(record(solos(), host(8, 2), vcpus=16), REFERENCE), (), (), told) is None
 
 
 def run_of(simulated: SimulatedHost, levels: tuple[int, ...]) -> RunRecord:

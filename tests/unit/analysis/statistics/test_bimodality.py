@@ -20,7 +20,9 @@ def mixed(chance: np.random.Generator, n: int, share: float, ratio: float, noise
 
 def nearest_unimodal(values: Floats) -> float:
     """The dip by its definition: linear programs for a mode at each value. Slow and plain."""
-    n, best = values.size, 1.0
+    places, counts = np.unique(values, return_counts=True)
+    right = np.cumsum(counts) / values.size
+    left, n, best = right - counts / values.size, places.size, 1.0
     for mode in range(n):
         rows: list[Floats] = []
         bounds: list[float] = []
@@ -33,31 +35,50 @@ def nearest_unimodal(values: Floats) -> float:
             kept.append(most)
 
         for at in range(n):
-            left = n if at == mode else at  # the distribution may jump at its mode
-            bound({at: 1, n + 1: -1}, (at + 1) / n)
-            bound({at: -1, n + 1: -1}, -(at + 1) / n)
-            bound({left: 1, n + 1: -1}, at / n)
-            bound({left: -1, n + 1: -1}, -at / n)
+            before_jump = n if at == mode else at  # the distribution may jump at its mode
+            for column, height in ((at, right[at]), (before_jump, left[at])):
+                bound({column: 1, n + 1: -1}, height)
+                bound({column: -1, n + 1: -1}, -height)
         bound({n: 1, mode: -1}, 0.0)
-        before, after = [*range(mode), n], [*range(mode, n)]
-        for columns, places, sign in ((before, values[: mode + 1], -1.0), (after, values[mode:], 1.0)):
+        convex, concave = ([*range(mode), n], places[: mode + 1], -1.0), ([*range(mode, n)], places[mode:], 1.0)
+        for columns, at_x, sign in (convex, concave):
             for k in range(1, len(columns) - 1):
-                first, second = 1 / (places[k] - places[k - 1]), 1 / (places[k + 1] - places[k])
-                bound({columns[k]: -sign * (first + second), columns[k - 1]: sign * first,
-                       columns[k + 1]: sign * second}, 0.0)  # fmt: skip
+                share = (at_x[k + 1] - at_x[k]) / (at_x[k + 1] - at_x[k - 1])
+                chord = {columns[k]: -sign, columns[k - 1]: sign * share, columns[k + 1]: sign * (1 - share)}
+                bound(chord, 0.0)
             if len(columns) > 1:
                 bound({columns[-2]: 1, columns[-1]: -1}, 0.0)
                 bound({columns[0]: 1, columns[1]: -1}, 0.0)
-        solved = linprog([0.0] * (n + 1) + [1.0], A_ub=np.array(rows), b_ub=bounds, bounds=[(0, 1)] * (n + 2))
+        exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+        cost = [0.0] * (n + 1) + [1.0]
+        solved = linprog(cost, np.array(rows), bounds, bounds=[(0, 1)] * (n + 2), options=exact)  # type: ignore[call-overload]
         if solved.success and solved.fun is not None:
             best = min(best, float(solved.fun))
     return best
 
 
+SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "flat": lambda chance, n: chance.uniform(size=n),
+    "two humps": lambda chance, n: chance.choice([0.0, 3.0], n) + chance.normal(0, 0.5, n),
+    "a peak": lambda chance, n: chance.exponential(size=n) * chance.choice([-1.0, 1.0], n),
+    "three spots": lambda chance, n: chance.choice([0.0, 1.0, 2.5], n) + chance.uniform(0, 0.1, n),
+    "far tails": lambda chance, n: chance.standard_cauchy(n),
+    "ties": lambda chance, n: np.round(3 * chance.normal(size=n)),
+    "many ties": lambda chance, n: chance.integers(0, 6, n).astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(4))
-def test_the_dip_is_the_distance_from_the_nearest_unimodal_distribution(seed: int) -> None:
-    values = np.sort(np.random.default_rng(seed).uniform(size=11))
-    assert dip(values) == pytest.approx(nearest_unimodal(values), abs=2e-3)
+def test_the_dip_is_the_distance_from_the_nearest_unimodal_distribution(shape: str, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    values = np.sort(SHAPES[shape](chance, int(chance.integers(4, 20))))
+    assert dip(values) == pytest.approx(nearest_unimodal(values), abs=1e-9)
+
+
+def test_evenly_spread_and_equal_values_dip_least() -> None:
+    assert dip(np.arange(20.0)) == pytest.approx(1 / 40)
+    assert dip(np.ones(20)) == pytest.approx(1 / 40)
 
 
 def test_two_points_dip_most() -> None:

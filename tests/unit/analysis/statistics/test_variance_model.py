@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.variance_model import UNKNOWN, median_errors
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
@@ -18,7 +19,7 @@ def drawn(common: float, own: float, rounds: int, seed: int) -> list[list[float]
 
 @pytest.mark.parametrize(("common", "own"), [(0.0, 0.05), (0.03, 0.0), (0.01, 0.06)])
 def test_both_parts_are_found_again(common: float, own: float) -> None:
-    told = [median_errors(LEVELS, drawn(common, own, 5, seed))[0] for seed in range(60)]
+    told = [[error.spread for error in median_errors(LEVELS, drawn(common, own, 5, seed))] for seed in range(60)]
     true = [(common**2 + own**2 / level) ** 0.5 * 1.198 / 5**0.5 for level in LEVELS]
     assert np.median(told, axis=0) == pytest.approx(true, rel=0.2)
 
@@ -26,9 +27,9 @@ def test_both_parts_are_found_again(common: float, own: float) -> None:
 def test_the_error_is_that_of_medians_of_so_many_rounds() -> None:
     for rounds in (2, 3, 4, 5, 6, 9):
         medians = np.median(np.random.default_rng(rounds).standard_normal((40_000, rounds)), axis=1)
-        (told, *_), freedom = median_errors((1, 2), [list(1 + 0.001 * each) for each in _normal(rounds)])
-        assert freedom == 2 * (rounds - 1)
-        assert told / 0.001 == pytest.approx(medians.std(), rel=0.05)
+        error = median_errors((1, 2), [list(1 + 0.001 * row) for row in _normal(rounds)])[0]
+        assert error.freedom == 2 * (rounds - 1)
+        assert error.spread / 0.001 == pytest.approx(medians.std(), rel=0.05)
 
 
 def _normal(rounds: int) -> np.ndarray:
@@ -38,10 +39,9 @@ def _normal(rounds: int) -> np.ndarray:
 
 
 def test_where_no_level_has_two_rounds_nothing_is_known() -> None:
-    assert median_errors((1, 2), [[1.0], [2.0]]) == ((UNKNOWN, UNKNOWN), 0)
+    assert median_errors((1, 2), [[1.0], [2.0]]) == (Chance(UNKNOWN, 0), Chance(UNKNOWN, 0))
 
 
 def test_rounds_that_agree_exactly_leave_some_error() -> None:
-    told, freedom = median_errors((1, 2, 4), [[1.0] * 3, [2.0] * 3, [4.0] * 3])
-    assert freedom == 6
-    assert all(0 < each < 1e-3 for each in told)
+    errors = median_errors((1, 2, 4), [[1.0] * 3, [2.0] * 3, [4.0] * 3])
+    assert all(error.freedom == 6 and 0 < error.spread < 1e-3 for error in errors)

@@ -1,0 +1,65 @@
+"""How large is chance? The one estimate that gates, floors, drift and repeats rest on, and what follows from it.
+
+Sources: Huber, "Robust Statistics", 1981, section 6.4 (proposal 2); Smyth, "Linear Models and Empirical Bayes Methods",
+Stat. Appl. Genet. Mol. Biol. 3, 2004 (moderated variance); Cohen, "Statistical Power Analysis for the Behavioral
+Sciences", 2nd ed., ch. 2 (the least difference that is seen).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT
+
+POWER = 0.80
+BEND, BENT = 2.0, 0.9205
+"""Distances count up to so many standard deviations, and what their mean square then is for normal data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Standard deviation of a value that only chance moves, and the degrees of freedom with which it is known.
+
+    Of times and rates it is relative, or that of their logarithms.
+    """
+
+    spread: float
+    freedom: float
+
+    def times(self, factor: float) -> "Chance":
+        """The same of an estimate whose standard error is so many of these."""
+        return Chance(self.spread * factor, self.freedom)
+
+    def passed_by(self, alarm: float) -> float:
+        """What a value passes on one side with this probability: Student's t."""
+        from scipy.special import stdtrit  # loads slowly
+
+        return float(self.spread * stdtrit(self.freedom, 1 - alarm))
+
+    def detectable(self, error: float) -> float:
+        """The difference that a two-sided t-test at ``error`` finds with a power of 80 %; this is the difference's."""
+        return self.passed_by(error / 2) + self.passed_by(1 - POWER)
+
+
+def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
+    """Standard deviation of values about the mean of their group; ``prior`` counts as if so many more had shown it.
+
+    Infinite without any degree of freedom.
+    """
+    squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    freedom = float(sum(group.size - 1 for group in groups))
+    if prior is not None:
+        squares, freedom = squares + prior.freedom * prior.spread**2, freedom + prior.freedom
+    return Chance(float(np.sqrt(squares / freedom)) if freedom > 0 else float("inf"), freedom)
+
+
+def pooled_robust(groups: Sequence[Floats]) -> Chance:
+    """The same about the medians, distances bent at BEND standard deviations; needs a degree of freedom."""
+    freedom = sum(group.size - 1 for group in groups)
+    apart = np.concatenate([group - np.median(group) for group in groups]) ** 2
+    square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
+    for _ in range(20):
+        square = float(np.minimum(apart, BEND**2 * square).sum()) / (BENT * freedom)
+    return Chance(float(np.sqrt(square)), float(freedom))

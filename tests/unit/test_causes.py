@@ -1,0 +1,63 @@
+"""Every reader of the table of causes handles every entry: one cause more is one entry, and these tests hold for it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.checks.headline import answer
+from dbcpu.analysis.checks.verdict import verdict
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.results.run import CAUSES
+from dbcpu.causes import Cause
+from dbcpu.findings import ENTRIES, noted
+from dbcpu.formatting import CAUSE_WORDS
+from dbcpu.reports.charts.style import MARKS
+from support.builders.example import three_on_two
+
+PUBLIC = """
+none shared_core run_queue steal throttled frequency remote_memory competitor irq resource_manager wait stopped
+slower_cpu unexplained
+"""
+
+
+def test_the_public_names_stay() -> None:
+    assert [cause.value for cause in Cause][: len(PUBLIC.split())] == PUBLIC.split()
+
+
+def test_words_colours_and_marks_belong_to_one_cause_each() -> None:
+    assert list(CAUSE_WORDS) == list(MARKS) == list(CAUSES) == list(Cause)
+    for values in (
+        [cause.words for cause in Cause],
+        [cause.colour for cause in Cause],
+        [cause.mark for cause in Cause],
+    ):
+        assert all(values)
+        assert len(set(values)) == len(Cause)
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_it_is_written_by_its_name(cause: Cause) -> None:
+    assert json.loads(json.dumps([cause])) == [f"{cause}"] == [cause.value]
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_the_verdict_says_what_it_means(cause: Cause) -> None:
+    run = three_on_two()
+    found = explain(run)
+    levels = [replace(level, main_cause=cause, uneven=level.level > 1) for level in found.levels]
+    said = verdict(run_context(run), levels)
+    if cause not in (Cause.NONE, Cause.RUN_QUEUE):  # of no loss nothing is said, of a queue the number of vCPUs
+        assert cause.sentence in said
+    assert (cause.words in said) == cause.is_known
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_what_helps_is_a_finding_with_a_remedy_and_the_headline_gives_it(cause: Cause) -> None:
+    assert set(cause.helped_by) <= set(ENTRIES)
+    found = explain(three_on_two())
+    levels = tuple(replace(level, main_cause=cause, uneven=level.level > 1) for level in found.levels)
+    findings = tuple(replace(noted("steal", "seen"), code=code, remedy=f"mend {code}") for code in cause.helped_by)
+    remedy = answer(replace(found, levels=levels, findings=findings)).remedy
+    assert (remedy in {each.remedy for each in findings}) if findings else remedy == ""
