@@ -17,6 +17,7 @@ from dbcpu.measure.gate import Gate
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows.measure_run import Choices
 from support.driving import Drive, children
+from support.servers.namespaces import skip_without_pid_namespace
 from support.servers.postgresql import DebianServer, installed_binaries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -30,10 +31,7 @@ TRIES = 20
 @pytest.fixture(scope="module")
 def container() -> Iterator[DebianServer]:
     """A server whose pids are its own: they mean other processes here, or none."""
-    if os.geteuid() != 0:
-        pytest.skip("this machine's tests do not run as root: no pid namespace can be made")
-    if subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], check=False).returncode:
-        pytest.skip("this machine does not permit unshare: no pid namespace can be made")
+    skip_without_pid_namespace()
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
         server = DebianServer(installed_binaries(), folder, "s3cret-of-the-tests")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +22,7 @@ from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.record import HostInfo
 from dbcpu.variants._selection import chosen
 from dbcpu.workflows.measure_run import Choices, diagnose
+from support.archives import unpack
 from support.driving import Drive, children, until
 from support.measured_run import measured
 from support.paths import TESTS
@@ -69,8 +69,7 @@ def test_this_machine_looks_the_same_over_ssh(any_host: SshHost) -> None:
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
 def test_a_recorded_host_looks_the_same_over_ssh(sshd: Sshd, archive: Path, tmp_path: Path) -> None:
     """Its files are unpacked at the other end, where they are read as if they were the host's own."""
-    with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
+    unpack(archive, tmp_path)
     for file in tmp_path.rglob("*"):
         if file.is_file() and not (text := file.read_bytes()).endswith(b"\n"):
             file.write_bytes(text + b"\n")  # as the kernel gives it
