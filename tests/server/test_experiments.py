@@ -79,7 +79,6 @@ def box(server: DebianServer) -> Request:
     return Request("box", "postgresql", server.url.replace(f":{server.password}@", "@"), server.password)
 
 
-@pytest.mark.alone
 def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: Measure) -> None:
     record = measure(looped(6.0), sessions="3", for_s=6.0)
     assert record.header.status == "complete"
@@ -92,9 +91,8 @@ def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: 
         for before, after in zip(earlier.sessions, later.sessions, strict=True):
             end_s = earlier.released_monotonic_s + before.executions[-1].start_s + before.executions[-1].elapsed_s
             start_s = later.released_monotonic_s + after.executions[0].start_s
-            # It went on before the segment was put away: it did not wait for the driver to do that.
             assert start_s >= end_s - 1e-6
-            assert after.executions[0].start_s < 0.05
+            assert after.executions[0].start_s <= 0, "it went on before the driver turned to the next segment"
     for each in segments:
         assert all(session.answer_ok and session.cpu_s for session in each.sessions)
         assert each.server_use is None
