@@ -16,7 +16,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows.measure_run import Choices
-from support.driving import Drive, children
+from support.driving import Drive, children, until
 from support.servers.namespaces import skip_without_pid_namespace
 from support.servers.postgresql import DebianServer, installed_binaries
 
@@ -83,9 +83,11 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
     for _ in range(TRIES):
         with LibpqTarget(container.url) as target, closing(psycopg.connect(debian_server.url)) as innocent:
             pid = innocent.info.backend_pid
-            set_next_pid(namespace, pid)
             if busy:
                 innocent.pgconn.send_query(TINY.sql.replace("20", "200").encode())
+                asleep_s = cpu_s(pid)
+                until(lambda before_s=asleep_s, pid=pid: cpu_s(pid) > before_s + 0.02, "the innocent one computes")
+            set_next_pid(namespace, pid)
             with Gate(target, LocalHost(), CLOCK_TICKS) as gate:
                 gate.gather(1, TINY)
                 (member,) = gate.members
@@ -96,6 +98,11 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
         pytest.fail(f"no session got the other's pid in {TRIES} tries")
     assert not member.server.verified
     assert "another" in member.server.how
+
+
+def cpu_s(pid: int) -> float:
+    """What the process has used. Source: Documentation/scheduler/sched-stats.rst"""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 def set_next_pid(namespace: int, pid: int) -> None:

@@ -334,12 +334,12 @@ def test_io_waits_and_plans_are_in_the_counters() -> None:
 DRIVER = """
 import sys, time
 from dbcpu import registry
-from dbcpu.config import resolve
+from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.workloads import base
+from dbcpu.measure import workloads
 with registry.load("targets", "oracle").open_target(resolve(sys.argv[1], lambda _: None), Guard()) as target:
     session = target.connect(0, 20.0)
-    session.prepare(base.load("oracle", "cartesian").work("seed"))
+    session.prepare(workloads.load("oracle", "cartesian").work("seed"))
     sys.stdout.write("started\\n")
     sys.stdout.flush()
     session.start(1, None)
