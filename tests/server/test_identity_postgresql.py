@@ -85,8 +85,7 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
             pid = innocent.info.backend_pid
             if busy:
                 innocent.pgconn.send_query(TINY.sql.replace("20", "200").encode())
-                asleep_s = cpu_s(pid)
-                until(lambda before_s=asleep_s, pid=pid: cpu_s(pid) > before_s + 0.02, "the innocent one computes")
+                await_work(pid)
             set_next_pid(namespace, pid)
             with Gate(target, LocalHost(), CLOCK_TICKS) as gate:
                 gate.gather(1, TINY)
@@ -100,9 +99,11 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
     assert "another" in member.server.how
 
 
-def cpu_s(pid: int) -> float:
-    """What the process has used. Source: Documentation/scheduler/sched-stats.rst"""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+def await_work(pid: int) -> None:
+    """Until the process has used 20 ms more CPU. Source: Documentation/scheduler/sched-stats.rst"""
+    schedstat = Path(f"/proc/{pid}/schedstat")
+    enough_ns = int(schedstat.read_text().split()[0]) + 20_000_000
+    until(lambda: int(schedstat.read_text().split()[0]) >= enough_ns, f"process {pid} computes")
 
 
 def set_next_pid(namespace: int, pid: int) -> None:
