@@ -15,7 +15,7 @@ from dbcpu.targets.base import load_target
 
 DATABASES = sorted(folder.name for folder in (files("dbcpu") / "sql").iterdir() if folder.is_dir())
 WORKLOADS = [(database, name) for database in DATABASES for name in workloads.names(database)]
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 every_workload = pytest.mark.parametrize(
     ("database", "name"), WORKLOADS, ids=[f"{database}-{name}" for database, name in WORKLOADS]

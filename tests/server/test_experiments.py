@@ -23,6 +23,7 @@ from dbcpu.record import Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
+from support.busy import fail_unless_busy
 from support.driving import Drive, until
 from support.servers.postgresql import DebianServer
 
@@ -93,16 +94,18 @@ def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: 
     assert len(segments) >= 2  # opening the sessions is part of the time
     assert [each.anchor for each in (record.rounds[0], record.rounds[-1])] == [True, True]
     assert len({tuple(pids(each)) for each in segments}) == 1
+    late = []
     for earlier, later in pairwise(segments):
         for before, after in zip(earlier.sessions, later.sessions, strict=True):
             end_s = earlier.released_monotonic_s + before.executions[-1].start_s + before.executions[-1].elapsed_s
             start_s = later.released_monotonic_s + after.executions[0].start_s
-            # It went on before the segment was put away: it did not wait for the driver to do that.
             assert start_s >= end_s - 1e-6
-            assert after.executions[0].start_s < 0.05
+            late += [after.executions[0]] * (after.executions[0].start_s > 0)
     for each in segments:
         assert all(session.answer_ok and session.cpu_s for session in each.sessions)
         assert each.server_use is None
+    if late:
+        fail_unless_busy(f"they did not go on before the driver turned to the next segment: {late}")
     analysis = explain(record)
     assert analysis.soak is not None
     assert analysis.soak.executions == sum(len(s.executions) for each in segments for s in each.sessions)
@@ -176,7 +179,7 @@ def test_a_database_that_stays_away_ends_the_soak_and_what_was_measured_is_kept(
 ) -> None:
     try:
         with pytest.raises(MeasureError, match=r"did not come back before the end of the soak.* stored, see"):
-            measure(looped(20.0), box(debian_server), AtRound(2, debian_server.stop), sessions="2", for_s=20.0)
+            measure(looped(10.0), box(debian_server), AtRound(2, debian_server.stop), sessions="2", for_s=10.0)
     finally:
         debian_server.start()
 

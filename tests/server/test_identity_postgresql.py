@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,12 +12,12 @@ import psycopg
 import pytest
 
 from dbcpu.hosts.local import LocalHost
-from dbcpu.hosts.proc import look
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows.measure_run import Choices
-from support.driving import Drive, children
+from support.driving import Drive, children, until
+from support.servers.namespaces import skip_without_pid_namespace
 from support.servers.postgresql import DebianServer, installed_binaries
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -32,10 +31,7 @@ TRIES = 20
 @pytest.fixture(scope="module")
 def container() -> Iterator[DebianServer]:
     """A server whose pids are its own: they mean other processes here, or none."""
-    if os.geteuid() != 0:
-        pytest.skip("this machine's tests do not run as root: no pid namespace can be made")
-    if subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], check=False).returncode:
-        pytest.skip("this machine does not permit unshare: no pid namespace can be made")
+    skip_without_pid_namespace()
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
         server = DebianServer(installed_binaries(), folder, "s3cret-of-the-tests")
@@ -89,7 +85,7 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
             pid = innocent.info.backend_pid
             if busy:
                 innocent.pgconn.send_query(TINY.sql.replace("20", "200").encode())
-                await_cpu(pid, more_s=0.05)
+                await_work(pid)
             set_next_pid(namespace, pid)
             with Gate(target, LocalHost(), CLOCK_TICKS) as gate:
                 gate.gather(1, TINY)
@@ -103,12 +99,11 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
     assert "another" in member.server.how
 
 
-def await_cpu(pid: int, more_s: float) -> None:
-    """Until the process computes: before that it may still read the libraries that it compiles with."""
-    deadline, begun = time.monotonic() + 60, look(LocalHost(), pid, None, CLOCK_TICKS)
-    while begun and (now := look(LocalHost(), pid, None, CLOCK_TICKS)) and now.cpu_s < begun.cpu_s + more_s:
-        assert time.monotonic() < deadline, "it never computed"
-        time.sleep(0.01)
+def await_work(pid: int) -> None:
+    """Until the process has used 20 ms more CPU. Source: Documentation/scheduler/sched-stats.rst"""
+    schedstat = Path(f"/proc/{pid}/schedstat")
+    enough_ns = int(schedstat.read_text().split()[0]) + 20_000_000
+    until(lambda: int(schedstat.read_text().split()[0]) >= enough_ns, f"process {pid} computes")
 
 
 def set_next_pid(namespace: int, pid: int) -> None:

@@ -1,7 +1,6 @@
 """A database in a container of this host: its process numbers are its own, and this host's are found."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from dbcpu.workflows.measure_run import Choices, Watcher, run
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
+from support.servers.namespaces import skip_without_pid_namespace
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TINY = workloads.load("oracle", "cartesian").work("tiny")
@@ -25,10 +25,7 @@ TINY = workloads.load("oracle", "cartesian").work("tiny")
 
 @pytest.fixture(params=["", "5f2c0e4b9a1d"], ids=["this host's name", "a name of its own"])
 def contained(request: pytest.FixtureRequest) -> Iterator[OracleDouble]:
-    if os.geteuid() != 0:
-        pytest.skip("this machine's tests do not run as root: no pid namespace can be made")
-    if subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], check=False).returncode:
-        pytest.skip("this machine does not permit unshare: no pid namespace can be made")
+    skip_without_pid_namespace()
     with OracleDouble(own_pids=True, instance=Instance(host_name=request.param)) as double:
         yield double
 
@@ -67,8 +64,7 @@ def test_a_run_on_it_is_sampled(contained: OracleDouble, tmp_path: Path) -> None
 
 
 def test_threads_of_a_container_are_told_apart() -> None:
-    if os.geteuid() != 0:
-        pytest.skip("this machine's tests do not run as root: no pid namespace can be made")
+    skip_without_pid_namespace()
     with (
         OracleDouble(own_pids=True, faults=Faults(threaded=True)) as double,
         opened(double) as target,

@@ -247,7 +247,6 @@ def test_all_sessions_of_a_cluster_go_to_one_instance() -> None:
 # --- work
 
 
-@pytest.mark.alone
 def test_an_error_keeps_what_ran_before_it() -> None:
     with OracleDouble(faults=Faults(error=1652, at_execution=3, least_n=SHORT.n, sessions=(1,))) as double:
         fine, failed = outcomes(double, 2, executions=4, work=SHORT)
@@ -258,7 +257,8 @@ def test_an_error_keeps_what_ran_before_it() -> None:
     first, second = failed.executions
     assert second.start_s == pytest.approx(first.start_s + first.elapsed_s)
     # Not to the end of the call, which is half an execution later.
-    assert second.elapsed_s == pytest.approx(second.server_elapsed_s, abs=0.1)
+    first_end_s, second_end_s = ((one.server_start_s or 0) + (one.server_elapsed_s or 0) for one in (first, second))
+    assert 0 < second.elapsed_s <= second_end_s - first_end_s + 1e-3
 
 
 def test_a_killed_server_process_is_told() -> None:

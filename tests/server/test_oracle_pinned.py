@@ -18,6 +18,7 @@ from dbcpu.record import Session as Recorded
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
+from support.busy import fail_unless_busy
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 
@@ -26,6 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone]
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""
 POLL_S = 0.05
+ENOUGH = 5
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def test_two_of_three_are_slow_by_the_run_queue(tmp_path: Path, cpus: tuple[int,
             tried.append(complaints(explain(record), record, cpus))
             if not tried[-1]:
                 return
-    pytest.fail(f"never as placed: {tried}")
+    fail_unless_busy(f"never as placed: {tried}")
 
 
 @dataclass(slots=True)
@@ -109,22 +111,32 @@ class Ps(threading.Thread):
 
 
 def test_spid_and_cpu_are_those_that_ps_shows_at_that_moment(tmp_path: Path, cpus: tuple[int, int]) -> None:
-    with OracleDouble(faults=Faults(cpus=(cpus[0], cpus[0], cpus[1]))) as double:
-        ps = Ps(double)
-        ps.start()
-        try:
-            choices = Choices(sessions="3", size="short", executions=3, repeats=1, seed=7)
-            record = measured(double, tmp_path / "runs.db", choices)
-        finally:
-            ps.ended.set()
-            ps.join()
+    compared = 0
+    for _ in range(TRIES):
+        with OracleDouble(faults=Faults(cpus=(cpus[0], cpus[0], cpus[1]))) as double:
+            compared += _agreed(double, tmp_path / "runs.db")
+        if compared >= ENOUGH:
+            return
+    fail_unless_busy("ps hardly ever looked while a session ran")
+
+
+def _agreed(double: OracleDouble, store: Path) -> int:
+    """How many looks of ps fell into the run of a session and agreed with its record."""
+    ps = Ps(double)
+    ps.start()
+    try:
+        choices = Choices(sessions="3", size="short", executions=3, repeats=1, seed=7)
+        record = measured(double, store, choices)
+    finally:
+        ps.ended.set()
+        ps.join()
     compared = 0
     for each in record.rounds:
         pids = [session.server.pid for session in each.sessions]
         assert len(set(pids)) == len(pids)
         for session in each.sessions:
             compared += _compared(session, each.released_monotonic_s, ps.looks)
-    assert compared >= 5, "ps hardly ever looked while a session ran"
+    return compared
 
 
 def _compared(session: Recorded, released_s: float, looks: list[Look]) -> int:

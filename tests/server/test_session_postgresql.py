@@ -195,9 +195,8 @@ def test_spill_is_an_error_where_it_may_be_forbidden(open_session: Callable[...,
     assert "temporary file size exceeds" in (session.outcome().error or "")
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("work", [ENDLESS, replace(TINY, sql="select pg_sleep(600)")], ids=["busy", "sleeping"])
-def test_cancel_ends_a_full_queue_within_a_second(
+def test_cancel_ends_a_full_queue(
     open_session: Callable[..., LibpqSession], admin: Callable[..., object], work: Work
 ) -> None:
     session = open_session(work)
@@ -205,16 +204,14 @@ def test_cancel_ends_a_full_queue_within_a_second(
     session.start(1000, None)
     session.feed()
     until(lambda: is_active(admin, pid))
-    began_s = time.monotonic()
+    deadline_s = time.monotonic() + PATIENCE_S
     while True:  # as the gate does: one request ends one batch
         session.cancel()
         with selectors.DefaultSelector() as selector:
             selector.register(session.fileno() or 0, selectors.EVENT_READ)
             if selector.select(0.2) and session.finish():
                 break
-        assert time.monotonic() - began_s < PATIENCE_S
-    taken_s = time.monotonic() - began_s
-    assert taken_s < 1.0
+        assert time.monotonic() < deadline_s, "it went on, and hours of work are queued"
     assert session.outcome().error == "cancelled"
     until(lambda: not is_active(admin, pid))
 
@@ -390,7 +387,6 @@ def pause() -> Iterator[Callable[[int], None]]:
         os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.alone
 def test_request_to_cancel_that_is_not_taken_holds_nothing_up(
     debian_server: DebianServer, pause: Callable[[int], None]
 ) -> None:
@@ -398,13 +394,14 @@ def test_request_to_cancel_that_is_not_taken_holds_nothing_up(
     session.prepare(ENDLESS)
     session.start(1, None)
     pause(debian_server.pid)
-    other = threading.Thread(target=connection.cancel, args=(session._connection, 0.5))
-    began_s = time.monotonic()
+    other = threading.Thread(target=connection.cancel, args=(session._connection, PATIENCE_S))
     other.start()
-    assert time.monotonic() - began_s < 0.5, "this thread goes on meanwhile"
+    assert other.is_alive(), "this thread goes on meanwhile"
+    connection.cancel(session._connection, 0.2)  # a shorter patience ends though nobody takes the request
+    assert other.is_alive()
+    os.kill(debian_server.pid, signal.SIGCONT)
     other.join(PATIENCE_S)
     assert not other.is_alive()
-    os.kill(debian_server.pid, signal.SIGCONT)
     session.cancel()
     drive(session)
     session.close()

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +22,8 @@ from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.record import HostInfo
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows.measure_run import Choices, diagnose
+from support.archives import unpack
+from support.busy import fail_unless_busy
 from support.driving import Drive, children, until
 from support.measured_run import measured
 from support.paths import TESTS
@@ -69,8 +70,7 @@ def test_this_machine_looks_the_same_over_ssh(any_host: SshHost) -> None:
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
 def test_a_recorded_host_looks_the_same_over_ssh(sshd: Sshd, archive: Path, tmp_path: Path) -> None:
     """Its files are unpacked at the other end, where they are read as if they were the host's own."""
-    with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
+    unpack(archive, tmp_path)
     for file in tmp_path.rglob("*"):
         if file.is_file() and not (text := file.read_bytes()).endswith(b"\n"):
             file.write_bytes(text + b"\n")  # as the kernel gives it
@@ -196,6 +196,7 @@ def test_greeting_of_the_login_shell_is_passed_over(sshd: Sshd) -> None:
 # --- what it samples
 
 
+@pytest.mark.alone
 def test_it_sees_what_the_local_sampler_sees(host: SshHost) -> None:
     """One process is moved between two CPUs, and watched both ways at the same time."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -207,7 +208,7 @@ def test_it_sees_what_the_local_sampler_sees(host: SshHost) -> None:
         if not (found := differences(over, here, cpus[:2])):
             return
         seen.append(found)
-    pytest.fail(f"never the same: {seen}")
+    fail_unless_busy(f"never the same: {seen}")
 
 
 def watch_both(host: SshHost, moves: list[int]) -> tuple[Sampled, Sampled]:
@@ -248,14 +249,15 @@ def differences(over: Sampled, here: Sampled, cpus: list[int]) -> str:
     return ""
 
 
-@pytest.mark.alone
 def test_its_own_processes_are_not_foreign_and_its_cost_is_known(host: SshHost) -> None:
     with ssh.open_sampler(host, 200.0) as sampler:
         sampler.start([Watched(0, os.getpid(), None)], [])
+        began_s = time.monotonic()
         time.sleep(0.4)
         sampled = sampler.stop()
-    assert 0 < sampled.cpu_used_s < 0.4
-    assert sampled.polls > 10
+        lasted_s = time.monotonic() - began_s
+    assert 0 < sampled.cpu_used_s < lasted_s, "one thread cannot use more"
+    assert sampled.polls > 1
     assert not {one.pid for one in sampled.foreign} & set(host.own_pids)
     (clock,) = sampled.clocks
     assert (
@@ -274,7 +276,6 @@ def remote_processes(sshd: Sshd) -> list[int]:
     return found
 
 
-@pytest.mark.alone
 @pytest.mark.postgres
 def test_run_over_ssh_is_sampled_and_says_so(debian_server: DebianServer, sshd: Sshd, tmp_path: Path) -> None:
     record, said = measured(debian_server.url, tmp_path, replace(SMALL, host="ssh:dbhost"))
@@ -292,8 +293,9 @@ def test_run_over_ssh_is_sampled_and_says_so(debian_server: DebianServer, sshd: 
         for session in each.sessions:
             assert session.cpu_s is not None
             # Both clocks are one here: watched from before the release to after the last answer.
-            assert session.residency[0].from_s <= 0.01
-            assert session.residency[-1].to_s >= sum(one.elapsed_s for one in session.executions) - 0.05
+            within_s = 0.01 + each.clocks[-1].uncertainty_s
+            assert session.residency[0].from_s <= within_s
+            assert session.residency[-1].to_s >= sum(one.elapsed_s for one in session.executions) - within_s
     until(lambda: not remote_processes(sshd), "the other end has ended")
 
 

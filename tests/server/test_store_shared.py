@@ -149,7 +149,7 @@ def test_many_hosts_write_at_once_and_nothing_is_lost(shared: str) -> None:
     for each in hosts:
         each.join(120)
     assert [each.exitcode for each in hosts] == [0] * WRITERS
-    assert {told.get(timeout=10) for _ in hosts} == {f"20250103-host-{host}" for host in range(WRITERS)}
+    assert {told.get(timeout=60) for _ in hosts} == {f"20250103-host-{host}" for host in range(WRITERS)}
     with open_store(as_user(shared, "dbcpu_alice")) as store:
         mine = [each for each in store.list() if each.run_id.startswith("20250103-host-")]
         assert sorted((each.rounds, each.status) for each in mine) == [(ROUNDS, "complete")] * WRITERS
@@ -170,6 +170,6 @@ def test_of_two_upgrades_at_once_one_makes_the_tables(postgres_database: str) ->
         each.start()
     for each in both:
         each.join(120)
-    first, second = sorted(told.get(timeout=10) for _ in both)
+    first, second = sorted(told.get(timeout=60) for _ in both)
     assert "is at schema 0001 already" in first
     assert "went from nothing to schema 0001" in second

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_topology
 from dbcpu.store import line_reader
 from plugins.shell_kit import SCRIPTS, Kit
+from support.archives import unpack
 from support.paths import ROOT
 
 KIT = ("increment", "gzip-pipe", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology", "smt",
@@ -87,8 +87,7 @@ def test_the_live_table_ends_with_a_signal(kit: Kit) -> None:
 
 @pytest.mark.parametrize("archive", HOSTS, ids=lambda path: path.name)
 def test_the_drawing_agrees_with_dbcpu(archive: Path, one_kit: Kit, tmp_path: Path) -> None:
-    with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path / "host", filter="data")
+    unpack(archive, tmp_path / "host")
     root = tmp_path / "host"
     if not (root / "sys").is_dir():
         (root,) = root.iterdir()
@@ -113,8 +112,7 @@ def test_a_capture_has_what_the_kernel_shows_with_every_shell(kit: Kit, tmp_path
 
 
 def test_the_drawing_is_the_same_with_every_awk(kit: Kit, tmp_path: Path) -> None:
-    with tarfile.open(ROOT / "tests/hosts/c4-4xlarge-half-offline.tar.gz") as packed:
-        packed.extractall(tmp_path / "host", filter="data")
+    unpack(ROOT / "tests/hosts/c4-4xlarge-half-offline.tar.gz", tmp_path / "host")
     code, out, err = kit.run("topology", "-r", str(tmp_path / "host"))
     assert (code, err) == (0, "")
     assert out.splitlines()[:5] == [

@@ -19,6 +19,8 @@ from dbcpu.record import RunRecord
 from dbcpu.store.database import RunSummary, open_store
 
 PATIENCE_S = 180.0
+LOOK_EVERY_S = 0.03
+"""Some conditions look at every process of the machine: that must not take a CPU of its own."""
 SECRETS = ("s3cret-of-the-tests", "wr0ng-password")
 
 
@@ -27,7 +29,7 @@ def until(condition: Callable[[], object], what: str, limit_s: float = PATIENCE_
     deadline_s = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline_s, f"not within {limit_s:g} s: {what}"
-        time.sleep(0.01)
+        time.sleep(LOOK_EVERY_S)
 
 
 def limit_file_size(limit_bytes: int) -> None:

@@ -72,7 +72,7 @@ class DebianServer:
 
     def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a statement, run by the superuser; [] where there are none."""
-        with closing(psycopg.connect(self.url, autocommit=True, connect_timeout=10)) as connection:
+        with closing(psycopg.connect(self.url, autocommit=True, connect_timeout=60)) as connection:
             cursor = connection.execute(sql.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 
@@ -86,7 +86,7 @@ def installed_binaries() -> Path:
 
 
 def connect(url: str) -> psycopg.Connection[Any]:
-    return psycopg.connect(url.replace("+psycopg", ""), autocommit=True, connect_timeout=5)
+    return psycopg.connect(url.replace("+psycopg", ""), autocommit=True, connect_timeout=60)
 
 
 def unprivileged(folder: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from support.servers.postgresql import free_port
 
 PROGRAM = "/usr/sbin/sshd"
-START_LIMIT_S = 30.0
+START_LIMIT_S = 60.0
 TOOLS = {
     "dash and mawk": {"sh": ("dash",), "awk": ("mawk",)},
     "bash and gawk": {"sh": ("bash",), "awk": ("gawk",)},

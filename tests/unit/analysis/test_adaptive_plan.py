@@ -123,6 +123,7 @@ def test_two_vcpus_are_answered_within_a_minute() -> None:
 
 
 @pytest.mark.parametrize(("name", "border"), [("c4.4xlarge", 9), ("smt8", 9), ("hidden-smt", None)])
+@pytest.mark.slow
 def test_it_comes_to_the_same_verdict_as_the_fixed_plan_in_less_time(name: str, border: int | None) -> None:
     simulated = preset(name)
     run = swept(simulated, size="short", seconds=1.5)

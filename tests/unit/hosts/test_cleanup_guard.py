@@ -12,7 +12,7 @@ import pytest
 
 from dbcpu.hosts.cleanup_guard import Guard, end_processes, start_ticks
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(condition: Callable[[], object]) -> None:

@@ -1,6 +1,5 @@
 """What ``read_host`` needs is read in one go where each file would cost a round trip."""
 
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from dbcpu.hosts.topology import read_host
 from dbcpu.hosts.topology.read_ahead import ahead
 from dbcpu.measure.identity import look_at_all
 from dbcpu.targets.base import ServerClaim
+from support.archives import unpack
 from support.doubles.proc_folder import TICKS, FakeProc
 from support.doubles.remote_host import FakeRemote
 from support.paths import HOSTS
@@ -39,8 +39,7 @@ class Counting(FakeRemote):
 
 @pytest.mark.parametrize("name", ["c4-4xlarge-half-offline", "two-sockets", "power-smt8"])
 def test_a_remote_host_is_the_same_in_few_questions(name: str, tmp_path: Path) -> None:
-    with tarfile.open(HOSTS / f"{name}.tar.gz") as packed:
-        packed.extractall(tmp_path, filter="data")
+    unpack(HOSTS / f"{name}.tar.gz", tmp_path)
     root = tmp_path if (tmp_path / "sys").exists() else next(tmp_path.iterdir())
     host = Counting(root)
     told, expected = read_host(host), read_host(recorded.open_host(str(HOSTS / f"{name}.tar.gz")))

@@ -15,7 +15,7 @@ from dbcpu.targets.base import ServerClaim
 from support.doubles.proc_folder import TICKS, FakeProc
 from support.doubles.target import FIRST_PID, WORK, FakeSession, FakeTarget, open_descriptors
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 both_kinds = pytest.mark.parametrize("threaded", [False, True], ids=["descriptor", "thread"])
 
 

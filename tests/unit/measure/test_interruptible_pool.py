@@ -6,7 +6,7 @@ import pytest
 
 from dbcpu.measure.interruptible_pool import AbandonablePool
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def test_no_more_than_the_width_at_once() -> None:

@@ -47,6 +47,7 @@ PICTURES = ("panels", "bars", "scaling")
 
 
 @pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.slow
 def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.FixtureRequest) -> None:
     run = read(FOLDER / name / "record.json.gz")
     page = registry.load("reports.formats", "html").render(run, explain(run))
@@ -79,6 +80,7 @@ def no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
+@pytest.mark.slow
 def test_an_example_comparison_is_what_the_records_give(name: str, request: pytest.FixtureRequest) -> None:
     sheet = sheet_of(name)
     folder = FOLDER / name

@@ -70,6 +70,7 @@ def elapsed(made: Round) -> list[float]:
 
 @settings(max_examples=30, deadline=None)
 @given(hosts, st.integers(1, 12), seeds, st.integers(1, 3))
+@pytest.mark.slow
 def test_every_session_does_all_of_its_work(host: SimulatedHost, sessions: int, seed: int, executions: int) -> None:
     done = trace(host, sessions, seed, executions)
     assert done.work_s[-1] == pytest.approx(np.full(sessions, float(executions)))
@@ -90,6 +91,7 @@ def test_elapsed_is_run_and_delay_and_what_was_lost(host: SimulatedHost, session
 
 @settings(max_examples=30, deadline=None)
 @given(hosts, st.integers(1, 12), seeds)
+@pytest.mark.slow
 def test_no_cpu_does_more_than_time_allows(host: SimulatedHost, sessions: int, seed: int) -> None:
     done = trace(host, sessions, seed)
     lasted = np.diff(done.times_s)[:, None]
@@ -133,6 +135,7 @@ def test_work_is_speed_times_time_by_who_is_where(host: SimulatedHost, sessions:
 
 @settings(max_examples=40, deadline=None)
 @given(hosts, st.integers(1, 10), seeds, st.sampled_from([2.0, 20.0, 100.0]))
+@pytest.mark.slow
 def test_a_round_agrees_with_itself(host: SimulatedHost, sessions: int, seed: int, hz: float) -> None:
     made = one_round(host, sessions, seed, hz=hz)
     assert made.gate.skew_s >= 0
@@ -381,6 +384,7 @@ def test_unknown_presets_and_two_amounts_are_refused() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(hosts, st.integers(1, 12), seeds)
+@pytest.mark.slow
 def test_the_true_losses_add_up_to_the_time_beyond_the_work(host: SimulatedHost, sessions: int, seed: int) -> None:
     done = trace(host, sessions, seed)
     ended = np.array([each[-1][1] for each in done.executions])

@@ -16,7 +16,7 @@ from dbcpu.measure import workloads
 from dbcpu.targets.base import Outcome, Target, Work
 from dbcpu.targets.shell import ShellSession, open_target
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import SettingAccess, process_setting
 from dbcpu.variants.base import VariantContext
 from support import varying_host
+from support.archives import unpack
 from support.doubles.instance import FakeInstance
 from support.driving import until
 from support.paths import HOSTS
@@ -43,8 +43,7 @@ def journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tree(tmp_path: Path, name: str) -> Path:
     root = tmp_path / "root"
-    with tarfile.open(HOSTS / f"{name}.tar.gz") as archive:
-        archive.extractall(root, filter="data")
+    unpack(HOSTS / f"{name}.tar.gz", root)
     boot = root / "proc/sys/kernel/random/boot_id"
     boot.parent.mkdir(parents=True, exist_ok=True)
     boot.write_text("the-first-boot\n")

@@ -141,6 +141,7 @@ def test_two_variants_of_other_things_give_no_floor() -> None:
         floor_from(aa_run(noisy_run(1, repeats=1), noisy_run(2, repeats=1)))
 
 
+@pytest.mark.slow
 def test_false_alarms_between_runs_of_the_same_thing_are_rare() -> None:
     alarms = sum(
         each.shown

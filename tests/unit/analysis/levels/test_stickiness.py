@@ -58,6 +58,7 @@ def index(scheduler: str, rebalance_s: float, **changes: object) -> float | None
     return explain(simulate(host, levels, repeats=2, seed=2, size="short", seconds=1.5)).scaling.stickiness
 
 
+@pytest.mark.slow
 def test_the_index_tells_a_scheduler_that_leaves_sessions_alone_from_one_that_rotates() -> None:
     sticky, rotating = index("sticky", 1.0), index("rotating", 0.02)
     assert sticky == pytest.approx(1.0, abs=0.05)

@@ -56,6 +56,7 @@ def test_a_curve_of_no_known_form_claims_no_knee() -> None:
 
 @pytest.mark.parametrize("scheduler", ["sticky", "rotating", "smt_balancing"])
 @pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.slow
 def test_eight_cores_with_two_threads_are_recovered(scheduler: str, seed: int) -> None:
     chance = np.random.default_rng(seed)
     smt_yield = float(chance.uniform(0.15, 0.6))
@@ -73,6 +74,7 @@ def test_eight_cores_with_two_threads_are_recovered(scheduler: str, seed: int) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.slow
 def test_forty_cores_with_turbo_are_recovered(seed: int) -> None:
     chance = np.random.default_rng(seed)
     turbo, smt_yield = float(chance.uniform(0.1, 0.25)), float(chance.uniform(0.2, 0.5))
@@ -84,6 +86,7 @@ def test_forty_cores_with_turbo_are_recovered(seed: int) -> None:
     assert told.topology.verdict == "agrees"
 
 
+@pytest.mark.slow
 def test_eight_threads_per_core_are_recovered() -> None:
     simulated = replace(preset("smt8"), smt_yield=0.4)
     told = measured(simulated).scaling
@@ -95,6 +98,7 @@ def test_eight_threads_per_core_are_recovered() -> None:
 
 
 @pytest.mark.parametrize(("name", "cores"), [("graviton", 64), ("c4.4xlarge-smt-off", 8), ("this-vm", 2)])
+@pytest.mark.slow
 def test_without_siblings_the_curve_bends_once(name: str, cores: int) -> None:
     told = measured(preset(name)).scaling
     assert told.knees == pytest.approx((cores,), rel=0.03)

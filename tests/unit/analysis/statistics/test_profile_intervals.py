@@ -28,6 +28,7 @@ def told(
     return best, intervals(best, LEVELS, list(rates), errors, len(LEVELS) * (ROUNDS - 1), ends)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     inside = np.zeros(3)
     runs = 200

@@ -153,7 +153,7 @@ def start() -> None:
 
 
 def until(condition: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + 20.0
+    deadline_s = time.monotonic() + 60.0
     while not condition():
         assert time.monotonic() < deadline_s, "did not come true in time"
         time.sleep(0.01)
