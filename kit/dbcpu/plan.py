@@ -4,9 +4,12 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dbcpu.errors import UsageError
-from dbcpu.record import BASELINE, Header, Round
+
+if TYPE_CHECKING:
+    from dbcpu.record import Header, Round  # `dbcpu --help` needs no record
 
 MAX_SESSIONS = 10_000
 SMALL_HOST_VCPUS = 16
@@ -29,10 +32,10 @@ class RoundSpec:
     anchor: bool = False
 
 
-NextRound = Callable[[Sequence[Round]], RoundSpec | None]
+NextRound = Callable[[Sequence["Round"]], RoundSpec | None]
 """The next round, given those so far; None for the end. ``measure`` asks it before each round."""
 
-Planner = Callable[[Header], NextRound]
+Planner = Callable[["Header"], NextRound]
 """Makes a ``NextRound``, once the target and the host are known."""
 
 
@@ -81,9 +84,7 @@ def auto_levels(vcpus: int, cores: int | None = None) -> tuple[int, ...]:
     return tuple(sorted({n for n in wanted if n >= 1}))
 
 
-def rounds(
-    levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...] = (BASELINE,)
-) -> tuple[RoundSpec, ...]:
+def rounds(levels: tuple[int, ...], repeats: int, seed: int, variants: tuple[str, ...]) -> tuple[RoundSpec, ...]:
     """The order of rounds: levels shuffled within each repeat, solo rounds spread evenly from first to last.
 
     Solo rounds are the reference and show drift. Where the levels bring too few, anchors are added,

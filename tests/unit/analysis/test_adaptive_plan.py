@@ -10,7 +10,7 @@ from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, adaptive
 from dbcpu.analysis.explain import explain
 from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import RoundSpec, auto_levels, rounds
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record import BASELINE, Header, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session
 
@@ -127,7 +127,7 @@ def test_two_vcpus_are_answered_within_a_minute() -> None:
 def test_it_comes_to_the_same_verdict_as_the_fixed_plan_in_less_time(name: str, border: int | None) -> None:
     simulated = preset(name)
     run = swept(simulated, size="short", seconds=1.5)
-    fixed = len(rounds(auto_levels(len(simulated.online), usable_cores(simulated.info())), 3, 1))
+    fixed = len(rounds(auto_levels(len(simulated.online), usable_cores(simulated.info())), 3, 1, (BASELINE,)))
     assert len(run.rounds) < 0.75 * fixed
     if border:
         assert f"from {border} on they share" in explain(run).verdict

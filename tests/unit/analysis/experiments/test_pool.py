@@ -9,7 +9,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds
-from dbcpu.record import RunRecord
+from dbcpu.record import BASELINE, RunRecord
 from dbcpu.reports import charts
 from support.builders import experiments as build
 from support.paths import ROOT
@@ -81,7 +81,12 @@ def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
     assert [each.order for each in specs] == list(range(len(specs)))
     assert [each.anchor for each in specs] == [True, *[False] * 9, True]
     assert sorted(each.level for each in specs[1:-1]) == [1, 1, 1, 10, 10, 10, 100, 100, 100]
-    assert len({tuple(each.level for each in specs), tuple(each.level for each in rounds((1, 10, 100), 3, 8))}) == 2
+    assert (
+        len(
+            {tuple(each.level for each in specs), tuple(each.level for each in rounds((1, 10, 100), 3, 8, (BASELINE,)))}
+        )
+        == 2
+    )
 
 
 def test_the_picture_shows_all_three_curves() -> None:
