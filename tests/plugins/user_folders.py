@@ -1,4 +1,4 @@
-"""Keeps the tests away from the user's own runs, crash reports and configuration."""
+"""Keeps the tests away from the user's own runs, crash reports and configuration, and root's from its journals."""
 
 from collections.abc import Iterator
 
@@ -13,4 +13,5 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv(f"XDG_{name}_HOME", str(tmp_path_factory.mktemp(name.lower())))
         for name in ("DBCPU_STORE", "DBCPU_DEBUG"):
             patch.delenv(name, raising=False)
+        patch.setenv("DBCPU_JOURNAL", str(tmp_path_factory.mktemp("journal")))
         yield

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from dbcpu.config.folders import state_folder
+from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
@@ -27,8 +28,11 @@ SCHEMA = 1
 SUFFIX = ".journal"
 UNFINISHED_SUFFIX = ".new"
 """Of a journal whose header is not written yet; nothing is changed before it has its name."""
-ROOT_JOURNALS = Path("/var/lib/dbcpu/journal")
-"""Where root's journals are, whatever HOME is; every user looks here too, so that ``doctor`` mentions them."""
+ROOT_JOURNALS = Path("/var/lib/dbcpu-journal")
+"""Where root's journals are, whatever its environment says; every user looks here, so that ``doctor`` mentions them.
+
+Not below /var/lib/dbcpu, which a unit of systemd may give to another user.
+"""
 STEPS = ("begun", "written", "changed", "verified", "undoing", "undone", "noted", "emptied")
 """The driver can be killed between any two of them; tests do so at each."""
 
@@ -44,10 +48,10 @@ class JournalEntry:
 
 
 def folder() -> Path:
-    """$DBCPU_JOURNAL, ``ROOT_JOURNALS`` for root, else below the user's state folder."""
+    """$DBCPU_JOURNAL, ``ROOT_JOURNALS`` for root (who may have inherited $XDG_STATE_HOME), else in the state folder."""
     if named := os.environ.get("DBCPU_JOURNAL"):
         return Path(named)
-    if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
+    if os.geteuid() == 0:
         return ROOT_JOURNALS
     state = state_folder()
     return ROOT_JOURNALS if state is None else state / "journal"
@@ -151,10 +155,11 @@ class UndoJournal:
             return
         journals = folder()
         try:
-            journals.mkdir(parents=True, exist_ok=True)
+            journals.mkdir(mode=0o755, parents=True, exist_ok=True)
             path = journals / f"{secrets.token_hex(8)}{SUFFIX}"
             self._path = path.with_suffix(UNFINISHED_SUFFIX)
-            self._file = file = self._path.open("x")
+            self._file = file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), "r+")
+            os.close(open_trusted(self._path))  # what cannot be trusted later could not be undone
             fcntl.flock(file, fcntl.LOCK_EX)
             me = this_process()
             header = {"journal": SCHEMA, "host": self._host.name, "boot_id": boot_id(self._host),
@@ -164,6 +169,8 @@ class UndoJournal:
             # It gets its name when it is complete and locked: no other process ever sees it before.
             self._path = self._path.rename(path)
             _sync_folder(journals)
+        except UntrustedFile as error:
+            raise HostError(f"nothing was changed, as its undoing could not be written down safely: {error}") from None
         except OSError as error:
             raise HostError(
                 f"no journal could be written in {journals}, so nothing was changed: {error.strerror}; "

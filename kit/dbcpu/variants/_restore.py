@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
+from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
@@ -94,9 +95,12 @@ def main(path: str) -> None:
 def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bool, restored: RestoreResult) -> None:
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(path.open("r" if dry_run else "r+"))
+            file = stack.enter_context(_opened(path, "r" if dry_run else "r+"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except FileNotFoundError:
+            return
+        except UntrustedFile as error:
+            restored.failures.append(f"a journal was left alone: {error}")
             return
         except BlockingIOError:
             return  # its driver is alive, or another process is restoring it
@@ -181,24 +185,29 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
 def _remove_unfinished(path: Path) -> None:
     """A journal whose driver died before its first change."""
     try:
-        with path.open("r+") as file:
+        with _opened(path, "r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
-    except OSError:
+    except (OSError, UntrustedFile):
         return
 
 
 def _look(path: Path) -> LeftoverJournal | None:
     try:
-        with path.open() as file:
+        with _opened(path, "r") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 running = False
             except BlockingIOError:
                 running = True
             return _parse(path, file, running)
-    except OSError:
+    except (OSError, UntrustedFile):
         return None
+
+
+def _opened(path: Path, mode: Literal["r", "r+"]) -> IO[str]:
+    """What a journal says is done with the user's rights, so nobody else may have written it. Raises UntrustedFile."""
+    return os.fdopen(open_trusted(path, os.O_RDWR if mode == "r+" else os.O_RDONLY), mode)
 
 
 def _parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:

@@ -25,6 +25,12 @@ from dbcpu.hosts.topology import parse_cpu_list
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
+_WRITABLE = re.compile(
+    r"/sys/devices/system/cpu/(smt/control|cpu\d+/online)"
+    r"|/proc/irq/\d+/smp_affinity_list"
+    r"|(/[\w.:@\\-]+)+/cpuset\.cpus"
+)
+"""The files that variants change, or that the kernel changes when they do; a journal can name no other."""
 _POLICIES = {0: "other", 3: "batch", 5: "idle"}
 
 
@@ -59,7 +65,7 @@ class SettingAccess:
         """The value now, in a form that can be compared and written back. Raises HostError, ServerError."""
         kind, _, name = what.partition(":")
         if kind == "file":
-            return self._read_file(name)
+            return self._read_file(_known_file(name))
         if kind in ("affinity", "policy"):
             return self._read_process(kind, name)
         if kind == "parameter":
@@ -70,7 +76,7 @@ class SettingAccess:
         """Set it. Raises HostError, ServerError."""
         kind, _, name = what.partition(":")
         if kind == "file":
-            self._host.write(name, text)
+            self._host.write(_known_file(name), text)
         elif kind == "parameter":
             self._database(name).set_parameter(name, text)
         elif self.read(what) is not None:
@@ -148,6 +154,12 @@ def bind_until_exit(pid: int, cpus: frozenset[int]) -> None:
 def process_setting(kind: str, pid: int, tid: int | None, start_ticks: int) -> str:
     """The name of a setting of a process: ``affinity:PID/TID@START``."""
     return f"{kind}:{pid}{f'/{tid}' if tid else ''}@{start_ticks}"
+
+
+def _known_file(path: str) -> str:
+    if _WRITABLE.fullmatch(path) is None or ".." in path.split("/"):
+        raise HostError(f"{path} is no file that dbcpu changes; look at the journal that names it, then remove it")
+    return path
 
 
 def _thread(name: str) -> int:
