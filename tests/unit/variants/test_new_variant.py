@@ -1,7 +1,6 @@
 """A variant that is added as one file is listed, previewed, applied and undone; nothing else is edited."""
 
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from dbcpu.record import Database, Server
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._selection import describe_changes, findings, select_variants
 from dbcpu.variants.base import VariantContext, load_variant
+from support.archives import unpack
 from support.paths import HOSTS
 
 SOURCE = '''"""One CPU is taken offline (``without:3``), and half of the others are used."""
@@ -75,8 +75,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "root"
-    with tarfile.open(HOSTS / "c4-4xlarge.tar.gz") as archive:
-        archive.extractall(root, filter="data")
+    unpack(HOSTS / "c4-4xlarge.tar.gz", root)
     return root
 
 

@@ -4,13 +4,13 @@
 Oracle parameters, and what these disturb; one interrupt's CPUs were undone already when it was killed.
 """
 
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from dbcpu.variants._journal import SCHEMA
 from dbcpu.variants._restore import leftovers, restore
+from support.archives import unpack
 from support.doubles.instance import FakeInstance
 from support.paths import HOSTS, TESTS
 
@@ -32,8 +32,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def root(tmp_path: Path) -> Path:
     """The host as the killed run left it."""
     root = tmp_path / "root"
-    with tarfile.open(HOSTS / "two-sockets.tar.gz") as archive:
-        archive.extractall(root, filter="data")
+    unpack(HOSTS / "two-sockets.tar.gz", root)
     left = {CONTROL: "off", INTERRUPT.format(30): "0-39", INTERRUPT.format(31): "0-39"}
     for path, text in {**left, "proc/sys/kernel/random/boot_id": "the-first-boot\n"}.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
