@@ -57,7 +57,7 @@ class Occupancy:
         self._row = {cpu: row for row, cpu in enumerate(self.cpus)}
         taken = [edge for intervals in foreign.values() for interval in intervals for edge in interval]
         self.times: Floats = np.unique(np.concatenate([runnable.from_s, runnable.to_s, np.array(taken)]))
-        self.queue = self.count(runnable)
+        self.queue = self._count(runnable, np.arange(len(self.cpus)))
         self.foreign = self._foreign(foreign)
         cores: dict[tuple[int, ...], int] = {}
         self._core = np.array(
@@ -118,8 +118,8 @@ class Occupancy:
 
     def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
         """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. A foreign process is no session."""
-        rows = np.array([self._row[int(cpu)] for cpu in np.unique(own.cpu)], dtype=np.int64)
-        here, queue, threads = self.count(own)[rows], self.queue[rows], self.threads[rows]
+        rows = np.searchsorted(self.cpus, np.unique(own.cpu))
+        here, queue, threads = self._count(own, rows), self.queue[rows], self.threads[rows]
         queued = np.where(queue > 1, here, 0)
         shared = np.where((queue == 1) & (threads > 1), here, 0)
         idle = self.idle(allowed)
@@ -134,9 +134,11 @@ class Occupancy:
             oversubscribed=all_queued - misplaced_queued,
         )
 
-    def at(self, moments: Floats) -> npt.NDArray[np.int64]:
-        """(moments): the cut that each lies in; all of them lie between the first and the last edge."""
-        return np.asarray(np.searchsorted(self.times, moments, side="right") - 1)
+    def at(self, moments: Floats) -> tuple[Counts, Counts]:
+        """``queue`` and ``threads`` at these moments, (CPUs, moments); 0 before the first and after the last edge."""
+        cuts = np.searchsorted(self.times, moments, side="right")
+        queue, threads = (np.pad(counts, ((0, 0), (1, 1)))[:, cuts] for counts in (self.queue, self.threads))
+        return queue, threads
 
     def curve(self, worth: npt.ArrayLike) -> Curve:
         """The integral over time of ``worth``, which has one value per cut."""
@@ -145,12 +147,12 @@ class Occupancy:
         gained = np.diff(self.times) * np.asarray(worth, dtype=np.float64)
         return Curve(self.times, np.concatenate([[0.0], np.cumsum(gained)]))
 
-    def count(self, runnable: Stretches) -> Counts:
-        """(CPUs, cuts): how many of these stretches; each begins and ends at a cut."""
-        steps = np.zeros((len(self.cpus), max(1, self.times.size)), dtype=np.int32)
-        rows = np.array([self._row[int(cpu)] for cpu in runnable.cpu], dtype=np.int64)
-        np.add.at(steps, (rows, np.searchsorted(self.times, runnable.from_s)), 1)
-        np.add.at(steps, (rows, np.searchsorted(self.times, runnable.to_s)), -1)
+    def _count(self, runnable: Stretches, rows: npt.NDArray[np.int64]) -> Counts:
+        """(rows, cuts): how many of these stretches on the CPUs of these rising rows; each begins and ends at a cut."""
+        steps = np.zeros((rows.size, max(1, self.times.size)), dtype=np.int32)
+        at = np.searchsorted(rows, np.searchsorted(self.cpus, runnable.cpu))
+        np.add.at(steps, (at, np.searchsorted(self.times, runnable.from_s)), 1)
+        np.add.at(steps, (at, np.searchsorted(self.times, runnable.to_s)), -1)
         return np.asarray(np.cumsum(steps, axis=1)[:, :-1], dtype=np.int32)
 
     def _foreign(self, foreign: Mapping[int, Sequence[Interval]]) -> npt.NDArray[np.bool_]:

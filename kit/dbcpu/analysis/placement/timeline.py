@@ -165,10 +165,8 @@ def _together(
     """Refine ``doing`` in place by who is near; the use of each CPU, and the number of wasted cores per moment."""
     core = {each.cpu: each.core for each in cpus}
     occupancy = Occupancy(rows.where(rows.runnable), by_core(core), {})
-    cuts, index = occupancy.at(middles), np.array([occupancy.cpus.index(each.cpu) for each in cpus])
-    seen = (cuts >= 0) & (cuts < occupancy.times.size - 1)
-    queue = np.where(seen, occupancy.queue[index][:, np.where(seen, cuts, 0)], 0)
-    threads = np.where(seen, occupancy.threads[index][:, np.where(seen, cuts, 0)], 0)
+    index = [occupancy.cpus.index(each.cpu) for each in cpus]
+    queue, threads = (counts[index] for counts in occupancy.at(middles))
     row = {each.cpu: at for at, each in enumerate(cpus)}
     sessions, moments = np.nonzero(doing == ALONE)
     at = np.array([row[int(cpu)] for cpu in where[sessions, moments]], np.int64)

@@ -47,6 +47,14 @@ def test_two_sessions_on_a_cpu_queue_there_while_the_third_is_alone() -> None:
     assert line.wasted_core_s == pytest.approx(2.0, abs=2 * line.moment_s)
 
 
+def test_a_round_in_which_nobody_was_seen_runnable_has_a_map_all_the_same() -> None:
+    asleep = session(0)
+    asleep = replace(asleep, residency=tuple(replace(stretch, state="S") for stretch in asleep.residency))
+    line = last_round(round_of([asleep]))
+    assert states(line, 0) == [OFF]
+    assert set(line.use.ravel().tolist()) == {SPARE}
+
+
 def test_siblings_share_their_core_and_a_free_core_beside_them_is_wasted() -> None:
     line = last_round(round_of([session(0, 2.0, cpu=0), session(1, 2.0, cpu=2)]), cores=2, threads=2)
     assert [each.cpu for each in line.cpus] == [0, 2, 1, 3]
