@@ -15,8 +15,7 @@ from msgspec import Meta
 
 SCHEMA = 1
 """Version of the record's form; docs/record.md has the history."""
-BASELINE = "baseline"
-"""The variant under which nothing is changed."""
+BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
 

@@ -51,7 +51,7 @@ def sampling(host: Host | None, why: str) -> Iterator[Finding]:
 
 
 def best_sampler(host: Host | None) -> str:
-    """The sampler to use when none is asked for."""
+    """The sampler to use when none is requested."""
     return next(name for name in _by_preference() if not _unavailable(name, host))
 
 

@@ -107,7 +107,7 @@ class Session(Protocol):
         """Whether ``outcome`` will have an error or a wrong answer: such a session gets no more work."""
 
     def outcome(self, *, more: bool = False) -> Outcome:
-        """What came since the first start, or since the start after this was last asked for.
+        """What came since the first start, or since the start after the last call of this.
 
         ``more``: the session will be started again, so that what can be checked only at its end has to wait.
         """

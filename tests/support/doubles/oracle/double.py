@@ -77,7 +77,7 @@ class OracleDouble:
         before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc") if self._own_pids else ()
         folders = (TESTS, Path(dbcpu.__file__).parents[1])
         self._process = subprocess.Popen(
-            [*before, sys.executable, "-S", "-m", "support.doubles.oracle.listener"],
+            [*before, sys.executable, "-m", "support.doubles.oracle.listener"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(str(folder) for folder in folders)},
