@@ -8,7 +8,8 @@ import click
 import pytest
 
 from dbcpu import registry
-from dbcpu.findings import ENTRIES, TOPICS, Level, noted, page
+from dbcpu.findings import ENTRIES, TOPICS, Level, noted
+from support.findings_page import page
 from support.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "findings.md"
