@@ -4,8 +4,9 @@ import statistics
 import time
 
 from bench.pairs import Bar, Result, Setup, Table, shown
-from dbcpu import registry
 from dbcpu.analysis.explain import explain
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import preset, simulate
 
 TITLE = "A report of 256 levels up to 512 sessions"
@@ -24,12 +25,12 @@ def run(setup: Setup) -> Result:
     began_s = time.process_time()
     analysis = explain(record)
     explained_s = time.process_time() - began_s
-    html = registry.load("reports.formats", "html")
+    html = load_format("html")
     taken, sizes = [], []
     for turn in range(setup.rounds):
         setup.say(f"round {turn + 1} of {setup.rounds}")
         began_s = time.process_time()
-        page = html.render(record, analysis)
+        page = str(html.render(document(record, analysis)))
         taken.append(time.process_time() - began_s)
         sizes.append(len(page.encode("utf-8")))
     rows = (

@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
-from dbcpu.reports import charts
+from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html
 from dbcpu.simulator import preset, simulate
 from plugins.browser import Browser
@@ -37,7 +37,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """The address of a report."""
     run = RUNS[request.param]()
     file = tmp_path_factory.mktemp(request.param) / "report.html"
-    file.write_text(html.render(run, explain(run)), "utf-8")
+    file.write_text(html.render(document(run, explain(run))), "utf-8")
     return file.as_uri()
 
 
@@ -90,7 +90,7 @@ def test_each_section_shows_one_picture_that_fits_its_card(browser: Browser, rep
         "[...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('svg')]"
         ".map(s => s.getBoundingClientRect()).filter(b => b.width).map(b => [b.left, b.right, b.height]))"
     )
-    assert len(sizes) == len(charts.DRAWINGS) + ("two_settings" in report)
+    assert len(sizes) == 7 + ("two_settings" in report)
     for shown in sizes:
         assert len(shown) == 1
         left, right, height = shown[0]

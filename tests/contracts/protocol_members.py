@@ -1,6 +1,6 @@
 """Every member of every room assigned to its protocol, so that mypy compares them; a test finds what is missing.
 
-Formats, variants and hosts are compared in tests of their own.
+Variants and hosts are compared in tests of their own.
 """
 
 from dbcpu.cli import (
@@ -34,6 +34,8 @@ from dbcpu.measure.samplers._remote import RemoteSampler
 from dbcpu.measure.samplers.base import Sampler, SamplerModule
 from dbcpu.measure.samplers.none import NoSampler
 from dbcpu.measure.samplers.procfs import ProcfsSampler
+from dbcpu.reports.formats import csv, html, json, markdown, metrics, table
+from dbcpu.reports.formats.base import FormatModule
 from dbcpu.targets import embedded, oracle, postgresql, shell, sqlite
 from dbcpu.targets.base import Session, Target, TargetModule
 from dbcpu.targets.embedded import EmbeddedTarget
@@ -66,6 +68,15 @@ SAMPLERS: tuple[type[Sampler], ...] = (NoSampler, ProcfsSampler, RemoteSampler)
 
 EXPERIMENT_MODULES: dict[str, ExperimentModule] = {"pool": pool, "soak": soak, "sweep": sweep, "together": together}
 SHAPES: tuple[type[ExperimentShape], ...] = (PoolShape, SoakShape, SweepShape, TogetherShape)
+
+FORMAT_MODULES: dict[str, FormatModule] = {
+    "csv": csv,
+    "html": html,
+    "json": json,
+    "markdown": markdown,
+    "metrics": metrics,
+    "table": table,
+}
 
 COMMAND_MODULES: dict[str, CommandModule] = {
     "check": check,

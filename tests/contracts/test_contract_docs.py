@@ -7,7 +7,8 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.reports.documents.run import LEVEL_COLUMNS
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_tables import LEVEL_COLUMNS
 from dbcpu.reports.formats import table
 from dbcpu.store import record_file
 from support.paths import ROOT
@@ -24,7 +25,7 @@ def first_cells(document: str) -> set[str]:
 def test_every_cause_and_every_column_is_explained() -> None:
     explained = first_cells("docs/reading-a-result.md")
     assert set(CAUSES) <= explained
-    columns = {column.title for column in LEVEL_COLUMNS}
+    columns = {column.heading for column in LEVEL_COLUMNS}
     assert explained - set(CAUSES) == columns
 
 
@@ -41,6 +42,6 @@ def test_the_changelog_has_a_place_for_what_is_new() -> None:
 
 def test_the_readme_shows_what_is_printed() -> None:
     record = record_file.read(ROOT / "reports/examples/embedded-2-vcpus/record.json.gz")
-    printed = table.render(record, explain(record)).splitlines()
+    printed = table.render(document(record, explain(record))).splitlines()
     (shown,) = re.findall(r"\n\n```\n(.*?)\n```\n", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert [line for line in shown.splitlines() if line != " ..." and line not in printed] == []

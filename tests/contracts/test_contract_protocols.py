@@ -24,6 +24,7 @@ MODULES: dict[str, Mapping[str, object]] = {
     "measure.samplers": members.SAMPLER_MODULES,
     "measure.experiments": members.EXPERIMENT_MODULES,
     "cli": members.COMMAND_MODULES,
+    "reports.formats": members.FORMAT_MODULES,
 }
 CLASSES: list[tuple[str, str, tuple[type, ...], set[str]]] = [
     # folder, protocol, the classes that mypy compares with it, methods by which such a class is recognised

@@ -13,13 +13,13 @@ import pytest
 
 import dbcpu
 from dbcpu import registry
-from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.targets import Request
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.samplers.base import Sampler
-from dbcpu.record import RunRecord
+from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import Pictures
 from dbcpu.targets.base import Target
 from dbcpu.variants.base import Change, VariantContext
 
@@ -27,7 +27,7 @@ ROOMS = ("reports.formats", "measure.experiments", "measure.samplers", "targets"
 MEMBERS = [(room, name) for room in ROOMS for name in registry.names(room)]
 FUNCTIONS: dict[str, dict[str, dict[str, typing.Any]]] = {
     # room -> function -> parameter name -> type; "return" is the result
-    "reports.formats": {"render": {"record": RunRecord, "analysis": Analysis, "return": str | bytes}},
+    "reports.formats": {"render": {"document": Document, "pictures": Pictures, "return": str | bytes}},
     "measure.experiments": {"open_experiment": {"options": ExperimentOptions, "return": ExperimentShape}},
     "measure.samplers": {
         "host_route": {"configured": str | None, "return": str | None},
@@ -67,6 +67,7 @@ def test_a_member_has_what_its_room_asks_for(room: str, name: str) -> None:
 def test_a_renderer_says_its_suffix_and_whether_it_is_binary(name: str) -> None:
     module = registry.load("reports.formats", name)
     assert isinstance(module.BINARY, bool)
+    assert isinstance(module.IN_FOLDER, bool)
     assert module.SUFFIX.startswith(".")
     returned = typing.get_type_hints(module.render)["return"]
     assert returned == (bytes if module.BINARY else str)

@@ -1,4 +1,4 @@
-"""Composes the answers: a record in, everything the renderers show out. Pure."""
+"""Composes the answers: a record in, everything the reports show out. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

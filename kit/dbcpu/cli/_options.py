@@ -49,10 +49,15 @@ class Member(click.ParamType[str]):
         self.room = room
         self.name = room.rpartition(".")[2].removesuffix("s")
 
+    def known(self) -> tuple[str, ...]:
+        return registry.all_names(self.room)
+
+    def is_known(self, value: str) -> bool:
+        return registry.is_known(self.room, value)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not registry.is_known(self.room, value):
-            known = ", ".join(registry.all_names(self.room))
-            self.fail(f"no {self.name} is called {value!r}; there are: {known}", param, ctx)
+        if not self.is_known(value):
+            self.fail(f"no {self.name} is called {value!r}; there are: {', '.join(self.known())}", param, ctx)
         return str(value)
 
 
@@ -87,8 +92,36 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
-FORMS = ("table", "markdown", "csv", "json")
-"""How a result can be shown on standard output."""
+class Format(Member):
+    """The name of a format of documents, and with ``pictures`` of a form of pictures; help lists those there are."""
+
+    def __init__(self, *, pictures: bool = False) -> None:
+        super().__init__("reports.formats")
+        self.pictures = pictures
+
+    def known(self) -> tuple[str, ...]:
+        from dbcpu.reports.write import PICTURES
+
+        return tuple(sorted((*super().known(), *(PICTURES if self.pictures else ()))))
+
+    def is_known(self, value: str) -> bool:
+        from dbcpu.reports.write import PICTURES
+
+        return super().is_known(value) or (self.pictures and value in PICTURES)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join(self.known())}]"
+
+
+format_option = click.option(
+    "--format", "form", type=Format(), default="table", show_default=True, help="Output format."
+)
+
+
+def out_option(help_text: str) -> Callable[[Function], Function]:
+    """``out``: a folder, or None."""
+    return click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
+
 
 run_argument = click.argument("run", metavar="RUN")
 """``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""

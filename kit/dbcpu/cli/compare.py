@@ -5,14 +5,13 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import FORMS, licence_option, store_option
+from dbcpu.cli._options import format_option, licence_option, out_option, store_option
 
 
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="Output format.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Also write the comparison in all formats and the charts there.")  # fmt: skip
+@format_option
+@out_option("Also write comparison.html, the other formats and the charts there.")
 @click.option("--size-for", "busy", type=click.IntRange(1, 100_000), metavar="CORES",
               help="Sizing: what the load of CORES busy cores of the first run needs on the other hosts.")  # fmt: skip
 @click.option("--ratio", type=click.FloatRange(1.0, 10.0), metavar="X", default=1.1, show_default=True,
@@ -30,11 +29,12 @@ def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | 
     Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee
               dbcpu compare reports/examples/published/numa-policies.csv --out pictures
     """
-    from dbcpu import registry
     from dbcpu.workflows import compare
+    from dbcpu.workflows.show import show
 
     published = compare.are_published(runs)
-    sheet = compare.published_sheet(runs, baseline) if published else compare.comparison_sheet(runs, **given)
-    click.echo(registry.load("reports.comparison_formats", form).render(sheet).rstrip("\n"))
-    for path in compare.write_sheet(sheet, out) if out else ():
-        click.echo(path, err=True)
+    show(
+        compare.published_document(runs, baseline) if published else compare.comparison_document(runs, **given),
+        form,
+        out,
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._options import json_flag, store_option
+from dbcpu.cli._options import json_flag, out_option, store_option
 
 
 @click.command()
@@ -14,8 +14,7 @@ from dbcpu.cli._options import json_flag, store_option
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
 @click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="With --history: also write all formats and the charts there.")  # fmt: skip
+@out_option("With --history: also write history.html, the other formats and the charts there.")
 @json_flag
 @store_option
 def command(
@@ -32,8 +31,9 @@ def command(
     if out and not history:
         raise click.UsageError("--out goes with --history")
     if history:
-        from dbcpu.workflows import show
+        from dbcpu.workflows.history import overview_document
+        from dbcpu.workflows.show import show
 
-        show.show_overview(store, target, host, "json" if as_json else "table", out)
+        show(overview_document(store, target, host), "json" if as_json else "table", out)
     else:
         list_runs.list_runs(store, target, host, limit, as_json=as_json)

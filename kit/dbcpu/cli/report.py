@@ -4,17 +4,14 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._options import licence_option, run_argument, store_option
-
-FORMATS = ("html", "svg", "png", "markdown", "csv", "json")
+from dbcpu.cli._options import Format, licence_option, out_option, run_argument, store_option
 
 
 @click.command()
 @run_argument
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Folder of the report.  [default: reports/<run>]")  # fmt: skip
-@click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True,
-              help="Write only this format; can be repeated.  [default: all]")  # fmt: skip
+@out_option("Folder of the report.  [default: reports/<run>]")
+@click.option("--format", "formats", type=Format(pictures=True), multiple=True,
+              help="Write only this format; can be repeated.  [default: all but metrics]")  # fmt: skip
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @store_option
 def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tuple[str, ...], store: str | None) -> None:
@@ -26,9 +23,10 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tupl
     Examples: dbcpu report last
               dbcpu report last --format png --format markdown --out ticket-4711
     """
-    from dbcpu.reports.write import report_folder, write_report
+    from dbcpu.reports.documents import run as of_run
+    from dbcpu.reports.write import report_folder, write_document
     from dbcpu.workflows.explain import explained_run
 
     record, analysis = explained_run(run, store, licences)
-    for path in write_report(record, analysis, out or report_folder(record), formats or FORMATS):
+    for path in write_document(of_run.document(record, analysis), out or report_folder(record), formats):
         click.echo(path)

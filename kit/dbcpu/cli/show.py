@@ -4,18 +4,16 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._options import FORMS, licence_option, run_argument, store_option
+from dbcpu.cli._options import format_option, licence_option, out_option, run_argument, store_option
 
 
 @click.command()
 @run_argument
-@click.option("--format", "form", type=click.Choice([*FORMS, "metrics"]), default="table",
-              show_default=True, help="Output format.")  # fmt: skip
+@format_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: the analysis, not the record.")
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @click.option("--history", is_flag=True, help="Show the history of its target up to this run instead.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="With --history: also write all formats and the chart there.")  # fmt: skip
+@out_option("With --history: also write history.html, the other formats and the chart there.")
 @store_option
 def command(
     run: str, form: str, as_json: bool, licences: tuple[str, ...], history: bool, out: Path | None, store: str | None
@@ -29,12 +27,11 @@ def command(
               dbcpu show last --json | jq .verdict
               dbcpu show last --history --out trend
     """
-    from dbcpu.workflows import show
+    from dbcpu.workflows.history import history_document
+    from dbcpu.workflows.show import run_document
+    from dbcpu.workflows.show import show as shown
 
     if out and not history:
         raise click.UsageError("--out goes with --history; dbcpu report RUN writes the files of a run")
     form = "json" if as_json else form
-    if history:
-        show.show_history(run, store, form, out)
-    else:
-        show.show_run(run, store, form, licences)
+    shown(history_document(run, store) if history else run_document(run, store, licences), form, out)

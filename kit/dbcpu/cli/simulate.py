@@ -25,16 +25,16 @@ from dbcpu.cli._options import Duration, store_option
 def command(preset: str, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any) -> None:
     """Simulate the host PRESET, and store and show the result like a measured run."""
     from dbcpu import simulator
-    from dbcpu.analysis.explain import explain
-    from dbcpu.reports.formats import table
     from dbcpu.store import database, record_file
+    from dbcpu.workflows.show import print_document, record_document
 
     if listing:
-        return click.echo(simulator.listing())
+        click.echo(simulator.listing())
+        return
     record = simulator.simulate_now(preset, **given)
     if not no_save:
         database.keep(record, store)
     if json_file:
         record_file.write_record(json_file, record)
-    text = "" if json_file == "-" else table.render(record, explain(record)).rstrip()
-    return click.echo(text, nl=bool(text))
+    if json_file != "-":
+        print_document(record_document(record))

@@ -1,38 +1,113 @@
-"""A form in which a comparison is shown. Each member writes the same ``Sheet``, so that all forms agree.
+"""What is said, in no format yet: sections with tables, charts and findings. Every format shows any document.
 
-A member module offers ``SUFFIX`` (``.md``), ``BINARY`` and ``render(sheet) -> str | bytes``; ``chart`` has several
-pictures and offers ``pictures(sheet, form) -> Mapping[name, bytes]`` as well. Sheets are made by ``dbcpu.sheets``.
+Documents are defined by ``reports.documents``; ``reports.formats`` render them and know no kind of document.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Literal
+
+from dbcpu.analysis.checks.headline import Fact
+from dbcpu.analysis.checks.passed_checks import Assurance
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.findings import Finding
+from dbcpu.formatting import UNKNOWN, plain
+from dbcpu.record import RunRecord
+
+Pair = tuple[str, str]
+"""A name and what is said of it."""
+Kind = Literal["number", "figure", "name", "text"]
+
+
+def cell_text(value: Any) -> str:
+    """A value without digits of its own: a text, a whole number, or unknown."""
+    return UNKNOWN if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A table with its title, its columns, and remarks below it. ``words`` are columns of text, not of numbers."""
+class Column:
+    """One column of a table: ``key`` and ``value`` (by default the row's attribute ``key``) are for programs.
 
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    ``format`` words the value for people, ``brief`` where lines are short. ``kind``: a number, a figure (a number that
+    may be broken into lines, for it has words or stands below a foreign heading), a name (never broken) or text.
+    """
+
+    key: str
+    heading: str
+    format: Callable[[Any], str] = cell_text
+    kind: Kind = "number"
+    meaning: str = ""
+    unit: str = ""
+    value: Callable[[Any], Any] | None = None
+    brief: Callable[[Any], str] | None = None
+
+    @property
+    def is_left(self) -> bool:
+        return self.kind in ("name", "text")
+
+    @property
+    def may_break(self) -> bool:
+        return self.kind in ("figure", "text")
+
+    def of(self, row: Any) -> Any:
+        """The value of a row."""
+        return getattr(row, self.key) if self.value is None else self.value(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of any objects and the columns that read them. ``worst_first``: a format may leave out the last rows.
+
+    ``decimals`` is how numbers are written for programs.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Any]
     notes: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    worst_first: bool = False
+    decimals: str = ".6g"
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        return tuple(column.heading for column in self.columns)
+
+    @property
+    def meanings(self) -> tuple[Pair, ...]:
+        """Of the columns that have one."""
+        return tuple((column.heading, column.meaning) for column in self.columns if column.meaning)
+
+    def texts(self, most: int | None = None, *, brief: bool = False) -> Iterable[tuple[str, ...]]:
+        """The cells for people, without control characters; at most so many rows if it is ``worst_first``."""
+        formats = [column.brief if brief and column.brief else column.format for column in self.columns]
+        pairs = list(zip(self.columns, formats, strict=True))
+        for row in self.rows[:most] if self.worst_first else self.rows:
+            yield tuple(plain(words(column.of(row))) for column, words in pairs)
+
+    def remarks(self, most: int | None = None) -> tuple[str, ...]:
+        """The notes, and how many rows ``texts`` leaves out."""
+        cut = self.worst_first and most is not None and len(self.rows) > most
+        return (*self.notes, *([f"The worst {most} of {len(self.rows)} are shown."] if cut else []))
+
+
+def columns(headings: Sequence[str], kinds: Mapping[str, Kind] | None = None, usual: Kind = "figure") -> list[Column]:
+    """Of rows that are tuples: a column per heading, in their order; ``kinds`` of those that are not ``usual``."""
+
+    def reads(at: int) -> Callable[[Any], Any]:
+        return lambda row: row[at]
+
+    known = kinds or {}
+    return [Column(each, each, kind=known.get(each, usual), value=reads(at)) for at, each in enumerate(headings)]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One number for programs: a row of the CSV form of published measurements, with ratio and interval."""
+class RunPicture:
+    """A picture of one run. ``usual``: every run has it; where there is nothing to draw it says so."""
 
-    label: str
-    configuration: str
-    n: int | None
-    cpus: int | None
-    metric: str
-    value: float
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
+    record: RunRecord
+    analysis: Analysis
+    usual: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +122,21 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class Panels:
+    """Panels beside each other, with shared axes."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bars:
     """Ratios to a baseline = 1: per series one (ratio, low, high) per configuration; None where not measured."""
 
     title: str
     configurations: tuple[str, ...]
     series: tuple[tuple[str, tuple[tuple[float, float | None, float | None] | None, ...]], ...]
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +148,7 @@ class Curves:
     y_title: str
     series: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
     ideal: int = 1
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +168,7 @@ class TimelineSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class FigureHistory:
     """Figures over time: ``moments`` are ISO 8601, ``gaps`` indexes after a pause, ``events`` (index, what is new)."""
 
     title: str
@@ -94,25 +179,95 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """Everything a form shows. ``data`` is the same as plain data for JSON."""
+class Chart:
+    """A picture that can be drawn (see ``reports.charts``): ``name`` of its file, and how it is read."""
+
+    name: str
+    title: str
+    data: RunPicture | Panels | Bars | Curves | FigureHistory
+    reading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactList:
+    """Names and what is said of each, below a title of its own if it has one."""
+
+    pairs: tuple[Pair, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document. ``name`` is its anchor; ``missing`` says why there is no picture, or nothing at all.
+
+    ``asides``: (summary, text) that is folded on a page; so are tables beside a picture, but for ``open_tables``.
+    ``terms`` are words and what they mean.
+    """
+
+    name: str
+    title: str
+    intro: str = ""
+    charts: tuple[Chart, ...] = ()
+    missing: str = ""
+    tables: tuple[Table, ...] = ()
+    open_tables: bool = False
+    facts: tuple[FactList, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    checks: tuple[Assurance, ...] = ()
+    notes: tuple[str, ...] = ()
+    terms: tuple[Pair, ...] = ()
+    asides: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What a page shows before anything else. ``tone``: good, partly, bad, or neither ('').
+
+    ``sentences`` say more than the headline, by default the verdict. ``caveats`` stand beside the claim: what it does
+    not say, or rests on.
+    """
+
+    question: str = ""
+    heading: str = ""
+    headline: str = ""
+    tone: str = ""
+    sentences: tuple[str, ...] = ()
+    remedy: str = ""
+    tiles: tuple[Fact, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """Everything a format shows. ``name`` is what its files are called, if ``file_names`` has none for a format.
+
+    ``sections`` are for reading in a line of text; ``make_page`` makes those of a page, where these are others.
+    ``data`` is the same for programs (JSON), ``records`` one row per thing measured (CSV); both are made when asked
+    for. ``run`` is what the document of one run was made of. ``width``: letters in a line of plain text.
+    """
 
     title: str
+    name: str
     verdict: tuple[str, ...]
     sections: tuple[Section, ...]
-    lines: tuple[Line, ...]
+    data: Callable[[], Mapping[str, Any]]
+    records: Callable[[], Table]
+    facts: tuple[Pair, ...] = ()
+    findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    data: Mapping[str, Any] = field(default_factory=dict)
-    panels: tuple[Panel, ...] = ()
-    bars: tuple[Bars, ...] = ()
-    curves: tuple[Curves, ...] = ()
-    timelines: tuple[Timeline, ...] = ()
+    front: Front = Front()
+    make_page: Callable[[], tuple[Section, ...]] | None = None
+    footer: str = ""
+    width: int = 110
+    file_names: Mapping[str, str] = field(default_factory=dict)
+    run: tuple[RunRecord, Analysis] | None = None
 
+    @cached_property
+    def page(self) -> tuple[Section, ...]:
+        """The sections of a page, in its order."""
+        return self.make_page() if self.make_page else self.sections
 
-class Form(Protocol):
-    """What a member module looks like."""
-
-    SUFFIX: str
-    BINARY: bool
-
-    def render(self, sheet: Sheet) -> str | bytes: ...
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """In the order of the page."""
+        return tuple(chart for section in self.page for chart in section.charts)

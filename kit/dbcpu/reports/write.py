@@ -1,17 +1,16 @@
-"""A run's report: a folder with a page, pictures, a text for a ticket, sessions as CSV and the analysis as JSON."""
+"""A document as files in a folder: a page, pictures, a text for a ticket, rows as CSV and data as JSON."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.drafts import replace_file
 from dbcpu.errors import StoreError, UnknownName
 from dbcpu.record import RunRecord
+from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import FormatModule, format_names, load_format
 
 PICTURES = ("svg", "png")
-FORMATS = ("html", *PICTURES, "markdown", "csv", "json")
-FILE_NAMES = {"html": "report.html", "markdown": "report.md", "csv": "sessions.csv", "json": "analysis.json"}
 
 
 def report_folder(record: RunRecord) -> Path:
@@ -20,57 +19,64 @@ def report_folder(record: RunRecord) -> Path:
     return Path("reports") / (name or "run")
 
 
-def write_report(
-    record: RunRecord, analysis: Analysis, folder: Path, formats: Iterable[str] = FORMATS
-) -> tuple[Path, ...]:
-    """Write the report into ``folder``, which is made if need be; files of an earlier report are replaced.
+def write_document(document: Document, folder: Path, formats: Iterable[str] = ()) -> tuple[Path, ...]:
+    """Write it into ``folder``, which is made if need be; files of the same names are replaced.
+
+    ``formats`` may be pictures (``svg``, ``png``) too; by default both and every format that is usual in a folder.
 
     Returns:
         The files written, pictures first.
 
     Raises:
         UnknownName: a format that there is not.
+        UsageError: a format is not for such a document.
         StoreError: a file could not be written.
     """
-    wanted = tuple(dict.fromkeys(formats))
-    for form in wanted:
-        if form not in FORMATS:
-            raise UnknownName("report format", form, FORMATS)
+    members, forms = _chosen(tuple(formats))
     written: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in _files(record, analysis, wanted):
+        for name, content in _files(document, members, forms):
             replace_file(folder / name, content)
             written.append(folder / name)
     except OSError as error:
         where = error.filename or folder
         raise StoreError(
-            f"the report could not be written to {where}: {error.strerror}; give another folder with --out"
+            f"the {document.name} could not be written to {where}: {error.strerror}; give another folder with --out"
         ) from None
     return tuple(written)
 
 
-def _files(record: RunRecord, analysis: Analysis, formats: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    from dbcpu import registry  # matplotlib is loaded for pictures only
+def report_formats() -> tuple[str, ...]:
+    """What a document can be written as: the formats there are, and the pictures by themselves."""
+    return tuple(sorted((*format_names(), *PICTURES)))
 
-    forms = [form for form in PICTURES if form in formats]
-    drawn: Mapping[str, Mapping[str, bytes]] = {}
-    names: list[str] = []
-    if forms:
-        chart = registry.load("reports", "charts")
-        drawn = chart.drawn(record, analysis, forms)
-        for form, pictures in drawn.items():
-            for name, picture in chart.with_empty_ones(record, analysis, form, pictures).items():
-                names.append(f"{name}.{form}")
-                yield names[-1], picture
+
+def _chosen(formats: Sequence[str]) -> tuple[Mapping[str, FormatModule], Sequence[str]]:
+    known = report_formats()
     for form in formats:
-        if form in PICTURES:
-            continue
-        renderer = registry.load("reports.formats", form)
-        shares_pictures = form == "html" and "svg" in drawn
-        text = renderer.page(record, analysis, drawn["svg"]) if shares_pictures else renderer.render(record, analysis)
-        # The text for a ticket links to the pictures.
-        linked = [name for name in names if name.endswith(".svg")]
-        if form == "markdown" and linked:
-            text += "\n## Pictures\n\n" + "\n".join(f"![{Path(name).stem}]({name})" for name in linked) + "\n"
-        yield FILE_NAMES[form], text.encode("utf-8")
+        if form not in known:
+            raise UnknownName("report format", form, known)
+    if not formats:
+        found = {name: load_format(name) for name in format_names()}
+        return {name: member for name, member in found.items() if member.IN_FOLDER}, PICTURES
+    members = {form: load_format(form) for form in formats if form not in PICTURES}
+    return members, [form for form in PICTURES if form in formats]
+
+
+def _files(
+    document: Document, members: Mapping[str, FormatModule], forms: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
+    pictures: Mapping[str, bytes] = {}
+    if forms:
+        from dbcpu.reports import charts  # matplotlib is loaded for pictures only
+
+        drawn = charts.drawn(document.charts, forms, with_empty=True)
+        pictures = drawn.get("svg", {})
+        for form, made in drawn.items():
+            for name, picture in made.items():
+                yield f"{name}.{form}", picture
+    for form, member in members.items():
+        content = member.render(document, pictures)
+        name = document.file_names.get(form, document.name) + member.SUFFIX
+        yield name, content if isinstance(content, bytes) else content.encode("utf-8")

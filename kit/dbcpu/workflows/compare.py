@@ -1,6 +1,6 @@
-"""From names on the command line to a sheet, and from a sheet to files: what ``dbcpu compare`` does."""
+"""From names on the command line to a document that compares: what ``dbcpu compare`` shows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,30 +12,29 @@ from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.published import Published, parse
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
+from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.capacity import EVEN
-from dbcpu.config.drafts import replace_file
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
-from dbcpu.reports.document import Sheet
+from dbcpu.reports.document import Document
 from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
-from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents import variants as of_variants
 from dbcpu.store.database import load_run
 
-FORMS = ("table", "markdown", "csv", "json")
 PUBLISHED_SUFFIX = ".csv"
 SHORT = 22
 """A longer name makes no column."""
 
 
-def comparison_sheet(
+def comparison_document(
     names: Sequence[str],
     store: str | None = None,
     busy: int | None = None,
@@ -43,7 +42,7 @@ def comparison_sheet(
     aa: str | None = None,
     licences: Sequence[str] = (),
     rank_by: str | None = None,
-) -> Sheet:
+) -> Document:
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
 
     A run of several variants stands for all of them. ``NAME=`` before a run is what it is called.
@@ -56,46 +55,59 @@ def comparison_sheet(
     """
     found = [each for name in names for each in _candidates(name, store)]
     if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].record):
-        return variants_sheet(found[0].record)
+        return variants_document(found[0].record, explain(found[0].record))
     candidates = _named(found)
     floor = None if aa is None else floor_from(load_run(aa, store))
     runs = [measured(each.name, each.record, each.variant) for each in candidates]
-    sheet = of_runs.sheet(compare_measured(runs, floor))
+    comparison = compare_measured(runs, floor)
     rules = _rules(licences, [each.name for each in runs])
     try:
         sizing = size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio, rank_by)
     except UsageError:
         if busy is not None or licences or rank_by:
             raise
-        return sheet  # nobody asked: a comparison without a ranking is still one
-    return replace(
-        sheet,
-        verdict=(*sheet.verdict, *([sizing.sentence] if sizing.sentence else [])),
-        sections=(*sheet.sections, *of_sizing.sections(sizing)),
-        data={**sheet.data, **of_sizing.data(sizing)},
-    )
+        return of_runs.document(comparison)  # nobody asked: a comparison without a ranking is still one
+    return of_runs.document(comparison, sizing)
 
 
-def variants_sheet(record: RunRecord) -> Sheet:
-    """The variants of one run against its first, or throughput by CPUs. Raises UsageError where there are none."""
-    scaling = by_cpus(record)
+def variants_document(record: RunRecord, analysis: Analysis) -> Document:
+    """The variants of an explained run against its first, or throughput by CPUs.
+
+    Raises:
+        UsageError: fewer than two variants have a valid round.
+    """
+    runs = measured_variants(record, _by_variant(record, analysis))
+    scaling = by_cpus(record, runs)
     if scaling:
-        return of_by_cpus.sheet(scaling)
-    runs = measured_variants(record)
-    return of_variants.sheet(compare_variants(record, runs), runs)
+        return of_by_cpus.document(scaling)
+    return of_variants.document(analysis.variants or compare_variants(record, runs), analysis)
 
 
-def published_sheet(names: Sequence[str], baseline: str | None = None) -> Sheet:
+def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]:
+    """The parts of an analysis that are of one variant each: what was explained is not explained again."""
+    measured_ones = {each.variant for each in record.rounds}
+    return {
+        name: replace(
+            analysis,
+            levels=tuple(view for view in analysis.levels if view.variant == name),
+            sessions=tuple(view for view in analysis.sessions if view.variant == name),
+        )
+        for name in real_variants(record)
+        if name in measured_ones
+    }
+
+
+def published_document(names: Sequence[str], baseline: str | None = None) -> Document:
     """Published measurements of one or several files, normalised. Raises UsageError, StoreError."""
     files = [_published(Path(name)) for name in names]
     if len(files) == 1:
-        return of_published.sheet(files[0], baseline)
+        return of_published.document(files[0], baseline)
     together = Published(
         title=" and ".join(each.title for each in files),
         notes=tuple(f"{each.title}: {note}" for each in files for note in each.notes),
         measurements=tuple(row for each in files for row in each.measurements),
     )
-    return of_published.sheet(together, baseline)
+    return of_published.document(together, baseline)
 
 
 def are_published(names: Sequence[str]) -> bool:
@@ -106,27 +118,6 @@ def are_published(names: Sequence[str]) -> bool:
             "runs and files of published measurements are different kinds of evidence; compare each by itself"
         )
     return all(published)
-
-
-def write_sheet(sheet: Sheet, folder: Path, name: str = "comparison") -> tuple[Path, ...]:
-    """Every form as ``name``, and every picture, into ``folder``. Raises StoreError when a file cannot be written."""
-    files: dict[str, bytes] = {}
-    for form in FORMS:
-        member = registry.load("reports.comparison_formats", form)
-        files[f"{name}{member.SUFFIX}"] = member.render(sheet).encode("utf-8")
-    chart = registry.load("reports.charts", "comparisons")
-    for form, pictures in chart.drawn(sheet, chart.FORMS).items():
-        files |= {f"{drawn}.{form}": picture for drawn, picture in pictures.items()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, content in files.items():
-            replace_file(folder / file, content)
-    except OSError as error:
-        raise StoreError(
-            f"the {name} could not be written to {error.filename or folder}: {error.strerror}; "
-            "give another folder with --out"
-        ) from None
-    return tuple(folder / file for file in files)
 
 
 def _candidates(text: str, store: str | None) -> list[Candidate]:

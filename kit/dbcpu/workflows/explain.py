@@ -1,35 +1,33 @@
 """Explains a run with the user's own rules: what ``run``, ``show`` and ``report`` show."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.explain import explain, explain_rounds
+from dbcpu.analysis.explain import explain_rounds
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rulebook import choose
 from dbcpu.config.settings import settings
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import open_store
 
 
-def explained(record: RunRecord, licences: Sequence[str] = ()) -> Analysis:
-    """The analysis, with licences by the rules of dbcpu.toml, or only by those named.
+def explained(header: Header, rounds: Iterable[Round], licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:
+    """The record that pictures are drawn of, and the analysis with licences by the rules of dbcpu.toml.
+
+    Of a soak only some of the rounds are kept. ``licences``: only the rules of these names.
 
     Raises:
         UnknownName: no rule is called so; the message lists those there are.
         UsageError: dbcpu.toml is wrong.
     """
-    return explain(record, choose(settings().sizing.licences, licences))
+    return explain_rounds(header, rounds, choose(settings().sizing.licences, licences))
 
 
 def explained_run(name: str, url: str | None, licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:
-    """The same of a file, or of a run in the store at ``url``, and the record that its pictures are drawn of.
-
-    Of a soak the rounds are read one by one and only some are kept. Raises as ``Store.load`` and ``explained``.
-    """
-    rules = choose(settings().sizing.licences, licences)
+    """The same of a file, or of a run in the store at ``url``. Raises as ``Store.load`` and ``explained``."""
     if record_file.is_file_name(name):
         record = record_file.read(name)
-        return explain_rounds(record.header, record.rounds, rules)
+        return explained(record.header, record.rounds, licences)
     with open_store(url, create=False) as store:
         header = store.header(name)
-        return explain_rounds(header, store.rounds(header.run_id), rules)
+        return explained(header, store.rounds(header.run_id), licences)

@@ -6,7 +6,7 @@ from itertools import islice
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.errors import UsageError
-from dbcpu.reports.document import Sheet
+from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.check import earlier_runs
@@ -14,7 +14,7 @@ from dbcpu.workflows.check import earlier_runs
 MAX_RUNS = 60
 
 
-def history_sheet(run: str, store: str | None = None, most: int = MAX_RUNS) -> Sheet:
+def history_document(run: str, store: str | None = None, most: int = MAX_RUNS) -> Document:
     """The history that ends with ``run``, a name as for ``load_run``.
 
     Raises:
@@ -23,15 +23,15 @@ def history_sheet(run: str, store: str | None = None, most: int = MAX_RUNS) -> S
     """
     with open_store(store, create=False) as opened:
         newest = opened.header(run)
-        return history.sheet(_trend(opened, [newest.run_id, *islice(earlier_runs(opened, newest), most - 1)]))
+        return history.document(_trend(opened, [newest.run_id, *islice(earlier_runs(opened, newest), most - 1)]))
 
 
-def overview_sheet(
+def overview_document(
     store: str | None = None, target: str | None = None, host: str | None = None, most: int = MAX_RUNS
-) -> Sheet:
+) -> Document:
     """The histories of all targets, or of one target or host; each ends with its newest run.
 
-    Raises as ``history_sheet``.
+    Raises as ``history_document``.
     """
     with open_store(store, create=False) as opened:
         found: list[Trend] = []

@@ -9,6 +9,7 @@ from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
+from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.plan import MAX_SESSIONS, Planner
 from dbcpu.store.database import open_store
 from dbcpu.workflows.measure_run import Choices, run
@@ -52,13 +53,22 @@ def launch(
     planner: Planner | None = None,
 ) -> int:
     """Measure, keep, explain and show; returns the exit code. Raises as ``measure_run.run``."""
-    watcher = ProgressWatcher(lambda question: confirm(question, delivery.yes), quiet=delivery.quiet)
+    # The rounds of a soak of days do not fit: they are read again, one by one.
+    keeps = not isinstance(experiment, SoakShape)
+    watcher = ProgressWatcher(lambda question: confirm(question, delivery.yes), quiet=delivery.quiet, keeps=keeps)
     with open_store(delivery.store) as store:
         try:
             run_id = run(request, choices, store, watcher, forced=delivery.yes, planner=planner, experiment=experiment)
         finally:
             watcher.close()
-    return present(run_id, delivery.store, delivery.out, delivery.json_file, delivery.fail_on, quiet=delivery.quiet)
+        return present(
+            store.header(run_id),
+            lambda: watcher.rounds if keeps else store.rounds(run_id),
+            out=delivery.out,
+            json_file=delivery.json_file,
+            fail_on=delivery.fail_on,
+            quiet=delivery.quiet,
+        )
 
 
 def launch_soak(

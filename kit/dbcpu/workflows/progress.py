@@ -17,9 +17,17 @@ from dbcpu.workflows.measure_run import Watcher
 
 
 class ProgressWatcher(Watcher):
-    """Shows level, repeat and remaining time; calls ``confirm`` for targets that are not private."""
+    """Shows level, repeat and remaining time; calls ``confirm`` for targets that are not private.
 
-    def __init__(self, confirm: Callable[[str], None], *, quiet: bool, stream: IO[str] | None = None) -> None:
+
+    ``rounds``: those that are finished, if it ``keeps`` them.
+    """
+
+    def __init__(
+        self, confirm: Callable[[str], None], *, quiet: bool, stream: IO[str] | None = None, keeps: bool = False
+    ) -> None:
+        self.rounds: list[Round] = []
+        self._keeps = keeps
         self._confirm = confirm
         self._quiet = quiet
         self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
@@ -66,6 +74,8 @@ class ProgressWatcher(Watcher):
 
     def finished(self, done: Round) -> None:
         self._done += 1
+        if self._keeps:
+            self.rounds.append(done)
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self._done, left=self._left())
 

@@ -1,4 +1,4 @@
-"""Prints what is kept: a run, explained, or the history of targets. What is slow to load is loaded on use."""
+"""Shows a document: on standard output in one format, and in a folder in every usual one."""
 
 import sys
 from collections.abc import Sequence
@@ -7,49 +7,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbcpu import registry
 from dbcpu.errors import UsageError
+from dbcpu.record import RunRecord
+from dbcpu.reports.formats.base import load_format
 
 if TYPE_CHECKING:
-    from dbcpu.reports.document import Sheet
+    from dbcpu.reports.document import Document
 
 
-def show_run(run: str, store: str | None, form: str, licences: Sequence[str] = ()) -> None:
-    """Print one run in a form of the renderers. Raises as ``load_run`` and ``explained``."""
+def show(document: "Document", form: str = "table", out: Path | None = None) -> None:
+    """Print it; with ``out`` write its files there too and name them. Raises UsageError, StoreError."""
+    print_document(document, form)
+    if out is not None:
+        from dbcpu.reports.write import write_document
+
+        for path in write_document(document, out):
+            click.echo(path, err=True)
+
+
+def run_document(run: str, store: str | None, licences: Sequence[str] = ()) -> "Document":
+    """A kept run, explained. Raises as ``explained_run``."""
+    from dbcpu.reports.documents.run import document
     from dbcpu.workflows.explain import explained_run
 
-    _print(registry.load("reports.formats", form), *explained_run(run, store, licences))
+    return document(*explained_run(run, store, licences))
 
 
-def show_history(run: str, store: str | None, form: str, out: Path | None) -> None:
-    """Print the history that ends with ``run``; with ``out`` write every form and the picture there too."""
-    from dbcpu.workflows.history import history_sheet
+def record_document(record: RunRecord) -> "Document":
+    """The same of a record at hand. Raises as ``explained``."""
+    from dbcpu.reports.documents.run import document
+    from dbcpu.workflows.explain import explained
 
-    _show_sheet(history_sheet(run, store), form, out)
-
-
-def show_overview(store: str | None, target: str | None, host: str | None, form: str, out: Path | None) -> None:
-    """Print the history of every target; otherwise as ``show_history``."""
-    from dbcpu.workflows.history import overview_sheet
-
-    _show_sheet(overview_sheet(store, target, host), form, out)
+    return document(*explained(record.header, record.rounds))
 
 
-def _show_sheet(sheet: "Sheet", form: str, out: Path | None) -> None:
-    from dbcpu.workflows.compare import FORMS, write_sheet
-
-    if form not in FORMS:
-        raise UsageError(f"a history is not shown as {form}; there are: {', '.join(FORMS)}")
-    _print(registry.load("reports.comparison_formats", form), sheet)
-    for path in write_sheet(sheet, out, "history") if out else ():
-        click.echo(path, err=True)
-
-
-def _print(member: Any, *shown: Any) -> None:
-    """In the width and colours of a terminal, if there is one and the form can."""
+def print_document(document: "Document", form: str = "table") -> None:
+    """In the width and colours of a terminal, if there is one and the format can. Raises UsageError."""
+    member: Any = load_format(form)
+    if member.BINARY:
+        raise UsageError(f"{form} is no text; give --out DIR, or dbcpu report --format {form}")
     if hasattr(member, "show") and sys.stdout.isatty():
         from rich.console import Console
 
-        member.show(*shown, Console())
+        member.show(document, Console())
     else:
-        click.echo(member.render(*shown).rstrip("\n"))
+        click.echo(member.render(document).rstrip("\n"))

@@ -12,7 +12,7 @@ from dbcpu.variants._restore import RestoreResult, restore
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
-from dbcpu.workflows.present import present_variants
+from dbcpu.workflows.present import present
 from dbcpu.workflows.progress import ProgressWatcher
 
 
@@ -20,14 +20,14 @@ def vary(
     target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any], confirm: Callable[[str], None]
 ) -> int:
     """Measure and show; returns the exit code. ``given``: the measuring options. Raises as ``measure_run.run``."""
-    watcher = ProgressWatcher(confirm, quiet=given["quiet"])
+    watcher = ProgressWatcher(confirm, quiet=given["quiet"], keeps=True)
     with open_store(given["store"]) as store:
         try:
             run_id = run(resolve(target), _choices(variants, per_cpu, given), store, watcher, forced=given["yes"])
         finally:
             watcher.close()
-        record = store.load(run_id)
-    return present_variants(record, given["out"], given["json_file"], given["fail_on"], quiet=given["quiet"])
+        shown = {name: given[name] for name in ("out", "json_file", "fail_on", "quiet")}
+        return present(store.header(run_id), lambda: watcher.rounds, **shown)
 
 
 def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,10 +1,8 @@
 """The commands that look after kept runs."""
 
 import json
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +11,9 @@ from click.testing import CliRunner, Result
 from dbcpu import registry
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord
+from dbcpu.reports.document import Document
 from dbcpu.store import codec, record_file
-from dbcpu.store.database import load_run, open_store
+from dbcpu.store.database import open_store
 from plugins import runs
 
 RUN = runs.record("20250102-a", label="old box")
@@ -155,19 +154,16 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
         if room == "cli":
             return real(room, name)
         asked.append(name)
-        return SimpleNamespace(render=lambda record, analysis: f"{record.header.run_id} {analysis}\n")
+        return SimpleNamespace(SUFFIX=".x", BINARY=False, IN_FOLDER=True, render=summary)
+
+    def summary(document: Document) -> str:
+        assert document.run is not None
+        record, analysis = document.run
+        return f"{record.header.run_id} {len(record.rounds)} rounds: {analysis.run_id}\n"
 
     real = registry.load
-    explaining = ModuleType("dbcpu.workflows.explain")
-
-    def explained_run(name: str, url: str | None, licences: Sequence[str]) -> tuple[RunRecord, str]:
-        record = load_run(name, url)
-        return record, f"explains {len(record.rounds)} rounds"
-
-    explaining.explained_run = explained_run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "dbcpu.workflows.explain", explaining)
     monkeypatch.setattr(registry, "load", load)
-    assert run("show", "20250102", *arguments).stdout == "20250102-a explains 2 rounds\n"
+    assert run("show", "20250102", *arguments).stdout == "20250102-a 2 rounds: 20250102-a\n"
     assert asked == [renderer]
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.analysis.checks.headline import answer
 from dbcpu.analysis.explain import explain
-from dbcpu.reports.document import Sheet
+from dbcpu.reports import charts
+from dbcpu.reports.document import Document
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.formats.base import load_format
 from dbcpu.store.record_file import read
 from dbcpu.workflows import compare
 from support.page_reader import drawn_texts, without_pictures, writing
@@ -43,14 +45,14 @@ COMPARISONS: dict[str, tuple[dict[str, str], int | None]] = {
     ),
 }
 """Folder -> name and record of each run, and how many busy cores of the first are to be moved."""
-PICTURES = ("panels", "bars", "scaling")
+PICTURES = ("bars", "panels", "scaling")
 
 
 @pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.slow
 def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.FixtureRequest) -> None:
     run = read(FOLDER / name / "record.json.gz")
-    page = registry.load("reports.formats", "html").render(run, explain(run))
+    page = str(load_format("html").render(document(run, explain(run))))
     report = FOLDER / name / "report.html"
     if request.config.getoption("--update-golden"):
         report.write_text(page, "utf-8", newline="\n")
@@ -64,13 +66,13 @@ def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.F
 
 
 @cache
-def sheet_of(name: str) -> Sheet:
+def document_of(name: str) -> Document:
     runs, busy = COMPARISONS[name]
     rules = FOLDER / name / "dbcpu.toml"
     with pytest.MonkeyPatch.context() as patch:
         if rules.is_file():
             patch.setenv("DBCPU_CONFIG", str(rules))
-        return compare.comparison_sheet([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
+        return compare.comparison_document([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
 
 
 @pytest.fixture(autouse=True)
@@ -82,18 +84,22 @@ def no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", COMPARISONS)
 @pytest.mark.slow
 def test_an_example_comparison_is_what_the_records_give(name: str, request: pytest.FixtureRequest) -> None:
-    sheet = sheet_of(name)
+    compared = document_of(name)
     folder = FOLDER / name
-    text = registry.load("reports.comparison_formats", "markdown").render(sheet)
-    pictures = registry.load("reports.charts", "comparisons").pictures(sheet, "svg")
+    pictures = charts.drawn(compared.charts, ["svg"])["svg"]
     assert tuple(pictures) == PICTURES
-    text += "\n## Pictures\n\n" + "\n".join(f"![{each}]({each}.svg)" for each in pictures) + "\n"
+    text = str(load_format("markdown").render(compared, pictures))
+    page = str(load_format("html").render(compared, pictures))
     if request.config.getoption("--update-golden"):
         folder.mkdir(exist_ok=True)
         (folder / "comparison.md").write_text(text, "utf-8", newline="\n")
+        (folder / "comparison.html").write_text(page, "utf-8", newline="\n")
         for each, picture in pictures.items():
             (folder / f"{each}.svg").write_bytes(picture)
     assert text == (folder / "comparison.md").read_text("utf-8"), "run pytest --update-golden and look"
+    kept_page = (folder / "comparison.html").read_text("utf-8")
+    assert without_pictures(page) == without_pictures(kept_page), "run pytest --update-golden and look"
+    assert writing(page) == writing(kept_page), f"a picture of {name} differs; run pytest --update-golden and look"
     for each, picture in pictures.items():
         kept = (folder / f"{each}.svg").read_text("utf-8")
         assert drawn_texts(picture.decode("utf-8")) == drawn_texts(kept), f"{each} differs; run pytest --update-golden"
@@ -108,8 +114,8 @@ def test_a_changed_digit_in_a_picture_of_a_page_is_noticed() -> None:
 
 
 def test_the_comparison_shows_what_was_found_in_2017() -> None:
-    sheet = sheet_of("comparison-2017")
-    data = json.loads(registry.load("reports.comparison_formats", "json").render(sheet))
+    compared = document_of("comparison-2017")
+    data = json.loads(load_format("json").render(compared))
     old, cloud, off = data["sides"]
     spread = {
         each["name"]: {level["level"]: level["max_over_min"] for level in each["levels"]} for each in (cloud, off)

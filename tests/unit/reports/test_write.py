@@ -8,33 +8,36 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import StoreError, UnknownName
-from dbcpu.reports import charts
-from dbcpu.reports.write import report_folder, write_report
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.write import report_folder, write_document
 from support.builders.example import three_on_two
+
+DRAWN = ("slowdown", "throughput", "host", "sessions", "cpu_map", "lanes", "connect")
 
 
 def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
     run = three_on_two()
     folder = tmp_path / "with blank" / "report"
-    written = write_report(run, explain(run), folder)
+    written = write_document(document(run, explain(run)), folder)
     assert {path.name for path in written} == {
-        *(f"{name}.{form}" for name in charts.DRAWINGS for form in ("svg", "png")),
+        *(f"{name}.{form}" for name in DRAWN for form in ("svg", "png")),
         "report.html",
         "report.md",
+        "report.txt",
         "sessions.csv",
         "analysis.json",
     }
     assert sorted(folder.iterdir()) == sorted(written)
     assert json.loads((folder / "analysis.json").read_text("utf-8"))["run_id"] == run.header.run_id
     linked = (folder / "report.md").read_text("utf-8").split("](")[1:]
-    assert [link.split(")")[0] for link in linked] == [f"{name}.svg" for name in charts.DRAWINGS]
+    assert [link.split(")")[0] for link in linked] == [f"{name}.svg" for name in DRAWN]
     assert (folder / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (folder / "slowdown.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_only_the_wanted_formats_and_no_links_to_pictures_that_are_not_there(tmp_path: Path) -> None:
     run = three_on_two()
-    assert [path.name for path in write_report(run, explain(run), tmp_path, ["markdown", "csv"])] == [
+    assert [path.name for path in write_document(document(run, explain(run)), tmp_path, ["markdown", "csv"])] == [
         "report.md",
         "sessions.csv",
     ]
@@ -43,15 +46,15 @@ def test_only_the_wanted_formats_and_no_links_to_pictures_that_are_not_there(tmp
 
 def test_an_unknown_format_lists_those_there_are(tmp_path: Path) -> None:
     run = three_on_two()
-    with pytest.raises(UnknownName, match=r"'docx'; there are: csv, html, json, markdown, png, svg"):
-        write_report(run, explain(run), tmp_path, ["docx"])
+    with pytest.raises(UnknownName, match=r"'docx'; there are: csv, html, json, markdown, metrics, png, svg, table"):
+        write_document(document(run, explain(run)), tmp_path, ["docx"])
 
 
 def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", "utf-8")
     run = three_on_two()
     with pytest.raises(StoreError, match="--out"):
-        write_report(run, explain(run), tmp_path / "file" / "report")
+        write_document(document(run, explain(run)), tmp_path / "file" / "report")
 
 
 def test_an_imported_run_id_does_not_lead_out_of_the_reports_folder() -> None:

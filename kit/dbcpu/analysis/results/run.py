@@ -280,7 +280,7 @@ class SharedCore:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything the renderers show.
+    """Everything the reports show.
 
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
     that shows best what happened: the median round of the most uneven level. ``variants``: each against

@@ -1,53 +1,78 @@
-"""Throughput by CPUs as a sheet: normalised to one CPU, linear or not, where it flattens, and what follows."""
+"""Throughput by CPUs: normalised to one CPU, linear or not, where it flattens, and what follows."""
 
 from dataclasses import asdict
+from functools import partial
 
-from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
+from dbcpu.analysis.checks.headline import GOOD, PARTLY, Fact
+from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus
 from dbcpu.formatting import number, percent, plural, rate, times
-from dbcpu.reports.document import Curves, Line, Section, Sheet
+from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
+from dbcpu.reports.documents.comparison_front import ONLY_CPU
+from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+
+SECONDS = partial(number, digits=3)
+NAME = "Throughput by CPUs"
+READING = (
+    "How much more work is done with more CPUs, at the same number of sessions per CPU. Along the dashed line every "
+    "CPU adds as much as the first; where the curve stays below it, a CPU more is worth less."
+)
+TERMS = (
+    ("of 1 CPU", "work done, over that of one CPU"),
+    ("of ideal", "work done, over what as many single CPUs would do"),
+    ("Mrows/s", "million rows per second; the work is fixed, so that more is faster"),
+)
+COLUMNS = (
+    Column("cpus", "CPUs", kind="figure"),
+    Column("variant", "variant", kind="text"),
+    Column("sessions", "sessions", kind="figure"),
+    Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
+    Column("times", "of 1 CPU", times, kind="figure"),
+    Column("share", "of ideal", percent, kind="figure"),
+    Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
+    Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
+    Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
+    Column("rounds", "rounds", kind="figure"),
+)
 
 
-def sheet(found: ByCpus) -> Sheet:
+def document(found: ByCpus) -> Document:
     """Words, columns and the curve."""
-    columns = ("CPUs", "variant", "sessions", "Mrows/s", "of 1 CPU", "of ideal", "avg s", "min s", "max s", "rounds")
-    return Sheet(
-        title=f"Throughput by CPUs, {plural(found.per_cpu, 'session')} per CPU: {found.workload}",
-        verdict=(_scaling(found), _suggestion(found)),
-        sections=(
-            Section("Throughput by CPUs", columns, tuple(_row(each) for each in found.points), words=("variant",)),
-        ),
-        lines=tuple(
+    series = (("measured", tuple((each.cpus, each.times) for each in found.points)),)
+    title = f"{NAME}, {plural(found.per_cpu, 'session')} per CPU: {found.workload}"
+    chart = Chart("scaling", NAME, Curves(NAME, "CPUs", "throughput over that of one CPU", series, below=title))
+    section = titled_table("by-cpus", NAME, COLUMNS, found.points)
+    scaling, suggestion = _scaling(found), _suggestion(found)
+    notes = (
+        "Mrows/s is all work over the time until the last session ended, median over rounds; s is per execution.",
+        f"Linear: at least {percent(LINEAR)} of what as many single CPUs do; flat: a CPU more adds less than "
+        f"{percent(FLAT)} of one.",
+    )
+    last = found.points[-1]
+    return comparing(
+        title=title,
+        verdict=(scaling, suggestion),
+        sections=(section,),
+        lines=[
             Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, each.times)
             for each in found.points
-        ),
-        notes=(
-            "Mrows/s is all work over the time until the last session ended, median over rounds; s is per execution.",
-            f"Linear: at least {percent(LINEAR)} of what as many single CPUs do; flat: a CPU more adds less than "
-            f"{percent(FLAT)} of one.",
-        ),
-        data=asdict(found),
-        curves=(
-            Curves(
-                "Throughput by CPUs", "CPUs", "throughput over that of one CPU",
-                (("measured", tuple((each.cpus, each.times) for each in found.points)),),
+        ],
+        notes=notes,
+        data=lambda: asdict(found),
+        front=Front(
+            "How much does one more CPU bring?", NAME, f"{plural(last.cpus, 'CPU')} do {times(last.times)} of one",
+            GOOD if found.linear_to == last.cpus else PARTLY,
+            tiles=tuple(
+                Fact(plural(each.cpus, "CPU"), rate(each.throughput), f"Mrows/s, {percent(each.share)} of ideal")
+                for each in found.points
             ),
+            caveats=(ONLY_CPU,),
         ),
+        page=lambda: (
+            pictured(chart, READING, section.tables),
+            Section("reading", "How to read it", notes=notes, terms=TERMS),
+        ),
+        footer=f"dbcpu, {found.workload}.",
     )  # fmt: skip
-
-
-def _row(each: Point) -> tuple[str, ...]:
-    return (
-        str(each.cpus),
-        each.variant,
-        str(each.sessions),
-        rate(each.throughput),
-        times(each.times),
-        percent(each.share),
-        number(each.mean_s, 3),
-        number(each.least_s, 3),
-        number(each.most_s, 3),
-        str(each.rounds),
-    )
 
 
 def _scaling(found: ByCpus) -> str:

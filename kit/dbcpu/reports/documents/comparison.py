@@ -1,31 +1,48 @@
-"""A comparison of runs as a sheet: figures, decisions, levels and what differs."""
+"""A comparison of runs: figures, decisions, levels, what differs, and how much of each host the work takes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from dbcpu.analysis.comparison.figures import METRICS
 from dbcpu.analysis.comparison.sentences import METRIC_WORDS, normalised, ratio_words, value_words
-from dbcpu.analysis.results.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, LevelFigures, Side
-from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
-from dbcpu.reports.document import Bars, Curves, Line, Panel, Section, Sheet
+from dbcpu.analysis.comparison.sizing import Sizing
+from dbcpu.analysis.results.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, Figure, Side
+from dbcpu.formatting import listed, number, percent, plural, rate
+from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Panel, Panels, Section
+from dbcpu.reports.documents import sizing as of_sizing
+from dbcpu.reports.documents.comparison_front import front, page_sections
+from dbcpu.reports.documents.lines import Line, comparing, titled_table
 
-DETAIL = {"median_s": "s", "throughput": "Mrows/s", "max_over_min": "max/min"}
+DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "median_s": ("s", partial(number, digits=3)),
+    "throughput": ("Mrows/s", rate),
+    "max_over_min": ("max/min", number),
+}
+"""Field of a level -> heading and how it is written."""
+NOT_MEASURED = ""
+"""The cell of a level that a run has not."""
 
 
-def sheet(comparison: Comparison) -> Sheet:
-    """Words, columns and pictures of a comparison."""
-    names = [each.name for each in comparison.sides]
-    return Sheet(
-        title=f"{listed(names[1:])} against {names[0]}: {comparison.workload}",
-        verdict=comparison.verdict,
-        sections=(_runs(comparison), _figures(comparison), _levels(comparison), *_differences(comparison)),
+def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
+    """Everything of a comparison; with ``sizing`` also what the work takes, and a ranking."""
+    names = [side.name for side in comparison.sides]
+    title = f"{listed(names[1:])} against {names[0]}: {comparison.workload}"
+    differences = _differences(comparison)
+    sizes = of_sizing.sections(sizing) if sizing else ()
+    sections = (_runs(comparison), _figures(comparison), _levels(comparison), *differences, *sizes)
+    notes, charts = _notes(comparison), _charts(comparison, title)
+    return comparing(
+        title=title,
+        verdict=(*comparison.verdict, *([sizing.sentence] if sizing and sizing.sentence else [])),
+        sections=sections,
         lines=_lines(comparison),
-        notes=_notes(comparison),
-        data=_data(comparison),
-        panels=tuple(_panel(side) for side in comparison.sides),
-        bars=_bars(comparison),
-        curves=_curves(comparison),
+        notes=notes,
+        data=lambda: {**_data(comparison), **({"sizing": asdict(sizing)} if sizing else {})},
+        front=front(comparison, sizing),
+        page=lambda: page_sections(comparison, sections, charts, notes),
+        footer=f"dbcpu, {plural(len(names), 'run')}: {', '.join(side.run_id for side in comparison.sides)}.",
     )
 
 
@@ -46,57 +63,49 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _runs(comparison: Comparison) -> Section:
-    rows = tuple(
-        (
-            side.name,
-            side.run_id,
-            side.started_at[:16].replace("T", " "),
-            side.host,
-            side.database,
-            UNKNOWN if side.vcpus is None else str(side.vcpus),
-            UNKNOWN if side.cores is None else str(side.cores),
-            side.label,
-        )
-        for side in comparison.sides
+    columns = (
+        Column("name", "name", kind="text"),
+        Column("run_id", "run", kind="text"),
+        Column("started_at", "started (UTC)", lambda started: started[:16].replace("T", " "), kind="text"),
+        Column("host", "host", kind="text"),
+        Column("database", "database", kind="text"),
+        Column("vcpus", "vCPUs", kind="figure"),
+        Column("cores", "cores", kind="figure"),
+        Column("label", "label", kind="text"),
     )
-    words = ("name", "run", "started (UTC)", "host", "database", "label")
-    columns = ("name", "run", "started (UTC)", "host", "database", "vCPUs", "cores", "label")
-    return Section("Runs", columns, rows, words=words)
+    return titled_table("runs", "Runs", columns, comparison.sides)
 
 
 def _figures(comparison: Comparison) -> Section:
-    rows = [
-        (
-            METRIC_WORDS[metric],
-            *(value_words(found) + ("" if at == 0 else ratio_words(found))
-              for at, found in enumerate(side.figure(metric) for side in comparison.sides)),
-        )
-        for metric in METRICS
-        if any(side.figure(metric).value is not None for side in comparison.sides)
-    ]  # fmt: skip
-    return Section("Figures", ("metric", *_named(comparison)), tuple(rows), words=("metric",))
-
-
-def _named(comparison: Comparison) -> tuple[str, ...]:
     base = comparison.baseline
-    return tuple(f"{each.name} (= 1.00)" if each is base else each.name for each in comparison.sides)
+
+    def of_side(side: Side) -> Column:
+        heading = f"{side.name} (= 1.00)" if side is base else side.name
+        words = value_words if side is base else _with_ratio
+        return Column(side.name, heading, words, kind="figure", value=side.figure)
+
+    metrics = [metric for metric in METRICS if any(side.figure(metric).value is not None for side in comparison.sides)]
+    first = Column("metric", "metric", METRIC_WORDS.__getitem__, kind="text", value=str)
+    return titled_table("figures", "Figures", (first, *map(of_side, comparison.sides)), metrics)
+
+
+def _with_ratio(figure: Figure) -> str:
+    return value_words(figure) + ratio_words(figure)
 
 
 def _levels(comparison: Comparison) -> Section:
-    sides = [{each.level: each for each in side.levels} for side in comparison.sides]
-    levels = sorted(set.union(*(set(side) for side in sides)))
-    columns = [f"{side.name} {title}" for title in DETAIL.values() for side in comparison.sides]
-    rows = [
-        (str(level), *(_cell(side.get(level), field) for field in DETAIL for side in sides)) for level in levels
-    ]  # fmt: skip
-    return Section("Levels", ("N", *columns), tuple(rows))
+    def of_side(side: Side, field: str) -> Column:
+        heading, words = DETAIL[field]
+        values = {each.level: getattr(each, field) for each in side.levels}
+        return Column(
+            f"{side.name} {field}", f"{side.name} {heading}",
+            lambda value: NOT_MEASURED if value == NOT_MEASURED else words(value), kind="figure",
+            value=lambda level: values.get(level, NOT_MEASURED),
+        )  # fmt: skip
 
-
-def _cell(each: LevelFigures | None, field: str) -> str:
-    if each is None:
-        return ""
-    value: float | None = getattr(each, field)
-    return rate(value) if field == "throughput" else number(value, 3 if field == "median_s" else 2)
+    levels = sorted({each.level for side in comparison.sides for each in side.levels})
+    columns = [of_side(side, field) for field in DETAIL for side in comparison.sides]
+    return titled_table("levels", "Levels", (Column("level", "N", kind="figure", value=int), *columns), levels)
 
 
 def _differences(comparison: Comparison) -> tuple[Section, ...]:
@@ -104,16 +113,22 @@ def _differences(comparison: Comparison) -> tuple[Section, ...]:
     facts = list(dict.fromkeys(each.fact for side in others for each in side.differs))
     if not facts:
         return ()
-    tables = [{each.fact: each for each in side.differs} for side in others]
-    rows = []
-    for fact in facts:
-        base = next(table[fact].base for table in tables if fact in table)
-        rows.append((fact, base, *(table[fact].other if fact in table else "the same" for table in tables)))
-    names = tuple(each.name for each in comparison.sides)
-    return (Section("What differs", ("fact", *names), tuple(rows), words=("fact", *names)),)
+    base = {each.fact: each.base for side in reversed(others) for each in side.differs}
+
+    def of_side(side: Side) -> Column:
+        known = {each.fact: each.other for each in side.differs}
+        return Column(side.name, side.name, kind="text", value=lambda fact: known.get(fact, "the same"))
+
+    first = comparison.baseline.name
+    columns = (
+        Column("fact", "fact", kind="text", value=str),
+        Column(first, first, kind="text", value=base.__getitem__),
+        *map(of_side, others),
+    )
+    return (titled_table("differences", "What differs", columns, facts),)
 
 
-def _lines(comparison: Comparison) -> tuple[Line, ...]:
+def _lines(comparison: Comparison) -> list[Line]:
     made = []
     for side in comparison.sides:
         for each in side.figures:
@@ -128,7 +143,7 @@ def _lines(comparison: Comparison) -> tuple[Line, ...]:
                 if value is not None:
                     ratio = value / first if first else None
                     made.append(Line(side.name, "level", level.level, side.vcpus, field, value, ratio))
-    return tuple(made)
+    return made
 
 
 def _data(comparison: Comparison) -> Mapping[str, Any]:
@@ -138,6 +153,27 @@ def _data(comparison: Comparison) -> Mapping[str, Any]:
         plain.pop("points")
         plain["decisions"] = [{**asdict(each), "shown": each.shown} for each in side.decisions]
     return {"summaries": SUMMARIES, **data}
+
+
+def _charts(comparison: Comparison, title: str) -> tuple[Chart, ...]:
+    sides, kept = comparison.sides, normalised(comparison)
+    charts = []
+    if kept:
+        against = f"Against {comparison.baseline.name} = 1"
+        bars = Bars(against, tuple(side.name for side in sides), kept, title)
+        charts.append(Chart("bars", against, bars))
+    charts.append(Chart("panels", "Every session of every level", Panels(title, tuple(map(_panel, sides)))))
+    series = []
+    for side in sides:
+        alone = next((each.throughput for each in side.levels if each.level == 1), None)
+        points = tuple((each.level, each.throughput / alone) for each in side.levels if each.throughput and alone)
+        if len(points) > 1:
+            series.append((side.name, points))
+    if series:
+        name, y_title = "Work done by all sessions together", "throughput over that of one session alone"
+        curves = Curves(name, "sessions at once (N)", y_title, tuple(series), below=title)
+        charts.append(Chart("scaling", name, curves))
+    return tuple(charts)
 
 
 def _panel(side: Side) -> Panel:
@@ -150,23 +186,3 @@ def _panel(side: Side) -> Panel:
         cores=side.cores,
         vcpus=side.vcpus,
     )
-
-
-def _bars(comparison: Comparison) -> tuple[Bars, ...]:
-    kept = normalised(comparison)
-    if not kept:
-        return ()
-    return (Bars(f"Against {comparison.baseline.name} = 1", tuple(each.name for each in comparison.sides), kept),)
-
-
-def _curves(comparison: Comparison) -> tuple[Curves, ...]:
-    series = []
-    for side in comparison.sides:
-        alone = next((each.throughput for each in side.levels if each.level == 1), None)
-        points = tuple((each.level, each.throughput / alone) for each in side.levels if each.throughput and alone)
-        if len(points) > 1:
-            series.append((side.name, points))
-    if not series:
-        return ()
-    title = "Work done by all sessions together"
-    return (Curves(title, "sessions at once (N)", "throughput over that of one session alone", tuple(series)),)

@@ -1,25 +1,23 @@
-"""The environment as tables: all that would have to be the same to measure this again."""
+"""The environment as names and values: all that would have to be the same to measure this again."""
 
 from collections.abc import Iterable, Mapping
 
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
 from dbcpu.record import RunRecord
-from dbcpu.reports.documents.run_tables import Table
-
-TITLES = ("name", "value")
+from dbcpu.reports.document import FactList
 
 
-def environment_tables(record: RunRecord) -> tuple[Table, ...]:
+def environment(record: RunRecord) -> tuple[FactList, ...]:
     """The run, the host, the database, each as names and values."""
     return (_run(record), _host(record), _database(record))
 
 
-def _table(caption: str, pairs: Iterable[tuple[str, object]]) -> Table:
-    rows = tuple((name, UNKNOWN if value is None else plain(str(value))) for name, value in pairs if value != "")
-    return Table(caption, TITLES, rows)
+def _facts(title: str, pairs: Iterable[tuple[str, object]]) -> FactList:
+    said = tuple((name, UNKNOWN if value is None else plain(str(value))) for name, value in pairs if value != "")
+    return FactList(said, title)
 
 
-def _run(record: RunRecord) -> Table:
+def _run(record: RunRecord) -> FactList:
     header, plan, work = record.header, record.header.plan, record.header.plan.workload
     pairs: list[tuple[str, object]] = [
         ("run", header.run_id),
@@ -43,13 +41,13 @@ def _run(record: RunRecord) -> Table:
         ("plan", work.plan_shape),
         ("driven from", f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ")),
     ]
-    return _table("Run", [*pairs, *(("note", note) for note in header.notes)])
+    return _facts("Run", [*pairs, *(("note", note) for note in header.notes)])
 
 
-def _host(record: RunRecord) -> Table:
+def _host(record: RunRecord) -> FactList:
     host = record.header.host
     if host is None:
-        return _table("Host", [("host", "not looked at")])
+        return _facts("Host", [("host", "not looked at")])
     quota = host.limits.quota_cpus
     memory = gibibytes(host.memory_bytes) if host.memory_bytes else None
     smt = {True: "on", False: "off", None: None}[host.topology.smt_active]
@@ -58,7 +56,7 @@ def _host(record: RunRecord) -> Table:
         for each in host.topology.caches
         if each.size_bytes
     )
-    return _table("Host", [
+    return _facts("Host", [
         ("name", host.hostname),
         ("CPU model", host.cpu_model),
         ("kernel", host.kernel),
@@ -75,10 +73,10 @@ def _host(record: RunRecord) -> Table:
     ])  # fmt: skip
 
 
-def _database(record: RunRecord) -> Table:
+def _database(record: RunRecord) -> FactList:
     database = record.header.database
     where = {True: "yes", False: "no", None: None}[database.driver_on_host]
-    return _table("Database", [
+    return _facts("Database", [
         ("kind", database.kind),
         ("version", database.version),
         ("driver", database.driver),

@@ -1,18 +1,38 @@
-"""The trend of a target as a sheet: sparklines, a row per run, and a picture; and many targets at a glance."""
+"""The trend of a target: sparklines, a row per run, and a picture; and many targets at a glance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
+from typing import Any
 
+from dbcpu.analysis.checks.headline import BAD, GOOD, Fact
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
-from dbcpu.reports.document import Line, Section, Sheet, Timeline, TimelineSeries
+from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
+from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SIGNS = {GAP_MARK: "·", CHANGED: "|", LASTING: "»"}
 MIN_SPAN = 0.1
 """A sparkline shows at least this share of the median on either side: noise is not to look like an event."""
 MAX_SIGNS = 60
+MIN_RUNS = 8
+"""From here on a lasting change can be told."""
+COMPARABLE = (
+    "Only runs of the same work on the same host are put in a row; a kernel, a database version or a setting that "
+    "changed on the way is marked."
+)
+READING = (
+    "Every dot is a run. Shaded is what is usual; an orange line is where a figure changed for good, with the median "
+    "before and after; a dotted line is where kernel, database or settings changed; grey is a time without runs."
+)
+TERMS = (
+    ("Mrows/s alone", "million rows per second of one session that has the host to itself"),
+    ("Mrows/s at N", "the same of N sessions together"),
+    ("max/min", "slowest over fastest session of a round: 1.00 is the same CPU for everybody"),
+    ("usual", "the band in which the runs since the last lasting change lie"),
+    ("-", "not measured by these runs; never zero"),
+)
 NOTES = (
     "Each letter is a run, the higher the more. Before it, · says that none was made for longer than usual, | that "
     "kernel, database or settings differ from the run before, » that the figure changed for good (Mann-Whitney, 4 runs "
@@ -20,30 +40,119 @@ NOTES = (
 )
 
 
-def sheet(trend: Trend) -> Sheet:
+def document(trend: Trend) -> Document:
     """Everything of one target. Its ``Trend`` has at least one run."""
-    return Sheet(
-        title=f"History of {_title(trend)}",
-        verdict=_verdict(trend),
-        sections=(_figures(trend), _runs(trend)),
-        lines=_lines(trend),
-        notes=NOTES,
-        data={"history": asdict(trend)},
-        timelines=_timelines([trend]),
+    return _document(
+        f"History of {_title(trend)}", [trend], (_figures(trend), _runs(trend)), {"history": asdict(trend)}
     )
 
 
-def overview(trends: Sequence[Trend]) -> Sheet:
+def overview(trends: Sequence[Trend]) -> Document:
     """Many targets, a table for each."""
-    return Sheet(
-        title=f"History of {plural(len(trends), 'target')}",
-        verdict=tuple(sentence for each in trends for sentence in _verdict(each)),
-        sections=tuple(_figures(each, f"{_title(each)}, {_day(each, 0)} to {_day(each, -1)}") for each in trends),
-        lines=tuple(line for each in trends for line in _lines(each)),
-        notes=NOTES,
-        data={"histories": [asdict(each) for each in trends]},
-        timelines=_timelines(trends),
+    sections = tuple(
+        _figures(each, f"{_title(each)}, {_day(each, 0)} to {_day(each, -1)}", f"trends-{at}")
+        for at, each in enumerate(trends, 1)
     )
+    title = f"History of {plural(len(trends), 'target')}"
+    return _document(title, trends, sections, {"histories": [asdict(each) for each in trends]})
+
+
+def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...], data: Mapping[str, Any]) -> Document:
+    charts = [
+        Chart("history" if at == 1 else f"history-{at}", found.title, found)
+        for at, found in enumerate(_histories(trends), 1)
+    ]
+    return comparing(
+        title=title,
+        name="history",
+        verdict=tuple(sentence for each in trends for sentence in _verdict(each)),
+        sections=sections,
+        lines=[line for each in trends for line in _lines(each)],
+        notes=NOTES,
+        data=data,
+        front=_front(title, trends),
+        page=lambda: (
+            *_pictures(charts, trends, sections),
+            Section("reading", "How to read it", notes=NOTES, terms=TERMS),
+        ),
+        footer=f"dbcpu, {plural(sum(len(each.run_ids) for each in trends), 'run')}.",
+    )
+
+
+def _front(title: str, trends: Sequence[Trend]) -> Front:
+    changes = [(each, series) for each in trends for series in each.series if series.change]
+    worse = [each for each, series in changes if _is_worse(series)]
+    if len(trends) == 1:
+        headline = _change_words(trends[0]) or _steady(trends[0])
+    elif changes:
+        headline = f"{len({id(each) for each, _ in changes})} of {len(trends)} targets changed for good"
+    else:
+        headline = f"No lasting change shown on any of {plural(len(trends), 'target')}"
+    long_enough = all(len(each.run_ids) >= MIN_RUNS for each in trends)
+    tiles = [
+        Fact(_words(series), _told(series, series.values[-1]), f"newest; usual {_usual(series)}")
+        for series in trends[0].series
+    ]
+    return Front(
+        "Is it still as fast and as even as it was?",
+        title,
+        headline,
+        BAD if worse else GOOD if changes or long_enough else "",
+        sentences=tuple(map(_sentence, trends)),
+        tiles=tuple(tiles) if len(trends) == 1 else (),
+        caveats=(COMPARABLE,),
+    )
+
+
+def _is_worse(series: Series) -> bool:
+    """Slower, or less even."""
+    return series.change is not None and (series.change.ratio < 1) == (series.metric != SPREAD)
+
+
+def _change_words(trend: Trend) -> str:
+    """``Slower since 2026-10-19: ...``, of the first figure that changed; '' where none did."""
+    for series in trend.series:
+        if series.change:
+            worse = _is_worse(series)
+            word = (
+                ("Less even" if worse else "More even") if series.metric == SPREAD else "Slower" if worse else "Faster"
+            )
+            return f"{word} since {series.change.since}: {_went(series)}"
+    return ""
+
+
+def _went(series: Series) -> str:
+    """``Mrows/s alone went from 22.7 to 20.4 (0.90x)``; '' where it did not."""
+    change = series.change
+    if change is None:
+        return ""
+    ends = f"from {_told(series, change.before)} to {_told(series, change.after)}"
+    return f"{_words(series)} went {ends} ({change.ratio:.2f}x)"
+
+
+def _sentence(trend: Trend) -> str:
+    """What changed and has stayed so, of one target."""
+    changed = [f"{_went(series)}, sustained since {series.change.since}" for series in trend.series if series.change]
+    of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
+    return f"{of}: {'; '.join(changed) or _steady(trend).lower()}."
+
+
+def _steady(trend: Trend) -> str:
+    runs = len(trend.run_ids)
+    if runs < MIN_RUNS:
+        return f"{plural(runs, 'run')}: too few to show a lasting change"
+    return f"No lasting change shown in {plural(runs, 'run')}"
+
+
+def _pictures(charts: Sequence[Chart], trends: Sequence[Trend], sections: Sequence[Section]) -> Iterator[Section]:
+    """The picture of each target with its table; of one target the runs below."""
+    drawn = {chart.data.title: chart for chart in charts if isinstance(chart.data, FigureHistory)}
+    for trend, section in zip(trends, sections, strict=False):
+        chart = drawn.get(plain(_title(trend)))
+        one = len(trends) == 1
+        yield pictured(chart, READING, section.tables, "Over time" if one else section.title) if chart else section
+    if len(trends) == 1:
+        yield sections[1]
 
 
 def sparkline(series: Series, trend: Trend) -> str:
@@ -80,11 +189,10 @@ def _told(series: Series, value: float | None) -> str:
     return number(value, 2 if series.metric == SPREAD else 1)
 
 
-def _row(trend: Trend, series: Series) -> tuple[str, str, str, str]:
-    usual = UNKNOWN
-    if series.usual is not None:
-        usual = f"{_told(series, series.usual.low)} to {_told(series, series.usual.high)}"
-    return _words(series), sparkline(series, trend), usual, _told(series, series.values[-1])
+def _usual(series: Series) -> str:
+    if series.usual is None:
+        return UNKNOWN
+    return f"{_told(series, series.usual.low)} to {_told(series, series.usual.high)}"
 
 
 def _verdict(trend: Trend) -> tuple[str, ...]:
@@ -98,30 +206,44 @@ def _verdict(trend: Trend) -> tuple[str, ...]:
     if changed:
         return (f"{of}: {'; '.join(changed)}.",)
     runs = len(trend.run_ids)
-    if runs < 8:
-        return (f"{of}: {plural(runs, 'comparable run')}; from 8 on a lasting change can be told.",)
+    if runs < MIN_RUNS:
+        return (f"{of}: {plural(runs, 'comparable run')}; from {MIN_RUNS} on a lasting change can be told.",)
     return (f"{of}: no lasting change shown in {plural(runs, 'run')}.",)
 
 
-def _figures(trend: Trend, title: str = "Trends") -> Section:
-    rows = tuple(_row(trend, each) for each in trend.series)
-    return Section(title, ("figure", "trend", "usual", "newest"), rows, words=("figure", "trend"))
+def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Section:
+    columns = (
+        Column("metric", "figure", kind="text", value=_words),
+        Column("trend", "trend", kind="text", value=lambda series: sparkline(series, trend)),
+        Column("usual", "usual", kind="figure", value=_usual),
+        Column("newest", "newest", kind="figure", value=lambda series: _told(series, series.values[-1])),
+    )
+    return titled_table(name, title, columns, trend.series)
 
 
 def _runs(trend: Trend) -> Section:
-    titles = {each.metric: _short(each) for each in trend.series}
+    """Rows are indexes of runs, the newest on top, as in a list."""
+    titles = {series.metric: _short(series) for series in trend.series}
     one_label = len(set(trend.labels)) == 1
-    rows = []
-    for at, run_id in enumerate(trend.run_ids):
-        new = [f"{titles[mark.metric]} {mark.text}" if mark.metric else mark.text for mark in trend.marks_at(at)]
-        figures = (_told(each, each.values[at]) for each in trend.series)
-        label = "" if one_label else trend.labels[at]
-        started = trend.started_at[at][:16].replace("T", " ")
-        rows.append((started, run_id, *figures, "; ".join(filter(None, (label, *new)))))
-    # The newest on top, as in a list.
-    last = "what is new" if one_label else "label, and what is new"
-    columns = ("started (UTC)", "run", *titles.values(), last)
-    return Section("Runs", columns, tuple(reversed(rows)), words=("started (UTC)", "run", last))
+
+    def of_series(series: Series) -> Column:
+        return Column(
+            series.metric, titles[series.metric], lambda value: _told(series, value), kind="figure",
+            value=lambda at: series.values[at],
+        )  # fmt: skip
+
+    def new(at: int) -> str:
+        marks = [f"{titles[mark.metric]} {mark.text}" if mark.metric else mark.text for mark in trend.marks_at(at)]
+        return "; ".join(filter(None, ("" if one_label else trend.labels[at], *marks)))
+
+    columns = (
+        Column("started_at", "started (UTC)", lambda started: started[:16].replace("T", " "), kind="text",
+               value=trend.started_at.__getitem__),
+        Column("run_id", "run", kind="text", value=trend.run_ids.__getitem__),
+        *map(of_series, trend.series),
+        Column("new", "what is new" if one_label else "label, and what is new", kind="text", value=new),
+    )  # fmt: skip
+    return titled_table("runs", "Runs", columns, range(len(trend.run_ids) - 1, -1, -1))
 
 
 def _short(series: Series) -> str:
@@ -137,9 +259,9 @@ def _lines(trend: Trend) -> tuple[Line, ...]:
     )
 
 
-def _timelines(trends: Sequence[Trend]) -> tuple[Timeline, ...]:
+def _histories(trends: Sequence[Trend]) -> tuple[FigureHistory, ...]:
     return tuple(
-        Timeline(
+        FigureHistory(
             title=plain(_title(each)),
             moments=each.started_at,
             series=tuple(_timeline_series(one) for one in each.series),

@@ -1,49 +1,84 @@
-"""Published measurements as a sheet: values, ratios, bars, and curves where a metric grows with CPUs."""
+"""Published measurements: values, ratios, bars, and curves where a metric grows with CPUs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from dbcpu.analysis.comparison.published import Normalised, Published, normalise
-from dbcpu.formatting import times
-from dbcpu.reports.document import Bars, Curves, Line, Section, Sheet
+from dbcpu.formatting import listed, plural, times
+from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, cell_text
+from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 
 SAME_SCALE = 2.0
+READING = "Everything is over the baseline of its label and metric, which is 1."
+ELSEWHERE = "These figures were measured by others; dbcpu did not check them and only brings them to one scale."
+TERMS = (
+    ("ratio", "the value over that of the baseline: of each label and metric the first row, unless one is named"),
+    ("linear", "what the ratio would be if the metric grew with the sessions or CPUs"),
+)
 
 
-def sheet(published: Published, baseline: str | None = None) -> Sheet:
+def document(published: Published, baseline: str | None = None) -> Document:
     """Everything of a file, over the first row of each label and metric or a named baseline.
 
     Raises:
         UsageError: the baseline occurs nowhere.
     """
     rows = normalise(published, baseline)
-    return Sheet(
+    section = titled_table("measurements", "Measurements", COLUMNS, rows)
+    drawn = [*_numbered("bars", _bars(rows, published.title)), *_numbered("scaling", _curves(rows, published.title))]
+    tables = [section.tables if at == 0 else () for at in range(len(drawn))]
+    return comparing(
         title=published.title,
         verdict=(),
-        sections=(_section(rows),),
-        lines=tuple(_line(each) for each in rows),
+        sections=(section,),
+        lines=[_line(each) for each in rows],
         notes=published.notes,
-        data={"measurements": [_line_data(each) for each in rows]},
-        bars=_bars(rows),
-        curves=_curves(rows),
+        data=lambda: {"measurements": [_line_data(each) for each in rows]},
+        front=Front("Published measurements on one scale", published.title, _headline(rows), caveats=(ELSEWHERE,)),
+        page=lambda: (
+            *(pictured(chart, READING, own) for chart, own in zip(drawn, tables, strict=True)),
+            *(() if drawn else (section,)),
+            Section("reading", "Sources, and how to read it", notes=published.notes, terms=TERMS),
+        ),
+        footer="dbcpu.",
     )
 
 
-def _section(rows: Sequence[Normalised]) -> Section:
-    cells = tuple(
-        (
-            each.measurement.label,
-            each.measurement.configuration,
-            "" if each.measurement.n is None else str(each.measurement.n),
-            "" if each.measurement.cpus is None else str(each.measurement.cpus),
-            each.measurement.metric,
-            f"{each.measurement.value:g}",
-            times(each.ratio),
-            "" if each.linear is None else times(each.linear),
-        )
-        for each in rows
-    )
-    columns = ("label", "configuration", "N", "CPUs", "metric", "value", "ratio", "linear")
-    return Section("Measurements", columns, cells, words=("label", "configuration", "metric"))
+def _numbered(name: str, found: Iterable[Bars | Curves]) -> list[Chart]:
+    """A second of a kind is ``bars-2``."""
+    return [Chart(name if at == 1 else f"{name}-{at}", _chart_title(each), each) for at, each in enumerate(found, 1)]
+
+
+def _chart_title(found: Bars | Curves) -> str:
+    return found.title if isinstance(found, Curves) else f"{listed([name for name, _ in found.series])}, baseline = 1"
+
+
+def _headline(rows: Sequence[Normalised]) -> str:
+    def place(each: Normalised) -> str:
+        return " ".join(filter(None, (each.measurement.label, each.measurement.configuration)))
+
+    metric = rows[0].measurement.metric
+    alike = [each for each in rows if each.measurement.metric == metric]
+    if all(each.ratio == 1.0 for each in alike):
+        return f"{plural(len(rows), 'measurement')} against their baselines"
+    low, high = (choose(alike, key=lambda each: each.ratio) for choose in (min, max))
+    return f"{metric}: from {times(low.ratio)} ({place(low)}) to {times(high.ratio)} ({place(high)}) of the baseline"
+
+
+def _or_nothing(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+COLUMNS = (
+    Column("label", "label", kind="text", value=attrgetter("measurement.label")),
+    Column("configuration", "configuration", kind="text", value=attrgetter("measurement.configuration")),
+    Column("n", "N", _or_nothing, kind="figure", value=attrgetter("measurement.n")),
+    Column("cpus", "CPUs", _or_nothing, kind="figure", value=attrgetter("measurement.cpus")),
+    Column("metric", "metric", kind="text", value=attrgetter("measurement.metric")),
+    Column("value", "value", cell_text, kind="figure", value=attrgetter("measurement.value")),
+    Column("ratio", "ratio", times, kind="figure"),
+    Column("linear", "linear", lambda ratio: "" if ratio is None else times(ratio), kind="figure"),
+)
 
 
 def _line(each: Normalised) -> Line:
@@ -70,7 +105,7 @@ def _grows(rows: Sequence[Normalised]) -> dict[tuple[str, str], list[Normalised]
     }
 
 
-def _bars(rows: Sequence[Normalised]) -> tuple[Bars, ...]:
+def _bars(rows: Sequence[Normalised], title: str) -> list[Bars]:
     growing = _grows(rows)
     made = []
     still = [each for each in rows if (each.measurement.label, each.measurement.metric) not in growing]
@@ -83,8 +118,8 @@ def _bars(rows: Sequence[Normalised]) -> tuple[Bars, ...]:
             rows_of = zip(named, chosen, strict=True)
             found = {place: each.ratio for place, each in rows_of if each.measurement.metric == metric}
             series.append((metric, tuple((found[place], None, None) if place in found else None for place in places)))
-        made.append(Bars("Against the baseline = 1", tuple(places), tuple(series)))
-    return tuple(made)
+        made.append(Bars("Against the baseline = 1", tuple(places), tuple(series), title))
+    return made
 
 
 def _panels_of(rows: Sequence[Normalised]) -> list[tuple[str, ...]]:
@@ -115,7 +150,7 @@ def _places(rows: Sequence[Normalised]) -> list[str]:
     return names
 
 
-def _curves(rows: Sequence[Normalised]) -> tuple[Curves, ...]:
+def _curves(rows: Sequence[Normalised], title: str) -> list[Curves]:
     growing = _grows(rows)
     by_metric: dict[str, list[tuple[str, tuple[tuple[int, float], ...]]]] = {}
     ideal: dict[str, int] = {}
@@ -125,7 +160,7 @@ def _curves(rows: Sequence[Normalised]) -> tuple[Curves, ...]:
         ideal.setdefault(metric, next(each.measurement.count or 1 for each in group if each.ratio == 1.0))
     by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
     x_title = "CPUs" if by_cpus else "sessions at once (N)"
-    return tuple(
-        Curves(f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series), ideal[metric])
+    return [
+        Curves(f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series), ideal[metric], title)
         for metric, series in by_metric.items()
-    )
+    ]

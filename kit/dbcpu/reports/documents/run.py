@@ -1,202 +1,67 @@
-"""A form in which an analysed run is shown. A renderer writes what it is given; it computes nothing.
+"""One run as a document: the answer, what was measured, levels, who lost, findings; and the page with pictures."""
 
-A member module offers ``SUFFIX`` (``.md``), ``BINARY`` and ``render(record, analysis) -> str | bytes``;
-``chart`` has several pictures and offers ``pictures(record, analysis, form) -> Mapping[name, bytes]`` as well.
-All members take their numbers from ``Analysis``, so that all formats agree. What several forms say in the
-same words (the head, the columns of the level table, which sessions are listed) is worded here once.
-"""
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dbcpu.analysis.checks.headline import answer
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import plain
+from dbcpu.record import RunRecord
+from dbcpu.reports.document import Document, FactList, Front, Section
+from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.documents.run_page import levels_section, losers_section, page_sections
+from dbcpu.reports.documents.run_sessions import session_rows
+from dbcpu.reports.documents.run_summary import head
 
-from dbcpu.analysis.comparison.variant_sentences import variant_sentences
-from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
-from dbcpu.formatting import CAUSE_WORDS, count, listed, number, percent, plain, plural, rate, seconds, short_ranges
-from dbcpu.record import HostInfo, RunRecord
-
-
-class Renderer(Protocol):
-    """What a member module looks like."""
-
-    SUFFIX: str
-    BINARY: bool
-
-    def render(self, record: RunRecord, analysis: Analysis) -> str | bytes: ...
+WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the level table: its title, what it means, and the text for a level."""
-
-    title: str
-    meaning: str
-    text: Callable[[LevelView], str]
-
-
-LEVEL_COLUMNS = (
-    Column("N", "sessions at once", lambda each: str(each.level)),
-    Column("seconds", "median elapsed time of one execution", lambda each: number(each.median_s, 3)),
-    Column("x alone", "median against one session alone", lambda each: number(each.slowdown_median)),
-    Column("worst", "slowdown of the slowest session", lambda each: number(each.slowdown_max)),
-    Column("max/min", "slowest over fastest session", lambda each: number(each.max_over_min)),
-    Column("CV", "standard deviation over mean of the elapsed times", lambda each: percent(each.cv)),
-    Column("slow", "sessions in the slow one of two groups", lambda each: count(each.slow)),
-    Column("Mrows/s", "sum of the sessions' rates while all ran", lambda each: rate(each.throughput)),
-    Column("makespan", "Mrows/s over the time until the last ended", lambda each: rate(each.makespan_throughput)),
-    Column("ideal", "the sum against solo rate x min(N, vCPUs)", lambda each: percent(each.efficiency)),
-    Column("lost to", "causes, with the number of sessions out of all rounds' sessions", lambda each: causes(each)),
-)
-VARIANT_COLUMN = Column("variant", "how the host was set", lambda each: each.variant)
-
-
-def level_columns(analysis: Analysis) -> tuple[Column, ...]:
-    """Columns worth showing: the variant only where there are several."""
-    several = len({each.variant for each in analysis.levels}) > 1
-    return (VARIANT_COLUMN, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS
-
-
-def causes(each: LevelView) -> str:
-    """``run queue 10/15``; several by commas; '' when nobody lost anything."""
-    told = [f"{CAUSE_WORDS[cause]} {many}/{each.sessions}" for cause, many in each.causes if cause != "none"]
-    return ", ".join(told)
-
-
-def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
-    """What was measured, as (name, text) lines; text from outside is cleaned of control characters."""
-    header = record.header
-    plan, database, work = header.plan, header.database, header.plan.workload
-    amount = f"{plural(plan.executions, 'execution')} each" if plan.executions else f"for {plan.for_s or 0:g} s"
-    if plan.pieces:
-        amount = f"{plural(plan.pieces, 'piece')} of work shared by the sessions of a round"
-    lines = [
-        ("run", f"{header.run_id} {header.label}".strip() + f", {header.started_at}, {header.status}"),
-        ("host", _host(header.host, analysis)),
-        ("database", f"{database.kind} {database.version} ({plan.target})"),
-        ("workload", f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows), {amount}"),
-    ]
-    ref = analysis.reference
-    if ref is not None:
-        lines.append(
-            (
-                "alone",
-                f"{seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} Mrows/s "
-                f"({plural(ref.sessions, 'solo session')}, spread {percent(ref.spread)}, "
-                f"losses from {percent(ref.tolerance)} explained)",
-            )
-        )
-    return tuple((name, plain(text)) for name, text in lines)
-
-
-def _host(host: HostInfo | None, analysis: Analysis) -> str:
-    cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
-    if analysis.cores and analysis.vcpus:
-        cpus += f" on {plural(analysis.cores, 'core')}"
-    if host is None:
-        return f"not looked at, {cpus}"
-    guest = f", {host.hypervisor} guest" if host.hypervisor else ""
-    return f"{host.hostname}, {host.cpu_model}, {cpus}, kernel {host.kernel}{guest}"
-
-
-def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
-    """What the levels come to, as (name, text) lines; only those that can be told."""
-    lines = [
-        ("scaling", _scaling(analysis)),
-        ("regimes", _regimes(analysis)),
-        ("capacity", _capacity(analysis)),
-        ("licences", _licences(analysis)),
-        *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
-    ]
-    return tuple((name, plain(text)) for name, text in lines if text)
-
-
-def _scaling(analysis: Analysis) -> str:
-    scaling, check = analysis.scaling, analysis.topology
-    if not scaling.knees:
-        return ""
-    told = [f"throughput bends at {listed([number(knee, 1) for knee in scaling.knees])} sessions"]
-    if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
-        told.append(f"all slow down by up to {percent(scaling.turbo)} on the way")
-    if scaling.smt_yield is not None:
-        interval = scaling.smt_yield_interval
-        within = f" ({percent(interval.low)} to {percent(interval.high)})" if interval else ""
-        told.append(f"further threads add {percent(scaling.smt_yield)}{within}")
-    if scaling.effective_cores is not None:
-        told.append(f"worth {number(scaling.effective_cores, 1)} cores")
-    if check is not None:
-        words = {
-            "agrees": "as the topology shows",
-            "unclear": f"the topology cannot be checked ({check.why})",
-            "fewer_cores": f"as {number(check.cores_told, 0)} cores would, not {check.cores}",
-            "told": f"as {number(check.cores_told, 0)} cores would",
-            "like_full_cores": "as if each thread were a core",
-        }
-        told.append(words.get(check.verdict, ""))
-    return "; ".join(part for part in told if part)
-
-
-def _regimes(analysis: Analysis) -> str:
-    kinds = (
-        ("misplaced", "misplaced_s"),
-        ("sharing cores, unavoidable", "sharing_s"),
-        ("waiting in turn for a CPU", "oversubscribed_s"),
+def document(record: RunRecord, analysis: Analysis) -> Document:
+    """Everything that is said of a run. Its JSON is a contract: names and meanings stay, more may be added."""
+    header, said = record.header, answer(analysis)
+    name = plain(header.label or header.run_id)
+    return Document(
+        title=f"CPU consistency: {name}",
+        name="report",
+        verdict=(analysis.verdict,),
+        sections=(*_experiment(analysis), *levels_section(record, analysis), *losers_section(analysis)),
+        data=lambda: _data(record, analysis),
+        records=lambda: session_rows(record, analysis),
+        facts=head(record, analysis),
+        findings=analysis.findings,
+        front=Front(
+            question="Does every database session get the same CPU?",
+            heading=name,
+            headline=said.headline,
+            tone=said.kind,
+            remedy=said.remedy,
+            tiles=said.facts,
+        ),
+        make_page=lambda: page_sections(record, analysis),
+        footer=f"dbcpu {header.tool_version}, run {header.run_id}.",
+        width=WIDTH,
+        file_names={"csv": "sessions", "json": "analysis"},
+        run=(record, analysis),
     )
-    told = []
-    for words, name in kinds:
-        seen = [each for each in analysis.levels if each.share(getattr(each, name)) > REGIME_SHARE]
-        if seen:
-            most = max(each.share(getattr(each, name)) for each in seen)
-            told.append(f"{words} at N={short_ranges(each.level for each in seen)} (up to {percent(most)} of the time)")
-    return "; ".join(told)
 
 
-def _capacity(analysis: Analysis) -> str:
-    room = analysis.capacity
-    if room is None or room.even_up_to is None or room.most_throughput is None:
-        return ""
-    least = "at least " if room.at_least else ""
-    speed = f"at full speed up to {room.full_speed_up_to}, " if room.full_speed_up_to is not None else ""
-    again = f", again at {room.even_again}" if room.even_again is not None else ""
-    shares = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
-    per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
-    most = listed([f"{rate(room.most_throughput)} Mrows/s", *per])
-    return f"{speed}even up to {least}{plural(room.even_up_to, 'session')}{again}; most seen {most}"
+def _experiment(analysis: Analysis) -> tuple[Section, ...]:
+    """What a soak, a pool or several targets have beyond the levels."""
+    lines = experiment_lines(analysis)
+    facts = (FactList(lines),) if lines else ()
+    tables = experiment_tables(analysis)
+    return tuple(Section("experiment", table.caption, tables=(table,), facts=facts) for table in tables)
 
 
-def _licences(analysis: Analysis) -> str:
-    found = analysis.capacity.licences if analysis.capacity else ()
-    counts = [f"{plural(each.count, each.unit)} by {each.rule} ({each.how}, {each.date})" for each in found]
-    sources = listed(list(dict.fromkeys(each.source for each in found)))
-    return f"{'; '.join(counts)}. Not legal advice; after {sources}" if counts else ""
-
-
-def telling_sessions(analysis: Analysis, order: int | None = None) -> tuple[SessionView, ...]:
-    """The sessions of a round, by default the most telling one, the slowest first; those that failed last."""
-    wanted = analysis.telling_order if order is None else order
-    chosen = [each for each in analysis.sessions if each.order == wanted]
-    return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
-
-
-def losers(analysis: Analysis) -> tuple[SessionView, ...]:
-    """Of these, the ones that have something to explain."""
-    return tuple(each for each in telling_sessions(analysis) if each.cause != "none")
-
-
-def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
-    """What of the host may be used and what holds it back, a sentence each."""
-    online = [each for each in host.topology.cpus if each.online]
-    offline = [each.cpu for each in host.topology.cpus if not each.online]
-    allowed = sorted(set(host.limits.allowed_cpus) & {each.cpu for each in online})
-    threads = max((len(each.siblings) for each in online), default=0)
-    cores = plural(len({each.core for each in online}), "core")
-    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
-    lines = [f"{plural(len(online), 'CPU')} on {cores}, {plural(threads, 'thread')} per core{usable}"]
-    if offline:
-        lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")
-    if allowed and len(allowed) < len(online):
-        lines.append(f"allowed: CPUs {short_ranges(allowed)} only")
-    if host.limits.quota_cpus is not None:
-        lines.append(f"CPU quota: {host.limits.quota_cpus:g} CPUs ({host.limits.quota_source or 'control group'})")
-    if host.hypervisor and threads == 1:
-        lines.append(f"a {host.hypervisor} guest: it may not be told which of its CPUs share a core")
-    return tuple(plain(line) for line in lines)
+def _data(record: RunRecord, analysis: Analysis) -> Mapping[str, Any]:
+    """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
+    header = record.header
+    return {
+        "run_id": header.run_id,
+        "label": header.label,
+        "started_at": header.started_at,
+        "status": header.status,
+        **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
+        "findings": [{**asdict(finding), "level": finding.level.label} for finding in analysis.findings],
+    }

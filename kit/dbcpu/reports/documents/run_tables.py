@@ -1,7 +1,10 @@
-"""The numbers beside the pictures, as tables of text: taken from the analysis, worded as in every other form."""
+"""The tables of one run: levels, who lost, and the numbers beside each picture; all taken from the analysis."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -20,57 +23,70 @@ from dbcpu.analysis.placement.timeline import (
     timeline,
 )
 from dbcpu.analysis.results.comparison import Variants
-from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.formatting import CAUSE_WORDS, count, number, percent, plain, ranges, rate, seconds, times
+from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
+from dbcpu.formatting import CAUSE_WORDS, count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import RunRecord
-from dbcpu.reports.documents.run import causes, level_columns, losers, telling_sessions
+from dbcpu.reports.document import Column, Table
+from dbcpu.reports.documents.run_summary import causes, losers, telling_sessions
 
-VARIANT = "variant"
-WORDS = frozenset({"lost to", VARIANT, "cause", "evidence", "CPUs", "siblings", "sharing", "may be used"})
-"""Columns that are read, not compared: set to the left."""
-MAX_LOSERS = 20
+MILLISECONDS = partial(number, digits=3)
+VARIANT = Column("variant", "variant", kind="text", meaning="how the host was set")
+LEVEL = Column("level", "N", meaning="sessions at once")
+SECONDS = Column("median_s", "seconds", MILLISECONDS, unit="s", meaning="median elapsed time of one execution")
+MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest over fastest session")
+SPREAD = Column("cv", "CV", percent, meaning="standard deviation over mean of the elapsed times")
+SLOW = Column("slow", "slow", count, meaning="sessions in the slow one of two groups")
+LOST = "causes, with the number of sessions out of all rounds' sessions"
+LEVEL_COLUMNS = (
+    LEVEL,
+    SECONDS,
+    Column("slowdown_median", "x alone", number, meaning="median against one session alone"),
+    Column("slowdown_max", "worst", number, meaning="slowdown of the slowest session"),
+    MAX_OVER_MIN,
+    SPREAD,
+    SLOW,
+    Column("throughput", "Mrows/s", rate, unit="Mrows/s", meaning="sum of the sessions' rates while all ran"),
+    Column("makespan_throughput", "makespan", rate, unit="Mrows/s",
+           meaning="Mrows/s over the time until the last ended"),
+    Column("efficiency", "ideal", percent, meaning="the sum against solo rate x min(N, vCPUs)"),
+    Column("causes", "lost to", kind="text", value=causes, meaning=LOST),
+)  # fmt: skip
+LEFT_OUT = "left out"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """``titles`` with their ``meanings`` ('' if plain), and ``rows`` of text. ``note`` stands below it."""
-
-    caption: str
-    titles: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    meanings: tuple[str, ...] = ()
-    note: str = ""
-
-    @property
-    def left(self) -> tuple[bool, ...]:
-        """Which columns are words."""
-        return tuple(title in WORDS for title in self.titles)
-
-
-def levels_table(analysis: Analysis) -> Table:
-    """A row per level, the columns of every form."""
-    columns = level_columns(analysis)
-    rows = [tuple(plain(column.text(each)) for column in columns) for each in analysis.levels]
-    titles, meanings = tuple(each.title for each in columns), tuple(each.meaning for each in columns)
-    return Table("Medians over rounds, by the number of sessions at once (N)", titles, tuple(rows), meanings)
+def levels_table(analysis: Analysis, caption: str = "") -> Table:
+    """A row per level, the columns of every format; the variant only where there are several."""
+    several = len({each.variant for each in analysis.levels}) > 1
+    return Table(caption, (VARIANT, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS, analysis.levels)
 
 
 def losers_table(analysis: Analysis) -> Table:
     """Who lost in the most telling round, and the evidence."""
+    columns = (
+        Column("ordinal", "session"),
+        Column("slowdown", "slowdown", times),
+        Column("cause", "cause", kind="name", value=lambda view: CAUSE_WORDS[view.cause] if view.valid else LEFT_OUT),
+        Column("evidence", "evidence", kind="text", brief=_without_slowdown),
+    )
     named = losers(analysis)
-    shown = named[:MAX_LOSERS]
-    rows = [
-        (
-            str(each.ordinal),
-            times(each.slowdown),
-            CAUSE_WORDS[each.cause] if each.valid else "left out",
-            plain(each.evidence),
-        )
-        for each in shown
-    ]
-    more = f"; the worst {len(shown)} of {len(named)}" if len(shown) < len(named) else ""
-    where = f"N = {named[0].level}, repeat {named[0].repeat}{more}" if named else ""
-    return Table(where, ("session", "slowdown", "cause", "evidence"), tuple(rows))
+    where = f"Who lost at N = {named[0].level} (repeat {named[0].repeat})" if named else ""
+    return Table(where, columns, named, worst_first=True)
+
+
+def _without_slowdown(evidence: str) -> str:
+    """It has a column of its own."""
+    return re.sub(rf"^(?:[\d.]+x|{LEFT_OUT}): ", "", evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class CoreRow:
+    """One core of the host. ``allowed``: its CPUs that may be used."""
+
+    socket: int
+    node: int
+    core: int
+    cpus: tuple[int, ...]
+    allowed: str
 
 
 def host_table(record: RunRecord) -> Table | None:
@@ -80,63 +96,94 @@ def host_table(record: RunRecord) -> Table | None:
         return None
     allowed = set(host.limits.allowed_cpus)
     cores: dict[tuple[int, int, int], list[int]] = {}
-    for each in host.topology.cpus:
-        if each.online:
-            cores.setdefault((each.socket, each.node, each.core), []).append(each.cpu)
+    for cpu in host.topology.cpus:
+        if cpu.online:
+            cores.setdefault((cpu.socket, cpu.node, cpu.core), []).append(cpu.cpu)
     rows = [
-        (*map(str, place), ranges(cpus), "all" if allowed >= set(cpus) else ranges(allowed & set(cpus)) or "none")
+        CoreRow(*place, tuple(cpus), "all" if allowed >= set(cpus) else ranges(allowed & set(cpus)) or "none")
         for place, cpus in cores.items()
     ]
-    return Table("Cores and their CPUs", ("socket", "node", "core", "CPUs", "may be used"), tuple(rows))
+    columns = (
+        Column("socket", "socket"),
+        Column("node", "node"),
+        Column("core", "core"),
+        Column("cpus", "CPUs", ranges, kind="text"),
+        Column("allowed", "may be used", kind="text"),
+    )
+    return Table("Cores and their CPUs", columns, rows)
 
 
 def slowdown_table(levels: Sequence[LevelView]) -> Table:
     """What the strip plot shows, by level."""
-    rows = [
-        (each.variant, str(each.level), str(each.sessions), times(each.slowdown_median), times(each.slowdown_max),
-         times(each.ideal_slowdown), causes(each) or "-")
-        for each in levels
-    ]  # fmt: skip
-    titles = (VARIANT, "N", "sessions", "median", "slowest", "fair", "lost to")
-    return _of_variants("Slowdown against one session alone", titles, rows)
+    columns = (
+        LEVEL,
+        Column("sessions", "sessions"),
+        Column("slowdown_median", "median", times),
+        Column("slowdown_max", "slowest", times),
+        Column("ideal_slowdown", "fair", times),
+        Column("causes", "lost to", lambda text: text or "-", kind="text", value=causes),
+    )
+    return _by_variant("Slowdown against one session alone", columns, levels)
 
 
 def throughput_table(levels: Sequence[LevelView]) -> Table:
     """What the curve shows."""
-    rows = [
-        (each.variant, str(each.level), rate(each.throughput), rate(each.makespan_throughput),
-         rate(each.ideal_throughput), percent(each.efficiency))
-        for each in levels
-    ]  # fmt: skip
-    titles = (VARIANT, "N", "sum of rates", "makespan", "ideal", "sum / ideal")
-    return _of_variants("Mrows/s of all sessions together", titles, rows)
+    columns = (
+        LEVEL,
+        Column("throughput", "sum of rates", rate, unit="Mrows/s"),
+        Column("makespan_throughput", "makespan", rate, unit="Mrows/s"),
+        Column("ideal_throughput", "ideal", rate, unit="Mrows/s"),
+        Column("efficiency", "sum / ideal", percent),
+    )
+    return _by_variant("Mrows/s of all sessions together", columns, levels)
 
 
 def variants_table(found: Variants) -> Table:
     """Every level under every variant; what is decided is below."""
+    columns = (
+        LEVEL,
+        VARIANT,
+        SECONDS,
+        SPREAD,
+        MAX_OVER_MIN,
+        SLOW,
+        Column("throughput", "Mrows/s", rate, unit="Mrows/s"),
+        Column("ratio", f"over {found.first.name}", number),
+        Column("cause", "lost to", lambda cause: CAUSE_WORDS.get(cause, cause), kind="text"),
+    )
     rows = [
-        (str(row.level), plain(each.name), number(row.median_s, 3), percent(row.cv), number(row.max_over_min),
-         count(row.slow), rate(row.throughput), number(row.ratio), CAUSE_WORDS.get(row.cause, row.cause))
-        for level in sorted({row.level for each in found.variants for row in each.rows})
-        for each in found.variants
-        if (row := each.row(level)) is not None
-    ]  # fmt: skip
-    titles = ("N", VARIANT, "seconds", "CV", "max/min", "slow", "Mrows/s", f"over {found.first.name}", "lost to")
+        row
+        for level in sorted({row.level for variant in found.variants for row in variant.rows})
+        for variant in found.variants
+        if (row := variant.row(level)) is not None
+    ]
     decided = "; ".join(f"{each.name}: {told(one)}" for each in found.variants[1:] for one in each.decisions)
-    return Table("The same sessions under each variant", titles, tuple(rows), note=plain(decided))
+    notes = (decided,) if decided else ()
+    return Table("The same sessions under each variant", columns, rows, notes)
 
 
 def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
     """What the stacked bars show: only parts that occur."""
     stacked = [part for each in telling_rounds(analysis) for part in time_parts(record, analysis, each.order)]
     present = [name for name in PART_WORDS if any(_part(each, name) > 0.000_05 for each in stacked)]
-    rows = [
-        (each.view.variant, str(each.view.ordinal), seconds(each.view.elapsed_s), times(each.view.slowdown),
-         *(seconds(_part(each, name)) for name in present), CAUSE_WORDS[each.view.cause])
-        for each in stacked
-    ]  # fmt: skip
-    titles = (VARIANT, "session", "elapsed", "slowdown", *(PART_WORDS[name] for name in present), "cause")
-    return _of_variants("Where the time of each session went", titles, rows)
+    columns = (
+        Column("ordinal", "session", value=attrgetter("view.ordinal")),
+        Column("elapsed_s", "elapsed", seconds, unit="s", value=attrgetter("view.elapsed_s")),
+        Column("slowdown", "slowdown", times, value=attrgetter("view.slowdown")),
+        *(Column(name, PART_WORDS[name], seconds, unit="s") for name in present),
+        Column("cause", "cause", CAUSE_WORDS.__getitem__, kind="text", value=attrgetter("view.cause")),
+    )
+    return _by_variant("Where the time of each session went", columns, stacked, "view.variant")
+
+
+@dataclass(frozen=True, slots=True)
+class CoreUse:
+    """What one core did: ``shares`` of the round by use."""
+
+    variant: str
+    core: int
+    cpus: tuple[int, ...]
+    shares: dict[int, float]
 
 
 def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
@@ -148,61 +195,89 @@ def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
         cpus: dict[int, list[int]] = {}
         for each in line.cpus:
             cpus.setdefault(each.core, []).append(each.cpu)
-        rows += [
-            (variant, str(core), ranges(cpus[core]), *(percent(float((by_core[at] == use).mean())) for use in uses))
-            for at, core in enumerate(cores)
-        ]
-    titles = (VARIANT, "core", "CPUs", *(USE_WORDS[use] for use in uses))
-    return _of_variants("What each core did, in shares of the round", titles, rows, _moments(lines[0][1]))
+        for at, core in enumerate(cores):
+            shares = {use: float((by_core[at] == use).mean()) for use in uses}
+            rows.append(CoreUse(variant, core, tuple(cpus[core]), shares))
+    columns = (
+        Column("core", "core"),
+        Column("cpus", "CPUs", ranges, kind="text"),
+        *(_share(USE_WORDS[use], use) for use in uses),
+    )
+    return _by_variant("What each core did, in shares of the round", columns, rows, note=_moments(lines[0][1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Where one session ran: ``shares`` of its own run by state; moves as polls saw and as the kernel counted."""
+
+    variant: str
+    view: SessionView
+    cpus: tuple[int, ...]
+    seen: int
+    counted: int | None
+    shares: dict[int, float]
 
 
 def lanes_table(record: RunRecord, analysis: Analysis) -> Table:
     """Where each session was and how it shared, in shares of its own run."""
-    rows, note = [], ""
+    rows: list[Lane] = []
+    note = ""
     for each in telling_rounds(analysis):
         line = timeline(record, each.order)
         if line is not None:
-            rows += [(each.variant, *row) for row in _lanes(record, analysis, line, each.order)]
+            rows += _lanes(record, analysis, line, each.variant, each.order)
             note = note or _moments(line)
-    states = tuple(STATE_WORDS[state] for state in _STATES)
-    titles = (VARIANT, "session", "slowdown", "CPUs", "moves seen", "moves counted", *states)
-    return _of_variants("Where each session ran, in shares of its own run", titles, rows, note)
+    columns = (
+        Column("ordinal", "session", value=attrgetter("view.ordinal")),
+        Column("slowdown", "slowdown", times, value=attrgetter("view.slowdown")),
+        Column("cpus", "CPUs", lambda cpus: ranges(cpus) or "-", kind="text"),
+        Column("seen", "moves seen"),
+        Column("counted", "moves counted"),
+        *(_share(STATE_WORDS[state], state) for state in _STATES),
+    )
+    return _by_variant("Where each session ran, in shares of its own run", columns, rows, note=note)
 
 
-def _lanes(record: RunRecord, analysis: Analysis, line: Timeline, order: int) -> Iterator[tuple[str, ...]]:
+def _lanes(record: RunRecord, analysis: Analysis, line: Timeline, variant: str, order: int) -> list[Lane]:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
-    counted = {
-        session.ordinal: session.migrations
-        for each in record.rounds
-        if each.order == order
-        for session in each.sessions
-    }
-    for each in telling_sessions(analysis, order):
-        at = place[each.ordinal]
+    rounds = [each for each in record.rounds if each.order == order]
+    counted = {session.ordinal: session.migrations for each in rounds for session in each.sessions}
+    made = []
+    for view in telling_sessions(analysis, order):
+        at = place[view.ordinal]
         doing, where = line.doing[at], line.where[at]
         there = doing != ABSENT
-        shares = [float((doing[there] == state).mean()) if there.any() else 0.0 for state in _STATES]
-        moved = counted[each.ordinal]
-        cpus = ranges(np.unique(where[where >= 0]).tolist()) or "-"
-        moves = (str(len(line.moves_s[at])), "-" if moved is None else str(moved))
-        yield (str(each.ordinal), times(each.slowdown), cpus, *moves, *map(percent, shares))
+        shares = {state: float((doing[there] == state).mean()) if there.any() else 0.0 for state in _STATES}
+        cpus = tuple(np.unique(where[where >= 0]).tolist())
+        made.append(Lane(variant, view, cpus, len(line.moves_s[at]), counted[view.ordinal], shares))
+    return made
 
 
 def connect_table(levels: Sequence[LevelView]) -> Table:
     """Connect times by level."""
-    rows = [(each.variant, str(each.level), seconds(each.connect_median_s), seconds(each.connect_max_s))
-            for each in levels]  # fmt: skip
-    return _of_variants("Time to connect", (VARIANT, "N", "median", "longest"), rows)
+    columns = (
+        LEVEL,
+        Column("connect_median_s", "median", seconds, unit="s"),
+        Column("connect_max_s", "longest", seconds, unit="s"),
+    )
+    return _by_variant("Time to connect", columns, levels)
 
 
-def _of_variants(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> Table:
+def _by_variant(
+    caption: str, columns: Sequence[Column], rows: Sequence[object], variant: str = "variant", note: str = ""
+) -> Table:
     """The first column is the variant: it is left out where there is only one."""
-    skipped = 0 if len({row[0] for row in rows}) > 1 else 1
-    shown = tuple(tuple(plain(cell) for cell in row[skipped:]) for row in rows)
-    return Table(caption, tuple(titles[skipped:]), shown, note=note)
+    of = attrgetter(variant)
+    first = Column("variant", "variant", kind="text", value=of)
+    several = len({of(row) for row in rows}) > 1
+    return Table(caption, (first, *columns) if several else tuple(columns), rows, (note,) if note else ())
 
 
 _STATES = (ALONE, SIBLING, QUEUED, OFF)
+
+
+def _share(heading: str, key: int) -> Column:
+    return Column(f"share_{key}", heading, percent, value=lambda row: row.shares[key])
 
 
 def _part(each: TimeParts, name: str) -> float:

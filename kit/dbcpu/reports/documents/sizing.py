@@ -1,13 +1,13 @@
-"""The sizing answer and the ranking as sections of a sheet."""
+"""How much of each host the work takes, and the ranking of all of them, as sections of a comparison."""
 
-from dataclasses import asdict
-from typing import Any
-
-from dbcpu.analysis.comparison.sizing import RANKS, Ranked, Sizing
-from dbcpu.formatting import UNKNOWN, listed, number, rate
-from dbcpu.reports.document import Section
+from dbcpu.analysis.comparison.sizing import RANKS, Need, Ranked, Sizing
+from dbcpu.formatting import listed, number, rate
+from dbcpu.reports.document import Column, Section
+from dbcpu.reports.documents.lines import titled_table
 
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
+SAME_KIND = "A larger host of the same kind is taken to give as much per vCPU as the measured one."
+HOST = Column("host", "host", kind="text", value=lambda row: row.kind.name)
 
 
 def sections(sizing: Sizing) -> tuple[Section, ...]:
@@ -15,52 +15,38 @@ def sections(sizing: Sizing) -> tuple[Section, ...]:
     return (*_needs(sizing), _ranking(sizing))
 
 
-def data(sizing: Sizing) -> dict[str, Any]:
-    """The same as plain data."""
-    return {"sizing": asdict(sizing)}
-
-
 def _needs(sizing: Sizing) -> tuple[Section, ...]:
     if not sizing.needs:
         return ()
-    rows = tuple(
-        (
-            each.kind.name,
-            str(each.vcpus),
-            str(each.cores),
-            UNKNOWN if each.licences is None else str(each.licences),
-            _money(each.price, each.kind.price.currency if each.kind.price else "", each.kind.price),
-        )
-        for each in sizing.needs
+    columns = (
+        HOST,
+        Column("vcpus", "vCPUs", kind="figure"),
+        Column("cores", "cores", kind="figure"),
+        Column("licences", "licences", kind="figure"),
+        Column("price", "price", kind="figure", value=money),
     )
     title = f"What {sizing.busy} busy cores of {sizing.old.name} take"
-    notes = (
-        "A larger host of the same kind is taken to give as much per vCPU as the measured one.",
-        *_rules(sizing),
-    )
-    return (Section(title, ("host", "vCPUs", "cores", "licences", "price"), rows, notes, words=("host",)),)
+    return (titled_table("sizing", title, columns, sizing.needs, SAME_KIND, *_rules(sizing)),)
 
 
 def _ranking(sizing: Sizing) -> Section:
-    rows = tuple(
-        (
-            each.kind.name,
-            str(each.kind.fair),
-            rate(each.kind.fair_throughput),
-            number(each.per_vcpu),
-            number(each.per_core),
-            number(each.per_licence),
-            _per_money(each),
-        )
-        for each in sizing.ranking
-    )
-    columns = ("host", "fair N", "Mrows/s", "per vCPU", "per core", "per licence", "per money")
+    columns = (
+        HOST,
+        Column("fair", "fair N", kind="figure", value=lambda row: row.kind.fair),
+        Column("fair_throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s",
+               value=lambda row: row.kind.fair_throughput),
+        Column("per_vcpu", "per vCPU", number, kind="figure"),
+        Column("per_core", "per core", number, kind="figure"),
+        Column("per_licence", "per licence", number, kind="figure"),
+        Column("per_money", "per money", kind="figure", value=_per_money),
+    )  # fmt: skip
     note = (
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
         "is what they get done together, the rest is fair N per counted thing."
     )
-    notes = (note, *_best(sizing)) if sizing.needs else (note, *_best(sizing), *_rules(sizing))
-    return Section("Ranking: sessions with even speed", columns, rows, notes, words=("host",))
+    rules = () if sizing.needs else _rules(sizing)
+    title = "Ranking: sessions with even speed"
+    return titled_table("ranking", title, columns, sizing.ranking, note, *_best(sizing), *rules)
 
 
 def _best(sizing: Sizing) -> tuple[str, ...]:
@@ -94,13 +80,15 @@ def _rules(sizing: Sizing) -> tuple[str, ...]:
     )
 
 
-def _money(amount: float | None, currency: str, rule: Any) -> str:
-    if amount is None or rule is None:
-        return UNKNOWN
-    return f"{amount:,.2f} {currency}{f' per {rule.period}' if rule.period else ''}"
+def money(need: Need) -> str | None:
+    """The price with its currency and period; None without a rule."""
+    rule = need.kind.price
+    if need.price is None or rule is None:
+        return None
+    return f"{need.price:,.2f} {rule.currency}{f' per {rule.period}' if rule.period else ''}"
 
 
-def _per_money(each: Ranked) -> str:
-    if each.per_money is None or each.kind.price is None:
-        return UNKNOWN
-    return f"{each.per_money:.3g} per {each.kind.price.currency}"
+def _per_money(ranked: Ranked) -> str | None:
+    if ranked.per_money is None or ranked.kind.price is None:
+        return None
+    return f"{ranked.per_money:.3g} per {ranked.kind.price.currency}"

@@ -1,72 +1,155 @@
-"""The variants of one run against its first as a sheet: a sentence each, figures by level, decisions."""
+"""The variants of one run against its first: a sentence each, figures by level, decisions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from dbcpu.analysis.comparison.measured_run import Measured
+from dbcpu.analysis.checks.headline import GOOD, PARTLY, Fact
 from dbcpu.analysis.comparison.sentences import told
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
-from dbcpu.analysis.results.comparison import SPREAD, SUMMARIES, THROUGHPUT, Variants
+from dbcpu.analysis.results.comparison import (
+    LESS,
+    SPREAD,
+    SUMMARIES,
+    THROUGHPUT,
+    TOO_FEW,
+    Decision,
+    VariantResult,
+    VariantRow,
+    Variants,
+)
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import CAUSE_WORDS, UNKNOWN, count, listed, number, percent, plural, rate
-from dbcpu.reports.document import Bars, Curves, Line, Panel, Section, Sheet
+from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
+from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
+from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
+SECONDS = partial(number, digits=3)
+MAX_LOSS = 0.1
+"""A loss of throughput that has to be excluded before it is said that there was none."""
 
 
-def sheet(found: Variants, runs: Sequence[Measured] = ()) -> Sheet:
-    """Words, columns and pictures; ``runs`` are the variants with their sessions, for panels beside each other."""
+def document(found: Variants, analysis: Analysis) -> Document:
+    """Words, columns and pictures; ``analysis`` is that of the run, with the sessions of all variants."""
     first, others = found.first, found.variants[1:]
-    return Sheet(
-        title=f"{listed([each.name for each in others])} against {first.name}: {found.workload}",
+    title = f"{listed([each.name for each in others])} against {first.name}: {found.workload}"
+    levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis, title)
+    notes = (
+        "Mrows/s is all work over the time until the last session ended; CV and max/min are of the sessions' times "
+        "in a round, the median over rounds; s is per execution.",
+        f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
+        f"max/min: the {SUMMARIES[SPREAD]}. Levels are detail and are not tested.",
+    )
+
+    def page() -> tuple[Section, ...]:
+        pictures = {
+            chart.name: pictured(chart, READINGS[chart.name], levels.tables if chart.name == "panels" else ())
+            for chart in charts
+        }
+        order = ("bars", "decisions", "panels", "scaling")
+        shown = {**pictures, "decisions": decisions}
+        return (
+            *(shown[name] for name in order if name in shown),
+            Section("reading", "How to read it", notes=notes, terms=TERMS),
+        )
+
+    return comparing(
+        title=title,
         verdict=variant_sentences(found),
-        sections=(_levels(found), _decisions(found)),
+        sections=(levels, decisions),
         lines=_lines(found),
-        notes=(
-            "Mrows/s is all work over the time until the last session ended; CV and max/min are of the sessions' times "
-            "in a round, the median over rounds; s is per execution.",
-            f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
-            f"max/min: the {SUMMARIES[SPREAD]}. Levels are detail and are not tested.",
-        ),
-        data=_data(found),
-        panels=tuple(_panel(each) for each in runs),
-        bars=_bars(found),
-        curves=_curves(found),
+        notes=notes,
+        data=lambda: _data(found),
+        front=_front(found),
+        page=page,
+        footer=f"dbcpu, run {analysis.run_id}.",
     )
 
 
+def _front(found: Variants) -> Front:
+    first, others = found.first, found.variants[1:]
+    headline, tone = _headline(found)
+    shown = [(under, row) for under in found.variants if (row := under.row(found.telling)) is not None]
+    return Front(
+        "What does another setting of the host change?",
+        f"{listed([each.name for each in others])} against {first.name}",
+        headline,
+        tone,
+        tiles=tuple(
+            Fact(under.name, number(row.max_over_min), f"max/min at N = {row.level}, {rate(row.throughput)} Mrows/s")
+            for under, row in shown
+        ),
+        caveats=(ONLY_CPU, *unseen([(under.name, each) for under in others for each in under.decisions])),
+    )
+
+
+def _headline(found: Variants) -> tuple[str, str]:
+    """With its tone: which settings make sessions more even, and whether that costs throughput."""
+    first, others = found.first, found.variants[1:]
+    if all(each.outcome == TOO_FEW for under in others for each in under.decisions):
+        return "Undecided: too few rounds were measured", ""
+    even = [under for under in others if _decided(under, SPREAD).outcome == LESS]
+    slower = [under.name for under in even if _decided(under, THROUGHPUT).outcome == LESS]
+    if not even:
+        return f"No setting was shown to be more even than {first.name}", ""
+    gains = f"{listed([under.name for under in even])} {'makes' if len(even) == 1 else 'make'} sessions more even"
+    if slower:
+        return f"{gains}; {listed(slower)} {'costs' if len(slower) == 1 else 'cost'} throughput", PARTLY
+    # What a small loss is could not be seen by so few or so noisy rounds.
+    if any((_decided(under, THROUGHPUT).detectable or 1.0) > MAX_LOSS for under in even):
+        return f"{gains}; what that costs in throughput is not decided", PARTLY
+    return f"{gains}; no loss of throughput was shown", GOOD
+
+
+def _decided(under: VariantResult, summary: str) -> Decision:
+    return next(each for each in under.decisions if each.summary == summary)
+
+
 def _levels(found: Variants) -> Section:
+    first = found.first
+
+    def against(row: VariantRow) -> float | None:
+        return None if row.ratio is None or row.variant == first.name else row.ratio - 1
+
+    columns = (
+        Column("level", "N", kind="figure"),
+        Column("variant", "variant", kind="text"),
+        Column("median_s", "s", SECONDS, kind="figure", unit="s"),
+        Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
+        Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
+        Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
+        Column("cv", "CV", percent, kind="figure"),
+        Column("max_over_min", "max/min", number, kind="figure"),
+        Column("slow", "slow", count, kind="figure"),
+        Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
+        Column("ratio", f"against {first.name}", _signed, kind="figure", value=against),
+        Column("cause", "lost to", _lost, kind="text"),
+    )
     levels = sorted({row.level for each in found.variants for row in each.rows})
-    rows = [
-        (
-            str(level),
-            each.name,
-            number(row.median_s, 3),
-            number(row.least_s, 3),
-            number(row.mean_s, 3),
-            number(row.most_s, 3),
-            percent(row.cv),
-            number(row.max_over_min),
-            count(row.slow),
-            rate(row.throughput),
-            UNKNOWN if row.ratio is None or each is found.first else signed(row.ratio - 1),
-            "" if row.cause == "none" else CAUSE_WORDS.get(row.cause, row.cause),
-        )
-        for level in levels
-        for each in found.variants
-        if (row := each.row(level)) is not None
-    ]
-    columns = ("N", "variant", "s", "min s", "avg s", "max s", "CV", "max/min", "slow", "Mrows/s",
-               f"against {found.first.name}", "lost to")  # fmt: skip
-    return Section("The same sessions under each variant", columns, tuple(rows), words=("variant", "lost to"))
+    rows = [row for level in levels for each in found.variants if (row := each.row(level)) is not None]
+    return titled_table("levels", "The same sessions under each variant", columns, rows)
+
+
+def _signed(share: float | None) -> str:
+    return UNKNOWN if share is None else signed(share)
+
+
+def _lost(cause: str) -> str:
+    return "" if cause == "none" else CAUSE_WORDS.get(cause, cause)
 
 
 def _decisions(found: Variants) -> Section:
-    rows = tuple((each.name, told(one)) for each in found.variants[1:] for one in each.decisions)
-    return Section(f"Decided against {found.first.name}", ("variant", "what"), rows, words=("variant", "what"))
+    columns = (
+        Column("variant", "variant", kind="text", value=lambda row: row[0]),
+        Column("decision", "what", told, kind="text", value=lambda row: row[1]),
+    )
+    rows = [(each.name, one) for each in found.variants[1:] for one in each.decisions]
+    return titled_table("decisions", f"Decided against {found.first.name}", columns, rows)
 
 
-def _lines(found: Variants) -> tuple[Line, ...]:
+def _lines(found: Variants) -> list[Line]:
     made = []
     for each in found.variants:
         for row in each.rows:
@@ -76,7 +159,7 @@ def _lines(found: Variants) -> tuple[Line, ...]:
                 if value is not None:
                     ratio = value / one if one else None
                     made.append(Line(each.name, "level", row.level, each.vcpus, metric, value, ratio))
-    return tuple(made)
+    return made
 
 
 def _data(found: Variants) -> Mapping[str, Any]:
@@ -86,28 +169,36 @@ def _data(found: Variants) -> Mapping[str, Any]:
     return {"summaries": {THROUGHPUT: "all work over the makespan at N = vCPUs", SPREAD: SUMMARIES[SPREAD]}, **data}
 
 
-def _bars(found: Variants) -> tuple[Bars, ...]:
-    series = variant_ratios(found)
-    names = tuple(each.name for each in found.variants)
-    return (Bars(f"N = {found.telling}, {found.first.name} = 1", names, series),) if series else ()
+def _charts(found: Variants, analysis: Analysis, title: str) -> tuple[Chart, ...]:
+    names, series = tuple(each.name for each in found.variants), variant_ratios(found)
+    panels = Panels(title, tuple(_panel(each, analysis) for each in found.variants))
+    charts = [Chart("panels", "Every session of every level", panels)]
+    if series:
+        bars = Bars(f"N = {found.telling}, {found.first.name} = 1", names, series, title)
+        charts.append(Chart("bars", "At a glance", bars))
+    return (*charts, *_curves(found, title))
 
 
-def _panel(each: Measured) -> Panel:
-    cpus = plural(each.analysis.vcpus, "vCPU") if each.analysis.vcpus else "vCPUs unknown"
+def _panel(under: VariantResult, analysis: Analysis) -> Panel:
+    cpus = plural(under.vcpus, "vCPU") if under.vcpus else "vCPUs unknown"
     return Panel(
-        title=f"{each.name} ({cpus})",
+        title=f"{under.name} ({cpus})",
         points=tuple(
             (view.level, view.elapsed_s / view.executions, view.cause)
-            for view in each.analysis.sessions
-            if view.valid and view.elapsed_s is not None and view.executions
+            for view in analysis.sessions
+            if view.variant == under.name and view.valid and view.elapsed_s is not None and view.executions
         ),
-        medians=tuple((view.level, view.median_s) for view in each.analysis.levels if view.median_s is not None),
-        cores=each.analysis.cores,
-        vcpus=each.analysis.vcpus,
+        medians=tuple(
+            (view.level, view.median_s)
+            for view in analysis.levels
+            if view.variant == under.name and view.median_s is not None
+        ),
+        cores=under.cores,
+        vcpus=under.vcpus,
     )
 
 
-def _curves(found: Variants) -> tuple[Curves, ...]:
+def _curves(found: Variants, title: str) -> tuple[Chart, ...]:
     alone = found.first.row(1)
     if alone is None or not alone.throughput:
         return ()
@@ -116,5 +207,6 @@ def _curves(found: Variants) -> tuple[Curves, ...]:
         for each in found.variants
         if len(each.rows) > 1
     )
-    title = f"Work done together, over that of one session under {found.first.name}"
-    return (Curves(title, "sessions at once (N)", "throughput by makespan", series),) if series else ()
+    name = f"Work done together, over that of one session under {found.first.name}"
+    curves = Curves(name, "sessions at once (N)", "throughput by makespan", series, below=title)
+    return (Chart("scaling", name, curves),) if series else ()

@@ -1,42 +1,36 @@
-"""The analysis as JSON: names and meanings are a contract (design: the record's JSON names), more may be added.
+"""A document as JSON for programs: names and meanings are a contract, more may be added.
 
-``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.base``; a finding's level is
-its word. Unknown is null; there is no NaN. Seconds and ratios are rounded to six decimals.
+Of a run: ``verdict levels[] sessions[] scaling findings[]``, the fields of ``analysis.results``. Unknown is null; there
+is no NaN. Numbers are rounded to six decimals.
 """
 
 import json
-from dataclasses import asdict
+from datetime import date
 from typing import Any
 
-from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
 SUFFIX = ".json"
 BINARY = False
+IN_FOLDER = True
 SCHEMA = 1
 DECIMALS = 6
 
 
-def render(record: RunRecord, analysis: Analysis) -> str:
+def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """One JSON object, indented, ending with a newline."""
-    header = record.header
-    document = {
-        "schema": SCHEMA,
-        "run_id": header.run_id,
-        "label": header.label,
-        "started_at": header.started_at,
-        "status": header.status,
-        **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
-    }
-    document["findings"] = [{**asdict(each), "level": each.level.label} for each in analysis.findings]
-    return json.dumps(_rounded(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    data = {"schema": SCHEMA, **document.data()}
+    return json.dumps(_simple(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _rounded(value: Any) -> Any:
+def _simple(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DECIMALS)
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
+        return {name: _simple(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(each) for each in value]
+        return [_simple(part) for part in value]
     return value

@@ -1,85 +1,68 @@
-"""The result for a ticket or a wiki: verdict, head, levels, who lost, findings, as GitHub tables."""
+"""A document for a ticket or a wiki, as GitHub tables."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import CAUSE_WORDS, plain, times
-from dbcpu.record import RunRecord
-from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
-from dbcpu.reports.documents.run import head, level_columns, losers, summary
+from dbcpu.findings import Finding
+from dbcpu.formatting import plain
+from dbcpu.reports.document import Document, Pair, Section, Table
+from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
 SUFFIX = ".md"
 BINARY = False
-MAX_SESSIONS = 20
+IN_FOLDER = True
+MAX_ROWS = 20
+"""Of a table with the worst first."""
 
 
-def render(record: RunRecord, analysis: Analysis) -> str:
+def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """A document that stands alone; every text is escaped, so that none is taken for markup."""
     parts = [
-        f"# CPU consistency: {_escaped(record.header.label or record.header.run_id)}",
-        f"**{_escaped(analysis.verdict)}**",
-        "\n".join(f"- {name}: {_escaped(text)}" for name, text in head(record, analysis)),
-        *_levels(record, analysis),
-        *_experiment(analysis),
-        *_sessions(analysis),
-        *_findings(analysis),
+        f"# {_escaped(document.title)}",
+        *(f"**{_escaped(sentence)}**" for sentence in document.verdict),
+        *_pairs(document.facts),
+        *(part for section in document.sections for part in _section(section)),
+        *_findings(document.findings),
+        *(["## Remarks", _list(document.notes)] if document.notes else []),
+        *(["## Pictures", "\n".join(f"![{name}]({name}.svg)" for name in pictures)] if pictures else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _levels(record: RunRecord, analysis: Analysis) -> list[str]:
-    if not analysis.levels:
-        return []
-    columns = level_columns(analysis)
-    rows = [[column.text(each) for column in columns] for each in analysis.levels]
-    meanings = "; ".join(f"*{column.title}*: {column.meaning}" for column in columns)
-    said = "\n".join(f"- {name}: {_escaped(text)}" for name, text in summary(record, analysis))
-    return ["## Levels", _table([column.title for column in columns], rows), meanings + ".", *([said] if said else [])]
+def _section(section: Section) -> Iterator[str]:
+    yield f"## {_escaped(section.title)}"
+    for table in section.tables:
+        yield _table(table)
+        if table.meanings:
+            yield "; ".join(f"*{_escaped(name)}*: {_escaped(text)}" for name, text in table.meanings) + "."
+        if remarks := table.remarks(MAX_ROWS):
+            yield _list(remarks)
+    for facts in section.facts:
+        yield from _pairs(facts.pairs)
 
 
-def _experiment(analysis: Analysis) -> list[str]:
-    parts: list[str] = []
-    for each in experiment_tables(analysis):
-        meanings = "; ".join(
-            f"*{title}*: {meaning}" for title, meaning in zip(each.titles, each.meanings, strict=True) if meaning
-        )
-        parts += [f"## {_escaped(each.title)}", _table(each.titles, each.rows), meanings + "."]
-    lines = [f"- {name}: {_escaped(text)}" for name, text in experiment_lines(analysis)]
-    return [*parts, *(["\n".join(lines)] if lines else [])]
+def _pairs(pairs: Sequence[Pair]) -> list[str]:
+    return ["\n".join(f"- {name}: {_escaped(text)}" for name, text in pairs)] if pairs else []
 
 
-def _sessions(analysis: Analysis) -> list[str]:
-    named = losers(analysis)
-    if not named:
-        return []
-    more = f", the worst {MAX_SESSIONS} of {len(named)}" if len(named) > MAX_SESSIONS else ""
-    rows = [
-        [
-            str(each.ordinal),
-            times(each.slowdown),
-            CAUSE_WORDS[each.cause] if each.valid else "left out",
-            each.evidence,
-        ]
-        for each in named[:MAX_SESSIONS]
-    ]
-    title = f"## Who lost at N = {named[0].level} (repeat {named[0].repeat}{more})"
-    return [title, _table(["session", "slowdown", "cause", "evidence"], rows)]
-
-
-def _findings(analysis: Analysis) -> list[str]:
-    if not analysis.findings:
+def _findings(findings: Sequence[Finding]) -> list[str]:
+    if not findings:
         return []
     lines = [
-        f"- **{each.level.label}** `{each.code}`: {_escaped(each.seen)}; {_escaped(each.meaning)}."
-        + (f" Remedy: {_escaped(each.remedy)}." if each.remedy else "")
-        for each in analysis.findings
+        f"- **{finding.level.label}** `{finding.code}`: {_escaped(finding.seen)}; {_escaped(finding.meaning)}."
+        + (f" Remedy: {_escaped(finding.remedy)}." if finding.remedy else "")
+        for finding in findings
     ]
     return ["## Findings", "\n".join(lines)]
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [titles, ["---"] * len(titles), *([_escaped(cell) for cell in row] for row in rows)]
+def _list(notes: Iterable[str]) -> str:
+    return "\n".join(f"- {_escaped(note)}" for note in notes)
+
+
+def _table(table: Table) -> str:
+    lines = [map(_escaped, table.headings), ["---"] * len(table.columns)]
+    lines += [map(_escaped, row) for row in table.texts(MAX_ROWS)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import moment
 from dbcpu.record import RunRecord
+from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
 SUFFIX = ".prom"
 BINARY = False
+IN_FOLDER = False
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float | None]
 
@@ -45,7 +49,14 @@ LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], 
 )  # fmt: skip
 
 
-def render(record: RunRecord, analysis: Analysis) -> str:
+def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
+    """The text for the document of a run. Raises UsageError for any other."""
+    if document.run is None:
+        raise UsageError(f"a {document.name} is not shown as metrics: they are of one run")
+    return exposition(*document.run)
+
+
+def exposition(record: RunRecord, analysis: Analysis) -> str:
     """All families with their samples, ending with ``# EOF``."""
     from prometheus_client import CollectorRegistry  # no other format needs it
     from prometheus_client.openmetrics.exposition import generate_latest

@@ -6,7 +6,8 @@ import pytest
 
 from dbcpu.analysis.comparison.published import Published, normalise, parse
 from dbcpu.errors import UsageError
-from dbcpu.reports.documents.published import sheet
+from dbcpu.reports.document import Bars, Curves
+from dbcpu.reports.documents.published import document
 from support.paths import ROOT
 
 FOLDER = ROOT / "reports" / "examples" / "published"
@@ -78,9 +79,9 @@ def test_the_baseline_is_the_first_row_or_the_one_named() -> None:
 def test_an_example_says_its_source_and_can_be_shown(file: Path) -> None:
     read = parse(file.read_text("utf-8"), file.stem)
     assert any(note.startswith("Source:") for note in read.notes)
-    shown = sheet(read)
-    assert shown.bars or shown.curves
-    assert len(shown.lines) == len(read.measurements)
+    shown = document(read)
+    assert any(isinstance(chart.data, Bars | Curves) for chart in shown.charts)
+    assert len(shown.records().rows) == len(read.measurements)
 
 
 def test_binding_box_a_to_one_node_is_worth_a_factor_of_six() -> None:

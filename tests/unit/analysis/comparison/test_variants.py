@@ -15,9 +15,10 @@ from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.plan import AA, RoundSpec, blocks
 from dbcpu.record import Round, RunRecord
-from dbcpu.registry import load
+from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import SimulatedHost, simulate, simulate_now
-from dbcpu.workflows.compare import _run_and_variant, variants_sheet
+from dbcpu.workflows.compare import _run_and_variant, variants_document
 
 HOST = SimulatedHost("smt", cores=4, scheduler="sticky", smt_yield=0.3, rebalance_s=0.2, noise=0.002)
 
@@ -106,6 +107,10 @@ def test_each_variant_is_explained_once(varied: RunRecord, monkeypatch: pytest.M
     assert len(asked) == 4
 
 
+def shown(record: RunRecord) -> Document:
+    return variants_document(record, explain(record))
+
+
 def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> None:
     found = compare_variants(varied)
     assert found.telling == 5
@@ -120,7 +125,7 @@ def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> N
     assert throughput.outcome == "less"
     assert throughput.ratio == pytest.approx(1 / 1.3, rel=0.03)
     assert spread.outcome == "less"
-    (sentence,) = variants_sheet(varied).verdict
+    (sentence,) = shown(varied).verdict
     assert sentence.startswith("smt_off against baseline at N=5: CV ")
     assert "throughput lower at N=8, spread lower at N=4-8 (3 levels)" in sentence
 
@@ -180,9 +185,9 @@ def test_one_variant_is_no_comparison() -> None:
         compare_variants(record)
 
 
-@pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
+@pytest.mark.parametrize("form", ["table", "markdown", "csv", "json", "html"])
 def test_every_form_shows_the_variants(varied: RunRecord, form: str) -> None:
-    assert "smt_off" in load("reports.comparison_formats", form).render(variants_sheet(varied)).replace("\\", "")
+    assert "smt_off" in str(load_format(form).render(shown(varied))).replace("\\", "")
 
 
 # --- by CPUs
@@ -207,7 +212,7 @@ def test_linear_scaling_is_called_so() -> None:
     assert [each.cpus for each in found.points] == [1, 2, 4]
     assert [each.times for each in found.points] == pytest.approx([1.0, 2.0, 4.0], rel=0.03)
     assert (found.linear_to, found.flat_from, found.per_cpu) == (4, None, 1.0)
-    sentences = variants_sheet(scaled(1, 2, 4)).verdict
+    sentences = shown(scaled(1, 2, 4)).verdict
     assert sentences[0].startswith("Linear over all that was measured: 4 CPUs do")
     assert sentences[1] == "One instance can have all 4 CPUs."
 
@@ -217,7 +222,7 @@ def test_where_it_flattens_several_instances_are_suggested() -> None:
     found = by_cpus(record)
     assert found is not None
     assert (found.linear_to, found.flat_from) == (4, 4)
-    first, second = variants_sheet(record).verdict
+    first, second = shown(record).verdict
     assert first.startswith("Linear up to 4 CPUs (4.0")
     assert "from 4 CPUs on one more adds little" in first
     assert second.startswith("2 instances of 4 CPUs would do 1.8")

@@ -11,6 +11,7 @@ from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds
 from dbcpu.record import BASELINE, RunRecord
 from dbcpu.reports import charts
+from dbcpu.reports.documents.run import document
 from support.builders import experiments as build
 from support.paths import ROOT
 
@@ -91,4 +92,4 @@ def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
 
 def test_the_picture_shows_all_three_curves() -> None:
     record = build.pool({2: 5.0, 10: 5.0})
-    assert next(iter(charts.pictures_with_data(record, explain(record), "svg"))) == "pool"
+    assert next(iter(charts.drawn(document(record, explain(record)).charts, ["svg"])["svg"])) == "pool"

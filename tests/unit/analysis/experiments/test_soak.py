@@ -12,6 +12,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import Execution, KitCost, RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import table
 from support.builders import experiments as build
 
@@ -124,7 +125,7 @@ def test_a_restart_is_a_gap_from_the_last_execution_to_the_next_release() -> Non
     assert soak.segments[4].cut.endswith("terminating connection")
     assert "1 gap" in analysis.verdict
     assert any(name == "gap" for name, _ in experiment_lines(analysis))
-    assert "remark" in experiment_tables(analysis)[0].titles
+    assert "remark" in experiment_tables(analysis)[0].headings
 
 
 def test_a_soak_of_a_day_is_explained_from_few_rounds_and_all_times() -> None:
@@ -183,16 +184,16 @@ def test_short_sql_beside_long_is_compared_size_by_size() -> None:
     assert tiny.second.ratio == pytest.approx(2.0, rel=0.02)
     assert "the shorter the SQL the more uneven" in analysis.verdict
     assert {each.variant for each in analysis.levels} == {"tiny"}
-    assert "sizes" in charts.pictures_with_data(record, analysis, "svg")
+    assert "sizes" in charts.drawn(document(record, analysis).charts, ["svg"])["svg"]
 
 
 def test_every_form_shows_the_soak() -> None:
     record = build.soak(stuck, sessions=5)
     analysis = explain(record)
-    text = table.render(record, analysis)
+    text = table.render(document(record, analysis))
     assert "two values" in text
     assert "The segments" in text
-    drawn = charts.pictures_with_data(record, analysis, "svg")
+    drawn = charts.drawn(document(record, analysis).charts, ["svg"])["svg"]
     assert next(iter(drawn)) == "soak"
 
 

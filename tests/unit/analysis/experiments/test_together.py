@@ -12,6 +12,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
 from dbcpu.measure.experiments.together import TOGETHER, TargetGroup, TogetherShape
 from dbcpu.reports import charts
+from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html
 from dbcpu.workflows.launch import Delivery, launch_together
 from dbcpu.workflows.measure_run import Choices
@@ -37,8 +38,8 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     assert [each.told for each in analysis.together.parties] == [True, False]
     assert "sharing CPUs, a takes 1.70x as long as alone and b takes 1.02x as long as alone" in analysis.verdict
     assert "a loses, the rest not" in analysis.verdict
-    assert next(iter(charts.pictures_with_data(record, analysis, "svg"))) == "together"
-    assert "Alone and beside the others" in html.render(record, analysis)
+    assert next(iter(charts.drawn(document(record, analysis).charts, ["svg"])["svg"])) == "together"
+    assert "Alone and beside the others" in html.render(document(record, analysis))
 
 
 def test_rounds_that_overlap_tell_no_loss() -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, PastRun, Trend, past_run, trend
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
+from dbcpu.reports import charts
 from dbcpu.reports.documents import history
+from dbcpu.reports.formats.base import load_format
 from dbcpu.store.database import open_store
 from support.builders.comparison import noisy_run
 
@@ -57,8 +58,8 @@ def found() -> Trend:
 def test_a_history_looks_as_when_somebody_last_looked(
     form: str, found: Trend, golden: Callable[[str, str], None]
 ) -> None:
-    rendered = registry.load("reports.comparison_formats", form).render(history.sheet(found))
-    golden(f"old_box_history/{GOLDEN_NAMES[form]}", rendered)
+    rendered = load_format(form).render(history.document(found))
+    golden(f"old_box_history/{GOLDEN_NAMES[form]}", str(rendered))
 
 
 def test_figures_are_those_that_show_gives(found: Trend) -> None:
@@ -105,16 +106,16 @@ def test_a_flat_series_is_drawn_flat() -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_few_runs_are_shown_and_nothing_is_claimed(count: int) -> None:
-    sheet = history.sheet(trend(past(*nights(count))))
-    assert "from 8 on a lasting change can be told" in sheet.verdict[0]
-    assert set(registry.load("reports.charts", "comparisons").pictures(sheet, "svg")) == {"history"}
+    shown = history.document(trend(past(*nights(count))))
+    assert "from 8 on a lasting change can be told" in shown.verdict[0]
+    assert set(charts.drawn(shown.charts, ["svg"])["svg"]) == {"history"}
 
 
 def test_the_picture_is_the_same_every_time_and_survives_a_time_that_is_none(found: Trend) -> None:
-    chart = registry.load("reports.charts", "comparisons")
-    assert chart.pictures(history.sheet(found), "svg") == chart.pictures(history.sheet(found), "svg")
+    first, second = (charts.drawn(history.document(found).charts, ["svg"]) for _ in range(2))
+    assert first == second
     odd = replace(found, started_at=("some day", *found.started_at[1:]))
-    assert chart.pictures(history.sheet(odd), "svg") == {}
+    assert history.document(odd).charts == ()
 
 
 # --- commands ------------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ def test_show_history_ends_with_the_run_and_writes_every_form(kept: Path, capsys
     assert shown["target"] == "old-box"
     assert [each[:8] for each in shown["run_ids"]] == [f"202610{day}" for day in ("01", "02", "05", "06", "07", "08")]
     names = {file.name for file in (kept / "out").iterdir()}
-    assert names == {f"history.{suffix}" for suffix in ("txt", "md", "csv", "json", "svg", "png")}
+    assert names == {f"history.{suffix}" for suffix in ("txt", "md", "csv", "json", "html", "svg", "png")}
 
 
 def test_list_history_has_every_target_once(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

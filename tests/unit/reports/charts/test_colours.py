@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.placement.timeline import ABSENT
-from dbcpu.reports.charts import cpu_map, lanes
+from dbcpu.reports.charts.comparison.titles import COLOURS, GREY
+from dbcpu.reports.charts.run import cpu_map, lanes
 from dbcpu.reports.charts.style import FAINT, INK, MARKS, PART_COLOURS
-from dbcpu.reports.charts.titles import COLOURS, GREY
 from dbcpu.reports.formats import html
 from support.colour_vision import VISIONS, apart, contrast
 

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts import connect, cpu_map, lanes, slowdown
+from dbcpu.reports.charts.run import connect, cpu_map, lanes, slowdown
 from dbcpu.reports.charts.style import NARROW, STYLE, narrow
 from support.builders.record import host, record, round_of, session, solos
 

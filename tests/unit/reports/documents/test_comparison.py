@@ -1,7 +1,6 @@
 """Every form of a comparison, by golden files; all forms agree; pictures are the same every time."""
 
 import csv
-import importlib
 import io
 import json
 from collections.abc import Callable
@@ -10,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.record import RunRecord
-from dbcpu.reports.document import Sheet
+from dbcpu.reports import charts
+from dbcpu.reports.document import Document
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
+from dbcpu.reports.formats.base import load_format
 from dbcpu.store.record_file import write_record
-from dbcpu.workflows.compare import comparison_sheet, published_sheet
+from dbcpu.workflows.compare import comparison_document, published_document
 from support.builders.comparison import aa_run, noisy_run
 from support.paths import ROOT
 
@@ -38,27 +38,27 @@ def three_hosts() -> list[RunRecord]:
 
 
 @pytest.fixture(scope="module")
-def sheet(tmp_path_factory: pytest.TempPathFactory) -> Sheet:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Document:
     """What ``dbcpu compare`` makes of three files."""
     folder = tmp_path_factory.mktemp("runs")
     names = []
     for at, run in enumerate(three_hosts()):
         names.append(str(folder / f"{at}.json"))
         write_record(names[-1], run)
-    return comparison_sheet(names, busy=4)
+    return comparison_document(names, busy=4)
 
 
-def text(form: str, sheet: Sheet) -> str:
-    rendered = registry.load("reports.comparison_formats", form).render(sheet)
+def text(form: str, compared: Document) -> str:
+    rendered = load_format(form).render(compared)
     assert isinstance(rendered, str)
     return rendered
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_comparison_looks_as_when_somebody_last_looked(
-    form: str, sheet: Sheet, golden: Callable[[str, str], None]
+    form: str, compared: Document, golden: Callable[[str, str], None]
 ) -> None:
-    golden(f"three_hosts/{GOLDEN_NAMES[form]}", text(form, sheet))
+    golden(f"three_hosts/{GOLDEN_NAMES[form]}", text(form, compared))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -66,12 +66,12 @@ def test_published_measurements_look_as_when_somebody_last_looked(
     form: str, golden: Callable[[str, str], None]
 ) -> None:
     read = parse((PUBLISHED / "numa-policies.csv").read_text("utf-8"), "numa-policies")
-    golden(f"numa_policies/{GOLDEN_NAMES[form]}", text(form, of_published.sheet(read)))
+    golden(f"numa_policies/{GOLDEN_NAMES[form]}", text(form, of_published.document(read)))
 
 
-def test_all_forms_agree_on_every_figure(sheet: Sheet) -> None:
-    data = json.loads(text("json", sheet))
-    rows = list(csv.DictReader(io.StringIO(text("csv", sheet))))
+def test_all_forms_agree_on_every_figure(compared: Document) -> None:
+    data = json.loads(text("json", compared))
+    rows = list(csv.DictReader(io.StringIO(text("csv", compared))))
     for side in data["sides"]:
         for figure in side["figures"]:
             found = [
@@ -84,51 +84,40 @@ def test_all_forms_agree_on_every_figure(sheet: Sheet) -> None:
                 assert float(found[0]["value"]) == pytest.approx(figure["value"], rel=1e-4, abs=1e-5)
     ratio = next(each for each in data["sides"][1]["figures"] if each["metric"] == "solo")["ratio"]
     for form in ("table", "markdown"):
-        assert f"({ratio:.2f}x, " in text(form, sheet)
-    for sentence in sheet.verdict:
+        assert f"({ratio:.2f}x, " in text(form, compared)
+    for sentence in compared.verdict:
         assert sentence in data["verdict"]
-        assert "".join(sentence.split()) in "".join(text("table", sheet).split())
+        assert "".join(sentence.split()) in "".join(text("table", compared).split())
 
 
-def test_the_csv_of_a_comparison_is_published_form_with_ratio_and_interval(sheet: Sheet) -> None:
-    first, *_ = text("csv", sheet).splitlines()
+def test_the_csv_of_a_comparison_is_published_form_with_ratio_and_interval(compared: Document) -> None:
+    first, *_ = text("csv", compared).splitlines()
     assert first == "label,configuration,n,cpus,metric,value,ratio,low,high"
-    rows = [line.split(",")[:6] for line in text("csv", sheet).splitlines() if '"' not in line]
+    rows = [line.split(",")[:6] for line in text("csv", compared).splitlines() if '"' not in line]
     again = parse("\n".join(",".join(row) for row in rows) + "\n", "again")
     assert len(again.measurements) == len(rows) - 1
 
 
-def test_markup_and_formulas_of_a_label_are_harmless(sheet: Sheet) -> None:
-    assert "\\*box\\*" in text("markdown", sheet)
-    assert "\n'=old" in text("csv", sheet)
+def test_markup_and_formulas_of_a_label_are_harmless(compared: Document) -> None:
+    assert "\\*box\\*" in text("markdown", compared)
+    assert "\n'=old" in text("csv", compared)
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
-def test_pictures_are_the_same_every_time(form: str, sheet: Sheet) -> None:
-    chart = importlib.import_module("dbcpu.reports.charts.comparisons")
-    first, second = chart.pictures(sheet, form), chart.pictures(sheet, form)
+def test_pictures_are_the_same_every_time(form: str, compared: Document) -> None:
+    first, second = (charts.drawn(compared.charts, [form])[form] for _ in range(2))
     assert set(first) == {"panels", "bars", "scaling"}
     assert first == second
-    assert chart.render(sheet)
 
 
 def test_panels_of_many_levels_and_hosts_are_drawn() -> None:
-    chart = importlib.import_module("dbcpu.reports.charts.comparisons")
     made = [Candidate(f"host {at}", noisy_run(at, levels=(1, 2, 4, 128), repeats=1)) for at in range(6)]
-    assert chart.pictures(of_runs.sheet(compare(made)), "svg")["panels"].startswith(b"<?xml")
+    assert charts.drawn(of_runs.document(compare(made)).charts, ["svg"])["svg"]["panels"].startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("file", sorted(PUBLISHED.glob("*.csv")), ids=lambda file: file.stem)
 def test_every_published_example_is_charted(file: Path) -> None:
-    chart = importlib.import_module("dbcpu.reports.charts.comparisons")
-    assert chart.pictures(of_published.sheet(parse(file.read_text("utf-8"), file.stem)), "svg")
-
-
-@pytest.mark.parametrize("name", registry.names("reports.comparison_formats"))
-def test_a_form_says_its_suffix_and_whether_it_is_binary(name: str) -> None:
-    member = registry.load("reports.comparison_formats", name)
-    assert member.SUFFIX.startswith(".")
-    assert (name == "chart") == member.BINARY
+    assert charts.drawn(of_published.document(parse(file.read_text("utf-8"), file.stem)).charts, ["svg"])["svg"]
 
 
 def test_the_command_writes_every_form_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +129,13 @@ def test_the_command_writes_every_form_and_picture(tmp_path: Path, capsys: pytes
     assert main(["compare", *files, "--format", "markdown", "--out", str(out)]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("# cloud against =old")
-    assert {file.name for file in out.iterdir()} >= {"comparison.md", "comparison.csv", "panels.svg", "bars.png"}
+    assert {file.name for file in out.iterdir()} >= {
+        "comparison.html",
+        "comparison.md",
+        "comparison.csv",
+        "panels.svg",
+        "bars.png",
+    }
     assert "panels.svg" in shown.err
 
 
@@ -182,16 +177,16 @@ def test_runs_and_published_files_do_not_mix(capsys: pytest.CaptureFixture[str])
 
 def test_a_published_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"nothing\.csv could not be read"):
-        published_sheet([str(tmp_path / "nothing.csv")])
+        published_document([str(tmp_path / "nothing.csv")])
     (tmp_path / "latin.csv").write_bytes("Größe".encode("latin-1"))
     with pytest.raises(UsageError, match="not UTF-8"):
-        published_sheet([str(tmp_path / "latin.csv")])
+        published_document([str(tmp_path / "latin.csv")])
 
 
 def test_two_published_files_are_shown_as_one() -> None:
     files = [str(PUBLISHED / f"{name}.csv") for name in ("numa-policies", "thread-pool")]
-    shown = published_sheet(files)
-    assert {line.label for line in shown.lines} == {"Box A", "Box B", "server"}
+    shown = published_document(files)
+    assert {line.label for line in shown.records().rows} == {"Box A", "Box B", "server"}
     assert any(note.startswith("thread-pool: Source:") for note in shown.notes)
 
 
@@ -201,5 +196,5 @@ def test_long_labels_give_way_to_short_names(tmp_path: Path) -> None:
         long = RunRecord(replace(run.header, label="a label that is much too long for a column of a table"), run.rounds)
         names.append(str(tmp_path / f"{at}.json"))
         write_record(names[-1], long)
-    made = comparison_sheet(names)
-    assert {line.label for line in made.lines} == {"run A", "run B"}
+    made = comparison_document(names)
+    assert {line.label for line in made.records().rows} == {"run A", "run B"}

@@ -21,6 +21,8 @@ from dbcpu.formatting import count, number, percent
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import STYLE, narrow
+from dbcpu.reports.document import Document, Panel, Panels
+from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import csv, html, markdown, table
 from dbcpu.reports.formats import json as json_form
 from dbcpu.store.record_file import write_record
@@ -45,7 +47,7 @@ def explained() -> tuple[RunRecord, Analysis]:
 
 
 def drawn(name: str) -> Figure:
-    figure = {**charts.DRAWINGS, **charts.OF_SEVERAL_VARIANTS}[name](*explained())
+    figure = charts.RUN_PICTURES[name](*explained())
     assert figure is not None
     return figure
 
@@ -75,7 +77,7 @@ def test_panels_stand_beside_each_other_and_on_a_phone_below() -> None:
 
 
 def test_crowded_panels_are_counted_on_grids_of_the_same_axes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.reports.charts.slowdown.MAX_POINTS", 10)
+    monkeypatch.setattr("dbcpu.reports.charts.run.slowdown.MAX_POINTS", 10)
     panels = drawn("slowdown").axes
     assert [len(each.images) for each in panels] == [1, 1]
     assert panels[0].get_ylim() == panels[1].get_ylim()
@@ -121,8 +123,7 @@ def test_each_panel_has_the_limits_of_its_variant() -> None:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the words are looked at, drawing would be most of the time."""
     blank = b'<svg width="72pt" height="36pt" viewBox="0 0 72 36"></svg>'
-    names = (*charts.OF_SEVERAL_VARIANTS, *charts.DRAWINGS)
-    monkeypatch.setattr(charts, "pictures_with_data", lambda *_, **__: dict.fromkeys(names, blank))
+    monkeypatch.setattr(charts, "drawn", lambda shown, forms, **_: {"svg": {each.name: blank for each in shown}})
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -130,8 +131,8 @@ def test_a_run_of_one_variant_says_nothing_of_variants() -> None:
     run = one_variant(two_settings(), "baseline")
     analysis = explain(run)
     assert analysis.variants is None
-    assert charts.OF_SEVERAL_VARIANTS["variants"](run, analysis) is None
-    assert 'id="variants"' not in html.render(run, analysis)
+    assert charts.RUN_PICTURES["variants"](run, analysis) is None
+    assert 'id="variants"' not in html.render(document(run, analysis))
 
 
 def test_a_second_variant_without_a_valid_round_is_no_comparison() -> None:
@@ -145,14 +146,14 @@ def test_a_second_variant_without_a_valid_round_is_no_comparison() -> None:
 @pytest.mark.usefixtures("no_pictures")
 def test_all_forms_show_all_variants_and_agree() -> None:
     run, analysis = explained()
-    page = read_page(html.render(run, analysis))
-    document = json.loads(json_form.render(run, analysis))
+    page = read_page(html.render(document(run, analysis)))
+    data = json.loads(json_form.render(document(run, analysis)))
     assert analysis.variants is not None
     (sentence,) = variant_sentences(analysis.variants)
     assert sentence in page.text
-    assert sentence in " ".join(table.render(run, analysis).split())
-    assert "smt\\_off against baseline" in markdown.render(run, analysis)
-    (found,) = (row for row in document["variants"]["variants"][1]["rows"] if row["level"] == 9)
+    assert sentence in " ".join(table.render(document(run, analysis)).split())
+    assert "smt\\_off against baseline" in markdown.render(document(run, analysis))
+    (found,) = (row for row in data["variants"]["variants"][1]["rows"] if row["level"] == 9)
     rows = page.tables["The same sessions under each variant"]
     (shown,) = (row for row in rows if row[:2] == ["9", "smt_off"])
     assert shown[2:7] == [
@@ -170,16 +171,21 @@ def test_all_forms_show_all_variants_and_agree() -> None:
         assert page.tables[caption][0][0] == "variant"
         assert [row[0] for row in page.tables[caption][1:]] == sorted(row[0] for row in page.tables[caption][1:])
         assert {row[0] for row in page.tables[caption][1:]} == set(NAMES)
-    assert {row["variant"] for row in DictReader(StringIO(csv.render(run, analysis)))} == set(NAMES)
+    assert {row["variant"] for row in DictReader(StringIO(csv.render(document(run, analysis))))} == set(NAMES)
+
+
+def panels_of(shown: Document) -> tuple[Panel, ...]:
+    (found,) = (chart.data for chart in shown.charts if isinstance(chart.data, Panels))
+    return found.panels
 
 
 def test_compare_takes_a_run_of_several_variants_as_all_of_them(tmp_path: Path) -> None:
     file = tmp_path / "both.json.gz"
     write_record(str(file), with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread"))
-    sheet = compare.comparison_sheet([str(file)])
-    assert [each.title.split(" (")[0] for each in sheet.panels] == ["baseline", "spread"]
-    several = compare.comparison_sheet([f"all={file}", f"new={file}:spread"])
-    assert [each.title.split(" (")[0] for each in several.panels] == ["all baseline", "all spread", "new"]
-    named = compare.comparison_sheet([f"old={file}:baseline", f"new={file}:spread"])
-    assert [each.title.split(" (")[0] for each in named.panels] == ["old", "new"]
+    shown = compare.comparison_document([str(file)])
+    assert [each.title.split(" (")[0] for each in panels_of(shown)] == ["baseline", "spread"]
+    several = compare.comparison_document([f"all={file}", f"new={file}:spread"])
+    assert [each.title.split(" (")[0] for each in panels_of(several)] == ["all baseline", "all spread", "new"]
+    named = compare.comparison_document([f"old={file}:baseline", f"new={file}:spread"])
+    assert [each.title.split(" (")[0] for each in panels_of(named)] == ["old", "new"]
     assert "new against old: throughput at N=4 is 20 % lower" in named.verdict[0]

@@ -3,21 +3,23 @@
 import csv
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 import pytest
 
-from dbcpu import registry
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.formatting import CAUSE_WORDS, number, percent, times
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
-from dbcpu.reports.charts.sessions import LABELLED_SESSIONS
+from dbcpu.reports.charts.run.sessions import LABELLED_SESSIONS
 from dbcpu.reports.charts.style import MARKS
+from dbcpu.reports.document import Document
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.formats.base import load_format
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.page_reader import drawn_texts, read_page, without_pictures
@@ -28,15 +30,23 @@ PICTURES = {"host", "slowdown", "throughput", "sessions", "cpu_map", "lanes", "c
 
 
 def shown(form: str, run: RunRecord) -> str:
-    text = registry.load("reports.formats", form).render(run, explain(run))
+    text = load_format(form).render(of_run(run))
     assert isinstance(text, str)
     return text
+
+
+def of_run(run: RunRecord) -> Document:
+    return document(run, explain(run))
+
+
+def pictures_of(run: RunRecord, form: str = "svg") -> Mapping[str, bytes]:
+    return charts.drawn(of_run(run).charts, [form], with_empty=True)[form]
 
 
 @pytest.mark.parametrize("form", TEXTS)
 @pytest.mark.parametrize("name", RUNS)
 def test_texts_are_as_they_were_last_looked_at(name: str, form: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}/{form}{registry.load('reports.formats', form).SUFFIX}", shown(form, RUNS[name]()))
+    golden(f"{name}/{form}{load_format(form).SUFFIX}", shown(form, RUNS[name]()))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -48,21 +58,19 @@ def test_the_page_without_its_drawings_is_as_it_was(name: str, golden: Callable[
 def test_the_writing_in_pictures_is_as_it_was(name: str, golden: Callable[[str, str], None]) -> None:
     run = RUNS[name]()
     lines = [
-        f"{picture}: {text}"
-        for picture, content in charts.pictures(run, explain(run), "svg").items()
-        for text in drawn_texts(content.decode())
+        f"{picture}: {text}" for picture, content in pictures_of(run).items() for text in drawn_texts(content.decode())
     ]
     golden(f"{name}/chart.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("run", [make() for make in RUNS.values()], ids=list(RUNS))
 def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
-    document: dict[str, Any] = json.loads(shown("json", run))
+    data: dict[str, Any] = json.loads(shown("json", run))
     table, markdown = shown("table", run), shown("markdown", run)
     page = read_page(shown("html", run))
     page_levels = page.tables["Medians over rounds, by the number of sessions at once (N)"]
     rows = list(csv.DictReader(StringIO(shown("csv", run))))
-    for level in document["levels"]:
+    for level in data["levels"]:
         figures = [
             number(level["median_s"], 3),
             number(level["slowdown_median"]),
@@ -77,30 +85,33 @@ def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
         assert all(figure in table and figure in markdown for figure in figures)
         row_on_page = next(cells for cells in page_levels if cells[0] == str(level["level"]))
         assert row_on_page[1:6] + row_on_page[7:9] == figures
-    for session_view, row in zip(document["sessions"], rows, strict=True):
+    for session_view, row in zip(data["sessions"], rows, strict=True):
         for name in ("elapsed_s", "slowdown", "inflation_s", "queue_s", "throttled_s", "gap_s", "mrows_per_s"):
             cell = float(row[name]) if row[name] else None
             assert cell == pytest.approx(session_view[name], abs=1e-6), name
         assert (row["cause"], row["evidence"]) == (session_view["cause"], session_view["evidence"])
-        if session_view["order"] == document["telling_order"] and session_view["cause"] != "none":
+        if session_view["order"] == data["telling_order"] and session_view["cause"] != "none":
             told = [times(session_view["slowdown"]), CAUSE_WORDS[session_view["cause"]]]
             assert " | ".join(told) in markdown
             on_page = [
-                cells for caption, cells_ in page.tables.items() if caption.startswith("N = ") for cells in cells_
+                cells
+                for caption, cells_ in page.tables.items()
+                if caption.startswith("Who lost at N = ")
+                for cells in cells_
             ]
             assert [str(session_view["ordinal"]), *told, session_view["evidence"]] in on_page
-    assert " ".join(table.split()).endswith(document["verdict"])
-    assert document["verdict"] in page.text
+    assert " ".join(table.split()).endswith(data["verdict"])
+    assert data["verdict"] in page.text
 
 
 def test_json_keeps_the_names_that_programs_rely_on() -> None:
-    document = json.loads(shown("json", three_on_two()))
-    assert {"verdict", "levels", "sessions", "scaling", "findings"} <= set(document)
-    assert {"level", "median_s", "max_over_min", "cv", "slow", "throughput", "regime"} <= set(document["levels"][0])
-    assert {"level", "repeat", "variant", "ordinal", "slowdown", "cause", "evidence"} <= set(document["sessions"][0])
-    assert {"knees", "smt_yield", "effective_cores"} <= set(document["scaling"])
-    assert {"code", "level", "seen", "meaning", "remedy"} == set(document["findings"][0])
-    assert document["findings"][0]["level"] in ("info", "warning", "problem")
+    data = json.loads(shown("json", three_on_two()))
+    assert {"verdict", "levels", "sessions", "scaling", "findings"} <= set(data)
+    assert {"level", "median_s", "max_over_min", "cv", "slow", "throughput", "regime"} <= set(data["levels"][0])
+    assert {"level", "repeat", "variant", "ordinal", "slowdown", "cause", "evidence"} <= set(data["sessions"][0])
+    assert {"knees", "smt_yield", "effective_cores"} <= set(data["scaling"])
+    assert {"code", "level", "seen", "meaning", "remedy"} == set(data["findings"][0])
+    assert data["findings"][0]["level"] in ("info", "warning", "problem")
 
 
 def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes() -> None:
@@ -123,14 +134,14 @@ def test_the_table_fits_its_width() -> None:
 @pytest.mark.parametrize("form", charts.FORMS)
 def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
     run = three_on_two()
-    first, second = (charts.pictures(run, explain(run), form) for _ in range(2))
+    first, second = (pictures_of(run, form) for _ in range(2))
     assert first == second
     assert set(first) == PICTURES
 
 
 def test_the_legend_names_only_causes_that_occur() -> None:
     run = three_on_two()
-    texts = drawn_texts(charts.pictures(run, explain(run), "svg")["slowdown"].decode())
+    texts = drawn_texts(pictures_of(run)["slowdown"].decode())
     assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run queue"}
 
 
@@ -142,7 +153,7 @@ def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
 def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     def texts(sessions: int) -> list[str]:
         run = record([*solos(), round_of([session(i, cpu=i % 2) for i in range(sessions)])])
-        return drawn_texts(charts.pictures(run, explain(run), "svg")["sessions"].decode())
+        return drawn_texts(pictures_of(run)["sessions"].decode())
 
     assert f"session {LABELLED_SESSIONS - 1}" in texts(LABELLED_SESSIONS)
     assert not any(text.startswith("session ") for text in texts(LABELLED_SESSIONS + 1))
@@ -160,4 +171,4 @@ def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     ids=["empty", "no solo", "not sampled", "no host, odd letters"],
 )
 def test_every_form_shows_every_kind_of_run(form: str, run: RunRecord) -> None:
-    assert registry.load("reports.formats", form).render(run, explain(run))
+    assert load_format(form).render(of_run(run))

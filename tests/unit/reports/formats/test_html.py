@@ -14,7 +14,9 @@ from dbcpu.formatting import seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
-from dbcpu.reports.documents.run import head, level_columns, summary
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_summary import head, summary
+from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats import html
 from dbcpu.reports.formats.html.inline import inline
 from support.builders.example import nine_on_eight, three_on_two
@@ -22,13 +24,13 @@ from support.builders.record import host as build_host
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.page_reader import read_page, without_pictures
 
-SECTIONS = tuple(charts.DRAWINGS)
+SECTIONS = tuple(name for name in charts.RUN_PICTURES if name not in ("soak", "sizes", "pool", "together", "variants"))
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&--><svg onload=alert(1)>"
 
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    return {name: html.render(run, explain(run)) for name, run in RUNS.items()}
+    return {name: html.render(document(run, explain(run))) for name, run in RUNS.items()}
 
 
 RUNS = {"three": three_on_two(), "nine": nine_on_eight()}
@@ -72,8 +74,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: 
         f"{each.seen}; {each.meaning}." for each in analysis.findings
     ]:
         assert " ".join(text.split()) in page.text
-    columns = level_columns(analysis)
-    rows = [[column.text(each) for column in columns] for each in analysis.levels]
+    rows = [list(row) for row in levels_table(analysis).texts()]
     assert page.tables["Medians over rounds, by the number of sessions at once (N)"][1:] == rows
     bars = page.tables["Where the time of each session went"]
     for part, row in zip(time_parts(run, analysis), bars[1:], strict=True):
@@ -87,7 +88,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the words are looked at, drawing would be most of the time."""
-    monkeypatch.setattr(charts, "pictures_with_data", lambda *_, **__: {})
+    monkeypatch.setattr(charts, "drawn", lambda *_, **__: {"svg": {}})
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -102,7 +103,7 @@ def test_text_from_outside_stays_text() -> None:
     plan = replace(run.header.plan, target=EVIL, workload=workload)
     database = replace(run.header.database, version=EVIL, parameters={EVIL: EVIL})
     run = replace(run, header=replace(run.header, host=odd_host, plan=plan, database=database, notes=(EVIL,)))
-    page = html.render(run, explain(run))
+    page = html.render(document(run, explain(run)))
     read = read_page(page)
     assert not read.tags & {"script", "img"}
     assert "onload=alert" not in re.sub(r"&lt;.*?&gt;", "", page)
@@ -131,7 +132,7 @@ def test_text_from_outside_stays_text() -> None:
     ids=["empty", "no solo", "not sampled", "no host"],
 )
 def test_a_page_without_a_picture_says_why(run: RunRecord, reason: str) -> None:
-    assert reason in read_page(html.render(run, explain(run))).text
+    assert reason in read_page(html.render(document(run, explain(run)))).text
 
 
 @every_run
@@ -169,18 +170,18 @@ def test_256_levels_up_to_512_sessions_make_a_page_that_can_be_mailed() -> None:
     crowds = [[session(i, 1.8, cpu=i % 64) for i in range(512 if each == 512 else min(each, 12))] for each in levels]
     rounds = [round_of(crowd, level=level) for level, crowd in zip(levels, crowds, strict=True)]
     run = record([*solos(), *rounds], build_host(64), vcpus=64)
-    page = html.render(run, explain(run))
+    page = html.render(document(run, explain(run)))
     assert len(page.encode("utf-8")) < 10_000_000
     assert len(read_page(page).tables["Slowdown against one session alone"]) == 258
 
 
 def test_the_same_run_gives_the_same_page(pages: dict[str, str]) -> None:
-    assert html.render(three_on_two(), explain(three_on_two())) == pages["three"]
+    assert html.render(document(three_on_two(), explain(three_on_two()))) == pages["three"]
 
 
 def test_narrow_pictures_are_no_wider_than_a_phone_shows() -> None:
     run = RUNS["nine"]
-    drawn = charts.pictures_with_data(run, explain(run), "svg", for_phone=True)
+    drawn = charts.drawn(document(run, explain(run)).charts, ["svg"], for_phone=True)["svg"]
     widths = {name: float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for name, picture in drawn.items()}  # type: ignore[index]
     assert set(widths) == set(SECTIONS)
     assert max(widths.values()) <= NARROW * 72

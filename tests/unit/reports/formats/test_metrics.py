@@ -31,7 +31,7 @@ def renamed(record: RunRecord, target: str) -> RunRecord:
 def test_the_official_parser_reads_every_value_that_the_analysis_has(parser: str) -> None:
     record = nine_on_eight()
     analysis = explain(record)
-    found = parsed(metrics.render(record, analysis), parser)
+    found = parsed(metrics.exposition(record, analysis), parser)
     for each in analysis.levels:
         labels = ("database=postgresql", f"level={each.level}", "target=embedded", f"variant={each.variant}")
         assert found["dbcpu_elapsed_seconds", *labels] == pytest.approx(each.median_s)
@@ -45,19 +45,19 @@ def test_the_official_parser_reads_every_value_that_the_analysis_has(parser: str
 def test_awkward_text_is_escaped(parser: str) -> None:
     target = 'quote " back\\slash\nline \x1b[31m'
     record = renamed(three_on_two(), target)
-    found = parsed(metrics.render(record, explain(record)), parser)
+    found = parsed(metrics.exposition(record, explain(record)), parser)
     assert any('target=quote " back\\slash\nline  [31m' in key for key in found)
 
 
 def test_the_text_has_no_time_stamps_and_ends_as_it_must() -> None:
     record = three_on_two()
-    lines = metrics.render(record, explain(record)).splitlines()
+    lines = metrics.exposition(record, explain(record)).splitlines()
     assert lines[-1] == "# EOF"
     assert all(len(line.rpartition("}")[2].split()) == 1 for line in lines if not line.startswith("#"))
 
 
 def test_a_run_without_rounds_says_that_it_is_not_complete() -> None:
     record = RunRecord(replace(three_on_two().header, status="failed"), ())
-    text = metrics.render(record, explain(record))
+    text = metrics.exposition(record, explain(record))
     assert 'dbcpu_run_complete{database="postgresql",target="embedded"} 0.0\n' in text
     assert "dbcpu_elapsed_seconds" not in text

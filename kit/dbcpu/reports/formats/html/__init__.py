@@ -1,70 +1,52 @@
-"""One self-contained HTML file: verdict, pictures with their numbers as tables, findings, checks, environment.
+"""A document as one self-contained HTML file: the answer, pictures with their numbers as tables, everything else.
 
-It asks the network for nothing, which its content security policy enforces, and has no script. Every text is
-escaped by the templates; pictures are inline SVG on a light card, so that they are read in dark mode and on paper.
+It asks the network for nothing, which its content security policy enforces, and has no script. Every text is escaped by
+the template; pictures are inline SVG on a light card, so that they are read in dark mode and on paper.
 """
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from dbcpu import registry
-from dbcpu.analysis.checks.headline import answer
-from dbcpu.analysis.checks.passed_checks import assurances
-from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import plain
-from dbcpu.record import RunRecord
-from dbcpu.reports.documents.environment import environment_tables
-from dbcpu.reports.documents.run import head, summary
-from dbcpu.reports.documents.run_sections import sections
-from dbcpu.reports.documents.run_tables import levels_table, losers_table
+from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 from dbcpu.reports.formats.html.inline import inline
 
 SUFFIX = ".html"
 BINARY = False
+IN_FOLDER = True
+MAX_ROWS = 20
+"""Of a table with the worst first."""
 _BACKTICKED = re.compile(r"`([^`]+)`")
 
 
-def render(record: RunRecord, analysis: Analysis) -> str:
-    """The whole page."""
-    return page(record, analysis, registry.load("reports", "charts").pictures_with_data(record, analysis, "svg"))
-
-
-def page(record: RunRecord, analysis: Analysis, wide: Mapping[str, bytes]) -> str:
-    """The same, where the run's SVG pictures with data have been drawn already."""
-    narrow = registry.load("reports", "charts").pictures_with_data(record, analysis, "svg", for_phone=True)
-    shown = sections(record, analysis)
-    pictures = {
-        each.name: (
-            inline(wide[each.name].decode("utf-8"), f"{each.name}-wide", each.title),
-            inline(narrow[each.name].decode("utf-8"), f"{each.name}-narrow", each.title),
-        )
-        for each in shown
-        if each.name in wide
-    }
+def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
+    """The whole page; ``pictures`` are those drawn already, the others are drawn here."""
     return (
         _templates()
-        .get_template("report.html")
-        .render(
-            title=plain(record.header.label or record.header.run_id),
-            header=record.header,
-            analysis=analysis,
-            answer=answer(analysis),
-            head=head(record, analysis),
-            levels=levels_table(analysis),
-            summary=summary(record, analysis),
-            losers=losers_table(analysis),
-            sections=shown,
-            pictures=pictures,
-            assurances=assurances(record, analysis),
-            environment=environment_tables(record),
-            sql=record.header.plan.workload.sql.strip(),
-        )
+        .get_template("page.html")
+        .render(document=document, front=document.front, pictures=_inlined(document, pictures), most=MAX_ROWS)
     )
+
+
+def _inlined(document: Document, known: Pictures) -> dict[str, tuple[Markup, Markup]]:
+    """For screen and phone, of the charts that have something to show."""
+    from dbcpu.reports import charts
+
+    shown = {chart.name: chart for chart in document.charts}
+    narrow = charts.drawn(shown.values(), ("svg",), for_phone=True)["svg"]
+    lacking = [chart for name, chart in shown.items() if name in narrow and name not in known]
+    wide = {**known, **charts.drawn(lacking, ("svg",))["svg"]}
+    return {
+        name: (
+            inline(wide[name].decode("utf-8"), f"{name}-wide", shown[name].title),
+            inline(picture.decode("utf-8"), f"{name}-narrow", shown[name].title),
+        )
+        for name, picture in narrow.items()
+    }
 
 
 @cache
@@ -76,9 +58,17 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_printable,
     )
     made.filters["code"] = with_code
     return made
+
+
+def _printable(value: object) -> object:
+    """Text from outside may carry terminal escapes; lines stay lines."""
+    if type(value) is not str:
+        return value
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in value)
 
 
 def with_code(text: str) -> Markup:

@@ -1,18 +1,19 @@
-"""The sections with pictures: what each is called, how it is read, and the table beside it."""
+"""The page of one run: a section per picture with the numbers beside it, findings, checks, environment, words."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
+from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.representative_round import telling_rounds
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, plain, plural, seconds
 from dbcpu.record import RunRecord
+from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
+from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
-from dbcpu.reports.documents.run import limits_of
-from dbcpu.reports.documents.run_tables import Table
+from dbcpu.reports.documents.run_summary import limits_of, losers, summary
 
 READINGS = {
     "soak": (
@@ -65,24 +66,31 @@ READINGS = {
     ),
 }
 
+TERMS = (
+    ("session", "one database connection with a server process behind it, doing fixed work that needs CPU only"),
+    ("level, N", "so many sessions at once; released together, several rounds of each level"),
+    ("alone", "the reference: the median of all valid rounds with one session"),
+    ("slowdown", "elapsed time over that of one session alone: 1.00x is no loss, 2.00x is half the speed"),
+    ("cause", "what took most of a session's loss, named only when the evidence accounts for it"),
+    (
+        "shared core",
+        "another session ran on the other hardware thread of the same core: both need more CPU time for the same work",
+    ),
+    ("run queue", "runnable, but another session had the CPU"),
+    ("most telling round", "the median round of the most uneven level; bars, map and lanes show it"),
+)
+OF_VARIANTS = (
+    "variant",
+    "the same levels under another setting; pictures show all of them, the answer above is of the first",
+)
+UNKNOWN_CELL = ("-", "cannot be told from this record; never zero")
+SOURCE = (
+    "Bars, table and sentences are computed from the stored record, which holds raw measurements only; the same record "
+    "explained by a later version may tell more. Formulas and their sources: `docs/methods.md`."
+)
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """``name`` of the picture; ``lead`` what this run shows; ``missing`` why there is no picture, if there is none."""
 
-    name: str
-    title: str
-    lead: str
-    table: Table | None
-    missing: str
-
-    @property
-    def reading(self) -> str:
-        """How any such picture is read."""
-        return READINGS[self.name]
-
-
-def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
+def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     """In the order of the page; with several variants pictures and tables show each of them."""
     levels = analysis.levels
     lines = [(each.variant, timeline(record, each.order)) for each in telling_rounds(analysis)]
@@ -90,62 +98,71 @@ def sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     host = record.header.host
     none_valid = "No valid session of this run can be compared with one alone."
     not_watched = _not_watched(record, analysis)
+
+    def shown(name: str, title: str, missing: str, table: Table | None, intro: str = "") -> Section:
+        return _pictured(record, analysis, name, title, missing, [table] if table else [], intro)
+
+    def of_levels(make: Callable[..., Table]) -> Table | None:
+        return make(levels) if levels else None
+
     return (
-        *_experiment(analysis),
-        *_variants(analysis),
-        Section(
-            "slowdown",
-            "Slowdown by number of sessions",
-            "",
-            run_tables.slowdown_table(levels) if levels else None,
-            none_valid,
+        *_experiment(record, analysis),
+        *_variants(record, analysis),
+        shown("slowdown", "Slowdown by number of sessions", none_valid, of_levels(run_tables.slowdown_table)),
+        shown("throughput", "Throughput", none_valid, of_levels(run_tables.throughput_table)),
+        *levels_section(record, analysis, "Medians over rounds, by the number of sessions at once (N)"),
+        *losers_section(analysis, "Who lost"),
+        shown(
+            "host", "The host", "The measured host was not looked at: the database runs elsewhere.",
+            run_tables.host_table(record), f"{'; '.join(limits_of(host, analysis))}." if host else "",
         ),
-        Section(
-            "throughput",
-            "Throughput",
-            "",
-            run_tables.throughput_table(levels) if levels else None,
-            none_valid,
+        shown("sessions", "Where the time went", none_valid, run_tables.sessions_table(record, analysis)),
+        shown(
+            "cpu_map", "What the CPUs did", not_watched,
+            run_tables.cpu_table(watched) if watched else None, _wasted(watched),
         ),
-        Section(
-            "host",
-            "The host",
-            f"{'; '.join(limits_of(host, analysis))}." if host else "",
-            run_tables.host_table(record),
-            "The measured host was not looked at: the database runs elsewhere.",
-        ),
-        Section(
-            "sessions",
-            "Where the time went",
-            "",
-            run_tables.sessions_table(record, analysis),
-            none_valid,
-        ),
-        Section(
-            "cpu_map",
-            "What the CPUs did",
-            _wasted(watched),
-            run_tables.cpu_table(watched) if watched else None,
-            not_watched,
-        ),
-        Section(
-            "lanes",
-            "Where each session ran",
-            "",
+        shown(
+            "lanes", "Where each session ran", not_watched,
             run_tables.lanes_table(record, analysis) if watched else None,
-            not_watched,
+        ),
+        shown("connect", "Time to connect", none_valid, of_levels(run_tables.connect_table)),
+        Section("findings", "Findings", missing="Nothing to report.", findings=analysis.findings),
+        Section("checks", "Can the figures be trusted?", checks=assurances(record, analysis)),
+        Section(
+            "environment", "Environment", facts=environment(record),
+            asides=(("The SQL", record.header.plan.workload.sql.strip()),),
         ),
         Section(
-            "connect",
-            "Time to connect",
-            "",
-            run_tables.connect_table(levels) if levels else None,
-            none_valid,
+            "reading", "How to read it", notes=(SOURCE,),
+            terms=(*TERMS, *([OF_VARIANTS] if analysis.variants else []), UNKNOWN_CELL),
         ),
-    )
+    )  # fmt: skip
 
 
-def _experiment(analysis: Analysis) -> tuple[Section, ...]:
+def levels_section(record: RunRecord, analysis: Analysis, caption: str = "") -> tuple[Section, ...]:
+    """The level table and what it comes to; () without levels."""
+    if not analysis.levels:
+        return ()
+    said = summary(record, analysis)
+    facts = (FactList(said),) if said else ()
+    return (Section("levels", "Levels", tables=(run_tables.levels_table(analysis, caption),), facts=facts),)
+
+
+def losers_section(analysis: Analysis, title: str = "") -> tuple[Section, ...]:
+    """Who lost in the most telling round; () where nobody did. ``title``: by default that of the table."""
+    table = run_tables.losers_table(analysis)
+    return (Section("losers", title or table.caption, tables=(table,)),) if losers(analysis) else ()
+
+
+def _pictured(
+    record: RunRecord, analysis: Analysis, name: str, title: str, missing: str, tables: Sequence[Table], intro: str = ""
+) -> Section:
+    usual = name not in ("soak", "sizes", "pool", "together", "variants")
+    chart = Chart(name, title, RunPicture(record, analysis, usual), READINGS[name])
+    return Section(name, title, intro, (chart,), missing, tuple(tables))
+
+
+def _experiment(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     titles = {
         "soak": ("Over time", analysis.soak is not None and not analysis.soak.sizes),
         "sizes": ("Short and long SQL", analysis.soak is not None and bool(analysis.soak.sizes)),
@@ -153,23 +170,22 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
         "together": ("Alone and beside the others", analysis.together is not None),
     }
     lead = " ".join(f"{name.capitalize()}: {text}." for name, text in experiment_lines(analysis))
-    shown = [Table(each.title, each.titles, each.rows, each.meanings) for each in experiment_tables(analysis)]
-    table = shown[0] if shown else None
+    tables = experiment_tables(analysis)
     return tuple(
-        Section(name, title, lead, table, "No round of it was finished.")
+        _pictured(record, analysis, name, title, "No round of it was finished.", tables[:1], lead)
         for name, (title, there) in titles.items()
         if there
     )
 
 
-def _variants(analysis: Analysis) -> tuple[Section, ...]:
+def _variants(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     """None of a run of one variant."""
     found = analysis.variants
     if found is None:
         return ()
-    lead = plain(" ".join(variant_sentences(found)))
-    missing = "No level was measured under all variants."
-    return (Section("variants", "What the variants change", lead, run_tables.variants_table(found), missing),)
+    lead, missing = plain(" ".join(variant_sentences(found))), "No level was measured under all variants."
+    tables = [run_tables.variants_table(found)]
+    return (_pictured(record, analysis, "variants", "What the variants change", missing, tables, lead),)
 
 
 def _wasted(watched: Sequence[tuple[str, Timeline]]) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import framed
+from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import FAINT, fitted
 
 WIDTH, NARROW_BELOW = 8.6, 6.0

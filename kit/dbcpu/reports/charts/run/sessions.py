@@ -14,7 +14,7 @@ from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
 from dbcpu.analysis.results.run import CAUSES, Analysis, SessionView
 from dbcpu.formatting import CAUSE_WORDS, plural, times
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import framed_variants
+from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted, legend
 
 WIDTH = 8.2

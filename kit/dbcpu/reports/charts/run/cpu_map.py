@@ -15,7 +15,7 @@ from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, U
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import framed_variants
+from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import cells, legend
 
 MAX_CPU_ROWS = 64

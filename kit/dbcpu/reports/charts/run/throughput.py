@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import beside_for, by_variant, framed_variants
+from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import legend, limits, top_label
 
 LOG_FROM_SESSIONS = 48

@@ -25,9 +25,9 @@ from dbcpu.analysis.placement.timeline import (
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import framed_variants
+from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend
-from dbcpu.reports.documents.run import telling_sessions
+from dbcpu.reports.documents.run_summary import telling_sessions
 
 WIDTH = 8.2
 DRAWN_LANES = 48

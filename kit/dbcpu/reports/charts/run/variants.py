@@ -5,8 +5,9 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.comparison.variant_sentences import variant_ratios
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts import ratio_bars
-from dbcpu.reports.charts.frame import measured
+from dbcpu.reports.charts.comparison import ratio_bars
+from dbcpu.reports.charts.run.frame import measured
+from dbcpu.reports.document import Bars
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -16,4 +17,5 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if not found or not series:
         return None
     title = f"N = {found.telling}, {found.first.name} = 1"
-    return ratio_bars.draw(title, measured(record, analysis), [each.name for each in found.variants], series)
+    names = tuple(each.name for each in found.variants)
+    return ratio_bars.draw(Bars(title, names, series, measured(record, analysis)))

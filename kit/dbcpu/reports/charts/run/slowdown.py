@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.formatting import CAUSE_WORDS, plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts import slowdown_grid
-from dbcpu.reports.charts.frame import beside_for, by_variant, framed_variants
+from dbcpu.reports.charts.run import slowdown_grid
+from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
 
 MAX_POINTS = 4000

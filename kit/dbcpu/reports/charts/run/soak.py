@@ -8,7 +8,7 @@ from dbcpu.analysis.results.experiments import Heat, Histogram, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import seconds
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import framed
+from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import CARD_EDGE, FAINT, INK, MARKS, PART_COLOURS, fitted
 
 WIDTH, NARROW_BELOW = 8.6, 6.0

@@ -11,9 +11,9 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import gibibytes, plain
 from dbcpu.record import Cpu, HostInfo, RunRecord
-from dbcpu.reports.charts.frame import framed
+from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import FAINT, INK, LETTERS_PER_INCH, fitted, legend
-from dbcpu.reports.documents.run import limits_of
+from dbcpu.reports.documents.run_summary import limits_of
 
 WIDTH = 8.2
 MARGIN, HEAD, GAP = 0.1, 0.24, 0.09

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import seconds, times
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import framed
+from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import FAINT
 
 

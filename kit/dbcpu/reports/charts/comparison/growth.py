@@ -5,7 +5,8 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from dbcpu.reports.charts.titles import LINE_MARKS, colour, cut, titled
+from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, cut, titled
+from dbcpu.reports.charts.style import fitted, legend
 from dbcpu.reports.document import Curves
 
 LABELLED = 10
@@ -14,9 +15,10 @@ WIDTH = 7.2
 LOG_FROM = 48
 
 
-def draw(curves: Curves, below: str) -> Figure:
+def draw(curves: Curves) -> Figure:
     """One figure. The ideal doubles when the count doubles, from where the ratio is 1."""
-    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    width = fitted(WIDTH)
+    figure = Figure(figsize=(width, 4.6 if width == WIDTH else 4.1), layout="constrained")
     axes = figure.add_subplot()
     counts = sorted({count for _, points in curves.series for count, _ in points})
     highest = max(ratio for _, points in curves.series for _, ratio in points)
@@ -50,6 +52,6 @@ def draw(curves: Curves, below: str) -> Figure:
     axes.set_xlabel(curves.x_title)
     axes.set_ylabel(cut(curves.y_title, 4.0))
     axes.grid()
-    titled(figure, axes, curves.title, below, WIDTH)
-    figure.legend(loc="outside lower center", ncols=3)
+    titled(figure, axes, curves.title, curves.below, width)
+    legend(figure, axes.get_legend_handles_labels()[0], 3)
     return figure

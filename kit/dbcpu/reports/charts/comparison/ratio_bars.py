@@ -1,14 +1,14 @@
 """Bars of ratios to a baseline = 1, with their intervals: configurations beside each other."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from dbcpu.reports.charts.comparison.titles import colour, cut, titled
 from dbcpu.reports.charts.style import fitted, is_narrow, legend
-from dbcpu.reports.charts.titles import colour, cut, titled
+from dbcpu.reports.document import Bars
 
 CLOSE = (0.8, 1.1)
 """If all ratios lie within, the axis begins near the least one: differences of a few per cent are to be seen."""
@@ -21,13 +21,9 @@ Bar = tuple[float, float | None, float | None]
 """A ratio with its interval, if there is one."""
 
 
-def draw(
-    title: str, below: str, configurations: Sequence[str], series: Sequence[tuple[str, Sequence[Bar | None]]]
-) -> Figure:
-    """One figure: groups are configurations, colours are the series' metrics; many groups lie on their side.
-
-    A series has one ratio per configuration; None where it was not measured.
-    """
+def draw(data: Bars) -> Figure:
+    """One figure: groups are configurations, colours are the series' metrics; many groups lie on their side."""
+    configurations, series = data.configurations, data.series
     groups, many = len(configurations), len(series)
     lying = is_narrow() or groups * many > MAX_UPRIGHT_BARS or groups > MAX_UPRIGHT_GROUPS
     width = fitted(8.6) if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
@@ -44,7 +40,7 @@ def draw(
             if each is not None:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, start, colour(at), lying)
     _axes(axes, [cut(name, 2.6) for name in configurations], (start, start + (max(tops) - start) * 1.1), width, lying)
-    titled(figure, axes, title, below, width)
+    titled(figure, axes, data.title, data.below, width)
     legend(figure, [Patch(color=colour(at), label=cut(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 

@@ -10,25 +10,26 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.formatting import CAUSE_WORDS, plural
-from dbcpu.reports.charts.style import MARKS
-from dbcpu.reports.charts.titles import BOLD_LETTERS_PER_INCH, GREY, cut
-from dbcpu.reports.document import Panel
+from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut
+from dbcpu.reports.charts.style import MARKS, fitted, is_narrow, legend
+from dbcpu.reports.document import Panel, Panels
 
 PANEL_WIDTH = 4.1
-MAX_COLUMNS = 4
+MAX_COLUMNS = 3
 RASTER_POINTS = 4000
 LOG_FROM_SESSIONS = 96
 GOLDEN_RATIO = 0.618033988749895
 
 
-def draw(panels: Sequence[Panel], title: str) -> Figure:
-    """One figure; four panels a row at most."""
-    columns = min(MAX_COLUMNS, len(panels))
+def draw(data: Panels) -> Figure:
+    """One figure; three panels a row at most, on a phone one."""
+    panels = data.panels
+    columns = 1 if is_narrow() else min(MAX_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    width = PANEL_WIDTH * columns + 0.6
-    figure = Figure(figsize=(width, 3.9 * rows + 0.9), layout="constrained")
+    width = fitted(PANEL_WIDTH * columns + 0.6)
+    figure = Figure(figsize=(width, (2.9 if is_narrow() else 3.9) * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    figure.suptitle(cut(title, width, BOLD_LETTERS_PER_INCH), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure.suptitle(cut(data.title, width, BOLD_LETTERS_PER_INCH), x=0.01, ha="left", fontsize=11, fontweight="bold")
     flat = [axes for line in grid for axes in line]
     dense = sum(len(each.points) for each in panels)
     for axes, each in zip(flat, panels, strict=False):
@@ -46,7 +47,7 @@ def draw(panels: Sequence[Panel], title: str) -> Figure:
         for cause in present
     ]
     handles.append(Line2D([], [], color="black", lw=1.3, label="median"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 3 + columns))
+    legend(figure, handles, 3 + columns)
     return figure
 
 

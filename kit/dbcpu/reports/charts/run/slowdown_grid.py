@@ -14,8 +14,8 @@ from matplotlib.ticker import FuncFormatter
 from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.formatting import CAUSE_WORDS, plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.density import Density, density
-from dbcpu.reports.charts.frame import framed_variants
+from dbcpu.reports.charts.run.density import Density, density
+from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
 
 WIDTH = 9.6

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import seconds
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.frame import beside_for, by_variant, framed_variants
+from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import legend
 
 MAX_DOTS = 4000

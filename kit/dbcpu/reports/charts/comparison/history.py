@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dbcpu.formatting import moment
-from dbcpu.reports.charts.titles import GREY, LETTERS_PER_INCH, cut, titled
-from dbcpu.reports.document import Timeline, TimelineSeries
+from dbcpu.reports.charts.comparison.titles import GREY, LETTERS_PER_INCH, cut, titled
+from dbcpu.reports.charts.style import fitted, is_narrow
+from dbcpu.reports.document import FigureHistory, TimelineSeries
 
 WIDTH = 7.2
 PANEL, REST = 1.45, 1.1
@@ -22,11 +23,12 @@ LINE, CHANGE = "#0072b2", "#d55e00"
 LEGEND = "shaded: usual; orange: changed for good; grey: not measured; dotted: settings changed"
 
 
-def draw(timeline: Timeline) -> Figure:
+def draw(timeline: FigureHistory) -> Figure:
     """One figure; its height grows with the number of series and events."""
     told = timeline.events[:MAX_EVENTS]
     height = REST + PANEL * len(timeline.series) + 0.19 * len(told)
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    width = fitted(WIDTH)
+    figure = Figure(figsize=(width, height), layout="constrained")
     panels = figure.subplots(len(timeline.series), sharex=True, squeeze=False)[:, 0]
     moments = [_number(each) for each in timeline.moments]
     for axes, series in zip(panels, timeline.series, strict=True):
@@ -36,13 +38,13 @@ def draw(timeline: Timeline) -> Figure:
             str(number), (moments[index], 1.0), (2, -8), xycoords=("data", "axes fraction"),
             textcoords="offset points", fontsize=7.5, color=GREY,
         )  # fmt: skip
-    locator = dates.AutoDateLocator(maxticks=8)  # type: ignore[no-untyped-call]
+    locator = dates.AutoDateLocator(maxticks=5 if is_narrow() else 8)  # type: ignore[no-untyped-call]
     panels[-1].xaxis.set_major_locator(locator)
     panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     if len(set(moments)) == 1:
         panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
-    titled(figure, panels[0], timeline.title, LEGEND, WIDTH)
-    lines = [f"{number}  {cut(text, WIDTH)}" for number, (_, text) in enumerate(told, 1)]
+    titled(figure, panels[0], timeline.title, LEGEND, width)
+    lines = [f"{number}  {cut(text, width)}" for number, (_, text) in enumerate(told, 1)]
     if len(timeline.events) > len(told):
         lines[-1] += f"  (and {len(timeline.events) - len(told)} more)"
     if lines:
@@ -50,7 +52,7 @@ def draw(timeline: Timeline) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: Timeline) -> None:
+def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: FigureHistory) -> None:
     known = [value for value in series.values if value is not None]
     if series.low is not None and series.high is not None:
         start = moments[series.changed_at or 0]

@@ -1,0 +1,1 @@
+"""Pictures that compare: runs, variants, published figures and moments beside each other."""

@@ -1,0 +1,1 @@
+"""Pictures of one run: who lost, how much, where and to what."""

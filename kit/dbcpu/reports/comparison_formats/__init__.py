@@ -1,1 +1,0 @@
-"""How a comparison is written: one file per format."""

@@ -1,0 +1,83 @@
+"""What documents that compare have in common: their rows for programs, and the names of their JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbcpu.formatting import number
+from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One number for programs: a row in the form of published measurements, with ratio and interval."""
+
+    label: str
+    configuration: str
+    n: int | None
+    cpus: int | None
+    metric: str
+    value: float
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+COLUMNS = tuple(Column(name, name) for name in Line.__dataclass_fields__)
+
+
+def comparing(
+    title: str,
+    verdict: tuple[str, ...],
+    sections: tuple[Section, ...],
+    lines: Sequence[Line],
+    notes: tuple[str, ...],
+    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+    *,
+    front: Front,
+    page: Callable[[], tuple[Section, ...]],
+    footer: str,
+    name: str = "comparison",
+) -> Document:
+    """A document whose JSON has title, verdict, ``data`` and notes, and whose CSV has ``lines``."""
+
+    def whole() -> Mapping[str, Any]:
+        made = data() if callable(data) else data
+        return {"title": title, "verdict": verdict, **made, "notes": notes}
+
+    return Document(
+        title=title,
+        name=name,
+        verdict=verdict,
+        sections=sections,
+        data=whole,
+        records=lambda: Table(title, COLUMNS, lines),
+        notes=notes,
+        front=front,
+        make_page=page,
+        footer=footer,
+    )
+
+
+def titled_table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Any], *notes: str) -> Section:
+    """A section that is one table, with remarks below it."""
+    return Section(name, caption, tables=(Table(caption, tuple(columns), rows, notes),))
+
+
+def pictured(
+    chart: Chart, reading: str, tables: Sequence[Table] = (), title: str = "", *, is_open: bool = True
+) -> Section:
+    """A section of a page with a picture and its numbers; those of curves are made here."""
+    if isinstance(chart.data, Curves) and not tables:
+        tables, is_open = (_points(chart.data),), False
+    shown = Chart(chart.name, chart.title, chart.data, reading)
+    return Section(chart.name, title or chart.title, charts=(shown,), tables=tuple(tables), open_tables=is_open)
+
+
+def _points(curves: Curves) -> Table:
+    def of_series(name: str, points: Mapping[int, float]) -> Column:
+        return Column(name, name, number, kind="figure", value=points.get)
+
+    columns = [of_series(name, dict(points)) for name, points in curves.series]
+    counts = sorted({count for _, points in curves.series for count, _ in points})
+    return Table(curves.y_title, (Column("count", curves.x_title, value=int), *columns), counts)

@@ -1,0 +1,61 @@
+"""The pages of a comparison, a sizing answer and histories as a browser shows them."""
+
+from pathlib import Path
+
+import pytest
+
+from dbcpu.reports.formats import html
+from plugins.browser import Browser
+from support.documents import KINDS
+
+DESKTOP, PHONE, PHONE_HEIGHT = 1280, 390, 844
+PAGES = ("comparison", "sizing", "history", "overview", "variants", "published")
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page."""
+    file: Path = tmp_path_factory.mktemp(request.param) / f"{request.param}.html"
+    file.write_text(html.render(KINDS[request.param]()), "utf-8")
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_nothing_is_requested_nothing_is_complained_of_and_nothing_leaves_the_screen(
+    browser: Browser, page: str, width: int
+) -> None:
+    seen = browser.show(page, width)
+    assert [each for each in seen.requests if not each.startswith("data:")] == [page]
+    assert seen.console == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_each_figure_shows_one_picture_that_fits(browser: Browser, page: str, width: int) -> None:
+    browser.show(page, width)
+    shown = browser.evaluate(
+        "[...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('svg')]"
+        ".map(s => s.getBoundingClientRect()).filter(b => b.width).map(b => [b.left, b.right, b.height]))"
+    )
+    assert shown
+    for pictures in shown:
+        ((left, right, height),) = pictures
+        assert left >= 0
+        assert right <= width
+        assert height > 100
+
+
+def test_the_headline_is_on_the_first_screen_of_a_phone(browser: Browser, page: str) -> None:
+    browser.show(page, PHONE)
+    assert browser.evaluate("document.querySelector('.headline').getBoundingClientRect().bottom") < PHONE_HEIGHT / 2
+
+
+def test_it_prints_in_ink_on_paper(browser: Browser, page: str) -> None:
+    browser.show(page, PHONE, dark=True)
+    assert browser.pdf().startswith(b"%PDF")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert browser.evaluate("[...document.querySelectorAll('.wide')].every(e => e.checkVisibility())") is True
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")

@@ -1,0 +1,88 @@
+"""A run that was just measured is shown from what is at hand: each variant is explained once, nothing is read back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbcpu.analysis import explain, single_run
+from dbcpu.analysis.comparison import decisions, measured_run
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.config.targets import Request
+from dbcpu.record import RunRecord
+from dbcpu.reports import charts
+from dbcpu.store.database import Store
+from dbcpu.store.record_file import read, write_record
+from dbcpu.workflows import compare, launch
+from dbcpu.workflows.measure_run import Choices
+from dbcpu.workflows.present import present
+from support.builders.comparison import noisy_run, with_variants
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(charts, "drawn", lambda shown, forms, **_: {form: {} for form in forms})
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def explained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The variants that were explained, in turn."""
+    seen: list[str] = []
+    real = single_run.explain_variant
+
+    def counting(record: RunRecord, *rest: Any) -> Analysis:
+        seen.append(record.rounds[0].variant)
+        return real(record, *rest)
+
+    for module in (single_run, explain, measured_run, decisions):
+        monkeypatch.setattr(module, "explain_variant", counting)
+    return seen
+
+
+def given(folder: Path) -> dict[str, Any]:
+    return {"out": folder, "json_file": None, "fail_on": "never", "quiet": True}
+
+
+def test_each_variant_is_explained_once_to_show_a_run_of_several(
+    tmp_path: Path, explained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread")
+    assert present(run.header, lambda: run.rounds, **given(tmp_path / "out")) == 0
+    assert explained == ["baseline", "spread"]
+    assert capsys.readouterr().out.startswith("spread against baseline")
+    written = {file.name for file in (tmp_path / "out").iterdir()}
+    assert written >= {"report.html", "report.md", "sessions.csv", "comparison.html", "comparison.json"}
+
+
+def test_compare_explains_each_variant_of_a_run_once(tmp_path: Path, explained: list[str]) -> None:
+    file = tmp_path / "both.json"
+    write_record(file, with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread"))
+    compare.comparison_document([str(file)])
+    assert explained == ["baseline", "spread"]
+
+
+def test_the_rounds_just_measured_are_not_read_back_from_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = noisy_run(1)
+
+    def measured(_: Request, __: object, store: Store, watcher: Any, **___: object) -> str:
+        store.begin(run.header)
+        for each in run.rounds:
+            store.append(run.header.run_id, each)
+            watcher.finished(each)
+        store.finish(run.header.run_id, "complete")
+        return run.header.run_id
+
+    def refused(*_: object) -> None:
+        raise AssertionError("rounds were read back")
+
+    monkeypatch.setattr(launch, "run", measured)
+    monkeypatch.setattr(Store, "rounds", refused)
+    monkeypatch.setattr(Store, "load", refused)
+    files = {"json_file": str(tmp_path / "run.json"), "store": str(tmp_path / "runs.db")}
+    delivery = launch.Delivery(**{**given(tmp_path / "out"), **files, "yes": True})
+    assert launch.launch(Request("embedded", "embedded"), Choices(), delivery, lambda *_: None) == 0
+    assert "Every session gets the same CPU" in capsys.readouterr().out
+    assert read(tmp_path / "run.json").rounds == run.rounds
