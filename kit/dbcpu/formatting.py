@@ -1,13 +1,8 @@
-"""How numbers, causes and foreign text are written, so that every sentence and every format agrees."""
+"""How numbers, times, lists and foreign text are written, so that every sentence and every format agrees."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-
-from dbcpu.causes import Cause
-
-CAUSE_WORDS = {cause.value: cause.words for cause in Cause}
-"""A cause as people read it."""
 
 UNKNOWN = "-"
 LONGEST_LIST = 60

@@ -21,8 +21,8 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Reference, SessionView
-from dbcpu.causes import Cause
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round, RunRecord
 

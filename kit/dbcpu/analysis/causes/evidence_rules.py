@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.placement.evidence import Evidence
-from dbcpu.causes import Cause
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
 from dbcpu.record import Foreign, Session
 

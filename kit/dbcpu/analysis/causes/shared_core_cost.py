@@ -20,10 +20,10 @@ import numpy.typing as npt
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import CrossTable, SessionView, SharedCore, ThreadSpeed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.causes import Cause
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""

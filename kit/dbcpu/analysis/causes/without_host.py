@@ -20,8 +20,8 @@ from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
 from dbcpu.analysis.levels.consistency import gate
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, Scaling
-from dbcpu.causes import Cause
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
 

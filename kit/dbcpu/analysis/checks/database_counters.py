@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.causes import Cause
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 

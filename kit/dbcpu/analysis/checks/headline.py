@@ -7,8 +7,8 @@ and what would fix it?
 from dataclasses import dataclass
 
 from dbcpu.analysis.checks.verdict import even_and_short, is_blind
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.causes import Cause
 from dbcpu.findings import Finding
 from dbcpu.formatting import count, number, plural, rate, seconds, times
 

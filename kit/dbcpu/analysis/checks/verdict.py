@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, TopologyCheck
-from dbcpu.causes import Cause
 from dbcpu.formatting import count, number, plain, plural, seconds, times
 from dbcpu.record import RunRecord
 

@@ -7,9 +7,9 @@ from dbcpu.analysis.experiments.pool import pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import PartyView, Pool, PoolSize, SecondValue, Soak, Together
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.causes import Cause
 from dbcpu.formatting import listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 

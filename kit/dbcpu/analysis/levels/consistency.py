@@ -18,9 +18,9 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.causes import Cause
 from dbcpu.record import Round
 
 

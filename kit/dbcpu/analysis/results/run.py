@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Pool, Soak, Together
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.causes import Cause
 from dbcpu.findings import Finding
 
 CAUSES = tuple(cause.value for cause in Cause)

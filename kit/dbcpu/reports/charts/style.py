@@ -11,8 +11,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.causes import Cause
 
 Floats = npt.NDArray[np.floating[Any]]
 

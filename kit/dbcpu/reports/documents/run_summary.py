@@ -1,8 +1,9 @@
 """What is said of a run in few words: the head, what the levels come to, who lost, what holds the host back."""
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
-from dbcpu.formatting import CAUSE_WORDS, listed, number, percent, plain, plural, rate, seconds, short_ranges
+from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges
 from dbcpu.record import HostInfo, RunRecord
 
 

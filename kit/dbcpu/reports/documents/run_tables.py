@@ -22,9 +22,10 @@ from dbcpu.analysis.placement.timeline import (
     Timeline,
     timeline,
 )
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
-from dbcpu.formatting import CAUSE_WORDS, count, number, percent, ranges, rate, seconds, times
+from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import causes, losers, telling_sessions

@@ -8,6 +8,7 @@ from typing import Any
 from dbcpu.analysis.checks.headline import GOOD, PARTLY, Fact
 from dbcpu.analysis.comparison.sentences import told
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (
     LESS,
     SPREAD,
@@ -20,7 +21,7 @@ from dbcpu.analysis.results.comparison import (
     Variants,
 )
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import CAUSE_WORDS, UNKNOWN, count, listed, number, percent, plural, rate
+from dbcpu.formatting import UNKNOWN, count, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table

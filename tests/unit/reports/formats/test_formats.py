@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.formatting import CAUSE_WORDS, number, percent, times
+from dbcpu.formatting import number, percent, times
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.run.sessions import LABELLED_SESSIONS

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.formatting import CAUSE_WORDS, plural
+from dbcpu.formatting import plural
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut
 from dbcpu.reports.charts.style import MARKS, fitted, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels

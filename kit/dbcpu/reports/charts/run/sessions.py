@@ -11,8 +11,9 @@ from matplotlib.patches import Patch
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES, Analysis, SessionView
-from dbcpu.formatting import CAUSE_WORDS, plural, times
+from dbcpu.formatting import plural, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted, legend

@@ -7,8 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
-from dbcpu.formatting import CAUSE_WORDS, plural
+from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run import slowdown_grid
 from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants

@@ -11,8 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
-from dbcpu.formatting import CAUSE_WORDS, plural
+from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.density import Density, density
 from dbcpu.reports.charts.run.frame import framed_variants

@@ -65,3 +65,7 @@ class Cause(StrEnum):
         ("cores-fewer-than-shown", "slow-together"),
     )  # fmt: skip
     UNEXPLAINED = "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it"
+
+
+CAUSE_WORDS = {cause.value: cause.words for cause in Cause}
+"""A cause as people read it."""

@@ -9,10 +9,9 @@ from dbcpu.analysis.checks.headline import answer
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.causes import Cause
 from dbcpu.findings import ENTRIES, noted
-from dbcpu.formatting import CAUSE_WORDS
 from dbcpu.reports.charts.style import MARKS
 from support.builders.example import three_on_two
 
