@@ -43,7 +43,13 @@ PACKAGE = {
         def open_sampler(host, hz):
             return NoSampler()
         """,
-    "dbcpu_plugindb/format.py": 'SUFFIX = ".plug"\n',
+    "dbcpu_plugindb/format.py": """
+        SUFFIX, BINARY, IN_FOLDER = ".plug", False, True
+
+        def render(document, pictures=None):
+            return document.title
+        """,
+    "dbcpu_plugindb/spoilt.py": 'SUFFIX = ".plug"\n',
     "dbcpu_plugindb/empty.py": "",
     "dbcpu_plugindb/broken.py": "import a_driver_that_is_not_here\n",
 }
@@ -60,6 +66,7 @@ plugin = dbcpu_plugindb.sampler
 
 [dbcpu.formats]
 plugin = dbcpu_plugindb.format
+spoilt = dbcpu_plugindb.spoilt
 """
 
 
@@ -105,6 +112,8 @@ def test_a_run_uses_the_target_and_the_sampler_of_an_installed_package(site: Pat
     record = json.loads((tmp_path / "run.json").read_text("utf-8"))
     assert record["database"]["kind"] == "plugindb"
     assert record["plan"]["sampler"] == "plugin", "it is preferred to every other"
+    assert (tmp_path / "out" / "report.plug").read_text("utf-8").startswith("CPU consistency")
+    assert "format 'spoilt' of package dbcpu-plugindb 1.0 cannot be used" in done.stderr, "the others are written"
     assert all(session["answer_ok"] for round_ in record["rounds"] for session in round_["sessions"])
 
 

@@ -87,7 +87,7 @@ def test_a_wallet_with_a_password_shows_its_certificate(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ("", "signed by nobody who is trusted here: give wallet_location=FOLDER"),
+        ("", "is not signed by a trusted authority: give wallet_location=FOLDER"),
         ("wallet_location=/nowhere", r"/nowhere/ewallet.pem was not found; wallet_location= names the folder"),
         ("wallet_location={wallet}&ssl_server_cert_dn=CN%3Dother", "check ssl_server_cert_dn"),
         ("wallet_location={protected}", "is protected by a password; give it by wallet_password_env=VARIABLE"),

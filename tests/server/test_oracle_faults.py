@@ -371,7 +371,10 @@ def test_leftovers_that_may_not_be_ended_are_listed_with_the_statement() -> None
         wait_for(lambda: len(double.sessions()) == 1)
         (entry,) = double.sessions()
         told = doctor(double)["leftovers"]
-        assert told.remedy == f"`alter system kill session '{entry['sid']},{entry['serial']}' immediate;`"
+        assert (
+            told.remedy
+            == f"end these sessions: `alter system kill session '{entry['sid']},{entry['serial']}' immediate;`"
+        )
 
 
 def test_another_run_that_is_alive_is_left_alone() -> None:

@@ -239,9 +239,9 @@ def test_file_that_is_no_readable_record_is_told(drive: Drive, content: str, sai
     [
         (("nothing",), "no target is called 'nothing'; there are: a URL such as postgresql://HOST/DB, embedded"),
         (("oracle9://x/y",), "oracle9"),
-        (("--sessions", "0"), "not between 1 and 10000"),
-        (("--sessions", "3-1"), "not between 1 and 10000"),
-        (("--sessions", "99999999999999999999"), "not between 1 and 10000"),
+        (("--sessions", "0"), "is not a range within 1 to 10000"),
+        (("--sessions", "3-1"), "is not a range within 1 to 10000"),
+        (("--sessions", "99999999999999999999"), "is not a range within 1 to 10000"),
         (("--repeats", "-1"), "--repeats"),
         (("--executions", "0"), "--executions"),
         (("--for", "0s"), "--for"),

@@ -101,7 +101,7 @@ def cpu_ticks(text: str) -> dict[str, tuple[int, ...]]:
 class Process:
     """A process as /proc shows it; ``cpu_s`` is schedstat's where there is one, else counted in clock ticks.
 
-    ``runnable``: on a CPU, or waiting for one.
+    ``runnable``: on a CPU, waiting for one, or for a page from disk (state D): in any case not idle.
     """
 
     command: str
@@ -122,7 +122,7 @@ def look(host: Host, pid: int, tid: int | None, clock_ticks: int) -> Process | N
     with suppress(OSError):  # kernels without SCHED_INFO have no such file
         counted = SchedStat.parse(host.read(f"{folder}/schedstat"))
     cpu_s = counted.run_ns / 1e9 if counted and counted.run_ns else stat.cpu_ticks / clock_ticks
-    return Process(f"{stat.command} {command}", stat.start_ticks, cpu_s, runnable=stat.state == "R")
+    return Process(f"{stat.command} {command}", stat.start_ticks, cpu_s, runnable=stat.state in ("R", "D"))
 
 
 def boot_time_s(host: Host) -> float | None:

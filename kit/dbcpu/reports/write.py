@@ -1,11 +1,12 @@
 """A document as files in a folder: a page, pictures, a text for a ticket, rows as CSV and data as JSON."""
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dbcpu.config.drafts import replace_file
-from dbcpu.errors import StoreError, UnknownName
+from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import FormatModule, format_names, load_format
@@ -58,10 +59,21 @@ def _chosen(formats: Sequence[str]) -> tuple[Mapping[str, FormatModule], Sequenc
         if form not in known:
             raise UnknownName("report format", form, known)
     if not formats:
-        found = {name: load_format(name) for name in format_names()}
-        return {name: member for name, member in found.items() if member.IN_FOLDER}, PICTURES
+        return dict(_usual()), PICTURES
     members = {form: load_format(form) for form in formats if form not in PICTURES}
     return members, [form for form in PICTURES if form in formats]
+
+
+def _usual() -> Iterator[tuple[str, FormatModule]]:
+    """The formats that a folder has by default; one of a package that cannot be used is named and left out."""
+    for name in format_names():
+        try:
+            member = load_format(name)
+        except PlugInError as error:
+            sys.stderr.write(f"dbcpu: {error}\n")
+            continue
+        if member.IN_FOLDER:
+            yield name, member
 
 
 def _files(

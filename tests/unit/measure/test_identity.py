@@ -51,7 +51,7 @@ def test_thread_is_read_in_its_own_folder(proc: FakeProc) -> None:
     assert (found.command.split()[0], found.cpu_s) == ("worker", 1.0)
 
 
-@pytest.mark.parametrize(("state", "runnable"), [("R", True), ("S", False), ("D", False)])
+@pytest.mark.parametrize(("state", "runnable"), [("R", True), ("S", False), ("D", True)])
 def test_what_waits_for_a_cpu_is_runnable(proc: FakeProc, state: str, runnable: bool) -> None:
     proc.process(42, state=state)
     found = look(proc.host, 42, None, TICKS)

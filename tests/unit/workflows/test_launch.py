@@ -14,10 +14,11 @@ from dbcpu.config.targets import Request
 from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
-from dbcpu.store.database import open_store
+from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.launch import Delivery, split_options
 from dbcpu.workflows.measure_run import Choices, Watcher
+from plugins import runs
 from support.driving import Drive
 
 WATCHING = (
@@ -36,9 +37,12 @@ def launched(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     """What would have been measured."""
     seen: Launched = []
 
-    def run(request: object, choices: Choices, *_: object, experiment: ExperimentShape | None, **__: object) -> str:
+    def run(
+        request: object, choices: Choices, store: Store, *_: object, experiment: ExperimentShape | None, **__: object
+    ) -> str:
         seen.append((choices, experiment))
-        return "run-id"
+        store.begin(runs.header(f"run-{len(seen)}"))
+        return f"run-{len(seen)}"
 
     monkeypatch.setattr("dbcpu.workflows.launch.run", run)
     monkeypatch.setattr("dbcpu.workflows.launch.present", lambda *_, **__: 0)

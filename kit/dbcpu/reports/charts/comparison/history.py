@@ -38,7 +38,7 @@ def draw(timeline: FigureHistory) -> Figure:
             str(number), (moments[index], 1.0), (2, -8), xycoords=("data", "axes fraction"),
             textcoords="offset points", fontsize=7.5, color=GREY,
         )  # fmt: skip
-    locator = dates.AutoDateLocator(maxticks=5 if is_narrow() else 8)  # type: ignore[no-untyped-call]
+    locator = dates.AutoDateLocator(minticks=2, maxticks=5 if is_narrow() else 8)  # type: ignore[no-untyped-call]
     panels[-1].xaxis.set_major_locator(locator)
     panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     if len(set(moments)) == 1:

@@ -73,4 +73,4 @@ def _printable(value: object) -> object:
 
 def with_code(text: str) -> Markup:
     """Words between backticks as ``code``; everything is escaped first."""
-    return Markup(_BACKTICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+    return Markup(_BACKTICKED.sub(r"<code>\1</code>", str(escape(_printable(text)))))  # noqa: S704 - escaped
