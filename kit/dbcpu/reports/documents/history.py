@@ -58,10 +58,7 @@ def overview(trends: Sequence[Trend]) -> Document:
 
 
 def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...], data: Mapping[str, Any]) -> Document:
-    charts = [
-        Chart("history" if at == 1 else f"history-{at}", found.title, found)
-        for at, found in enumerate(_histories(trends), 1)
-    ]
+    charts = [_chart(trend, at) for at, trend in enumerate(trends, 1)]
     return comparing(
         title=title,
         name="history",
@@ -144,14 +141,14 @@ def _steady(trend: Trend) -> str:
     return f"No lasting change shown in {plural(runs, 'run')}"
 
 
-def _pictures(charts: Sequence[Chart], trends: Sequence[Trend], sections: Sequence[Section]) -> Iterator[Section]:
+def _pictures(
+    charts: Sequence[Chart | None], trends: Sequence[Trend], sections: Sequence[Section]
+) -> Iterator[Section]:
     """The picture of each target with its table; of one target the runs below."""
-    drawn = {chart.data.title: chart for chart in charts if isinstance(chart.data, FigureHistory)}
-    for trend, section in zip(trends, sections, strict=False):
-        chart = drawn.get(plain(_title(trend)))
-        one = len(trends) == 1
+    one = len(trends) == 1
+    for chart, section in zip(charts, sections, strict=False):
         yield pictured(chart, READING, section.tables, "Over time" if one else section.title) if chart else section
-    if len(trends) == 1:
+    if one:
         yield sections[1]
 
 
@@ -259,18 +256,18 @@ def _lines(trend: Trend) -> tuple[Line, ...]:
     )
 
 
-def _histories(trends: Sequence[Trend]) -> tuple[FigureHistory, ...]:
-    return tuple(
-        FigureHistory(
-            title=plain(_title(each)),
-            moments=each.started_at,
-            series=tuple(_timeline_series(one) for one in each.series),
-            gaps=tuple(mark.index for mark in each.marks if mark.kind == GAP_MARK),
-            events=tuple((mark.index, mark.text) for mark in each.marks if mark.kind == CHANGED),
-        )
-        for each in trends
-        if each.series and None not in map(moment, each.started_at)
+def _chart(trend: Trend, at: int) -> Chart | None:
+    """The figures over time; None where there are none, or a run has no date. Two targets may have one title."""
+    if not trend.series or None in map(moment, trend.started_at):
+        return None
+    figures = FigureHistory(
+        title=plain(_title(trend)),
+        moments=trend.started_at,
+        series=tuple(_timeline_series(series) for series in trend.series),
+        gaps=tuple(mark.index for mark in trend.marks if mark.kind == GAP_MARK),
+        events=tuple((mark.index, mark.text) for mark in trend.marks if mark.kind == CHANGED),
     )
+    return Chart("history" if at == 1 else f"history-{at}", figures.title, figures)
 
 
 def _timeline_series(series: Series) -> TimelineSeries:
