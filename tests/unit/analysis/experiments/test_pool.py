@@ -23,7 +23,7 @@ def test_the_smallest_pool_that_finishes_as_early_as_any_is_enough() -> None:
     assert analysis.pool is not None
     assert (analysis.pool.enough, analysis.pool.best) == (2, 20)
     assert analysis.verdict.startswith(
-        "2 active sessions are enough on 2 vCPUs: 20 pieces of work take 5.10 s; with 20 "
+        "2 active sessions are enough on 2 vCPUs: 20 jobs take 5.10 s; with 20 "
     )
     assert "each piece 9.71x" in analysis.verdict
 
