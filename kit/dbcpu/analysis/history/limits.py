@@ -238,7 +238,8 @@ def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLi
     ratio = f"{value.value / usual.median:.2f}x" if usual.median > 0 else "more than"
     text = (
         f"{_what(value)} is {_amount(value.metric, value.value)}, {ratio} the usual "
-        f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} (limit {_amount(value.metric, limit)}){since}"
+        f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} "
+        f"(limit {_amount(value.metric, limit)}){since}"
     )
     return [Violation(value.metric, value.level, value.value, limit, text)]
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from dbcpu.analysis.checks.headline import GOOD, PARTLY, Fact
+from dbcpu.analysis.comparison.sentences import decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (

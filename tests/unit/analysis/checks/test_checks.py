@@ -52,7 +52,7 @@ def test_not_sampled_says_why() -> None:
 
 def test_moves_that_no_poll_saw() -> None:
     moved = replace(session(0), migrations=5, migrations_seen=3)
-    assert "2 of 5 moves" in found(record([*solos(), round_of([moved, session(1)])]))["moves-unseen"].seen
+    assert "2 of 5 migrations" in found(record([*solos(), round_of([moved, session(1)])]))["moves-unseen"].seen
 
 
 def test_short_rounds_are_polled_too_rarely() -> None:

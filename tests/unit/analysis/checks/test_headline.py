@@ -84,8 +84,8 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
     ("run", "headline"),
     [
         (record([], status="failed"), "Nothing was measured"),
-        (record(solos()), "Too little was measured for an answer"),
-        (record([round_of([session(0), session(1, 2.7)])]), "Too little was measured for an answer"),
+        (record(solos()), "Too few measurements for an answer"),
+        (record([round_of([session(0), session(1, 2.7)])]), "Too few measurements for an answer"),
     ],
     ids=["empty", "solo only", "no solo"],
 )

@@ -17,7 +17,7 @@ def test_a_clean_run_passes_every_check_and_says_what_was_seen() -> None:
     seen = {each.name: each.seen for each in found}
     assert seen["correct answers"] == "5 of 5 sessions gave the known answer"
     assert seen["server processes verified"].startswith("5 of 5 server processes verified")
-    assert seen["all were released together"] == "released within 0.4 ms at most"
+    assert seen["simultaneous release"] == "released within 0.4 ms at most"
 
 
 def test_a_failed_check_bears_its_findings() -> None:
@@ -44,4 +44,4 @@ def test_every_finding_on_trust_belongs_to_a_check() -> None:
 
 def test_a_run_without_rounds_can_be_asked_too() -> None:
     run = record([], status="failed")
-    assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"the run is whole"}
+    assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"complete run"}

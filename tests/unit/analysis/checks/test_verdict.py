@@ -28,7 +28,7 @@ def test_two_cpus_and_three_sessions() -> None:
 def test_a_shared_core() -> None:
     said = explain(nine_on_eight()).verdict
     assert "Up to 8 sessions" in said
-    assert "2 of 9 took 1.51x" in said
+    assert "2 of 9 have a slowdown of 1.51x" in said
     assert "shared core" in said
 
 
@@ -75,7 +75,7 @@ def test_queueing_though_there_are_cpus_enough_is_said() -> None:
     [
         (record(solos()), "A single session reaches 22.76 Mrows/s (1.80 s); measure more"),
         (record([round_of([], level=4, error="17 of 32 connected")], status="failed"), "Nothing was measured: 17 of"),
-        (record([round_of([session(0), session(1, 2.7)])]), "Without a valid solo session only the spread"),
+        (record([round_of([session(0), session(1, 2.7)])]), "Without a valid single-session baseline only the spread"),
         (replace_status(even(), "interrupted"), "Interrupted after 4 of 4 rounds: Every session"),
         (record([], status="interrupted", planned=9), "Nothing was measured: no round was finished."),
     ],

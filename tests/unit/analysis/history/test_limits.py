@@ -59,7 +59,7 @@ def test_slow_connects_are_told() -> None:
 def test_lost_throughput_is_told_against_the_own_history() -> None:
     lines = held(night(8, speed=0.8), *(night(day) for day in range(1, 8)))
     assert len(lines) == 4  # alone, and at 2, 3 and 4
-    assert lines[0].startswith("throughput alone is 18.")
+    assert lines[0].startswith("single-session throughput is 18.")
     assert "x the usual 22.8 Mrows/s" in lines[0]
     assert "of 7 runs" in lines[0]
 
