@@ -28,7 +28,7 @@ PAIR_REPEATS = 6
 ALARMS = {*RESULT.entries, "solo-drift"}
 """Findings that say that something was found: on a host on which nobody loses anything all of them are false."""
 TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
-TRUE_SENTENCES = ("Every session gets the same CPU", "No difference shown")
+TRUE_SENTENCES = ("Every session gets the same CPU", "Inconclusive: no difference shown")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which round tells most next? The adaptive plan behind ``--sessions auto``: pure, so that a seed repeats it.
+"""Which round is the most useful next? The adaptive plan behind ``--sessions auto``: pure, so that a seed repeats it.
 
 1. One session alone, then every level that ``plan.auto_levels`` names, once, in shuffled order.
 2. Where the largest even and the smallest uneven level are not neighbours, the level that decides: the cores or

@@ -43,12 +43,12 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
         return explain_variant(record, licence_rules, None)
     found = explain_variants(record, licence_rules)
     first, *others = found.items()
-    told = {each.code for each in first[1].findings}
+    known = {each.code for each in first[1].findings}
     more = [
         replace(each, seen=f"under {name}: {each.seen}")
         for name, analysis in others
         for each in analysis.findings
-        if each.code not in told
+        if each.code not in known
     ]
     sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
     return replace(

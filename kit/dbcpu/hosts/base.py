@@ -57,7 +57,7 @@ class HostPoll:
     """All watched processes once. ``sent_s`` and ``received_s``: this machine's CLOCK_MONOTONIC around the request.
 
     ``host_s``: the host's own clock as it began to read, which stands still for ``grain_s``. A reading is
-    None where the process is gone. ``cpus``: the lines of /proc/stat, or '' when they were not asked for.
+    None where the process is gone. ``cpus``: the lines of /proc/stat, or '' when they were not requested.
     """
 
     sent_s: float
@@ -79,7 +79,7 @@ class RemoteHost(Host, Protocol):
     """What its files come over: ssh, or sql (the database reads them)."""
     clock_ticks: int
     own_pids: tuple[int, ...]
-    """Processes there that serve this connection: the kit's own, never foreign load."""
+    """Processes there that serve this connection: the kit's own, not other load."""
 
     def read_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """The files among ``paths`` that can be read."""
@@ -99,7 +99,7 @@ class RemoteHost(Host, Protocol):
 
 
 class Ahead:
-    """A remote host some files of which were read ahead, in one go; the rest is asked for one by one.
+    """A remote host some files of which were read ahead, in one go; the rest is read one by one.
 
     ``folders``: everything below them was read, so that what is missing there does not exist.
     """

@@ -20,7 +20,7 @@ START_TOLERANCE_S = 5.0
 class ProcessStat:
     """/proc/PID/stat of a process or thread. ``fields``: field 3 and what follows. Source: proc_pid_stat(5)
 
-    What an old kernel or a line that is cut off lacks raises ValueError when it is asked for.
+    What an old kernel or a line that is cut off lacks raises ValueError when it is read.
     """
 
     pid: int
@@ -40,7 +40,7 @@ class ProcessStat:
 
     @property
     def has_ended(self) -> bool:
-        """It runs no more, and only its parent has not asked for it yet."""
+        """It runs no more, and only its parent has not reaped it yet."""
         return self.state in ("Z", "X", "x")
 
     @property

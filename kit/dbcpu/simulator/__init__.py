@@ -2,7 +2,7 @@
 
 It knows CPU time as a fluid: between two events (an execution ends, the scheduler balances, a period of
 the CPU quota ends ...) every session has a constant share of its CPU and a constant speed. What is modelled:
-cores shared by SMT siblings, run queues, steal, interrupts, CPU quota, turbo, remote memory, a foreign
+cores shared by SMT siblings, run queues, steal, interrupts, CPU quota, turbo, remote memory, another
 process, and four ways of balancing. What is not: time slices, caches, waits of the database.
 
     record = simulate(preset("c4.4xlarge"), levels=(1, 8, 9, 16), repeats=5, seed=1)

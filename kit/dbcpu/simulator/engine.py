@@ -220,7 +220,7 @@ class Clockwork:
         }
 
     def _off_cpu(self, share: Floats, lost: Floats, stolen: Floats, queue: NDArray[np.intp]) -> dict[str, Floats]:
-        """Time without CPU: stolen, interrupted, throttled, or waiting behind sessions and foreign processes."""
+        """Time without CPU: stolen, interrupted, throttled, or waiting behind sessions and other processes."""
         waiting = self.alive - share
         if self.throttled:
             return {"throttled": waiting}

@@ -1,4 +1,4 @@
-"""What the simulated machine is, and what it tells of itself."""
+"""The simulated machine, and what its kernel reports."""
 
 import re
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ class SimulatedHost:
     """A machine of ``sockets`` x ``cores`` per socket x ``threads`` per core.
 
     ``smt_yield``: what a second busy thread adds to its core's speed (0.33: two run at 0.667 each; 0: at
-    half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel is not told of siblings
+    half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel does not see siblings
     and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0;
     steal: only while more than ``steal_above`` CPUs are busy, as where a machine is overbooked).
     ``quota_cpus``: CPU quota of the group of all sessions, per ``quota_period_s``. ``turbo_slope``: share of
     speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session's memory is:
     where it began, or ``memory_node`` if all are bound to that one (which is what the record then shows).
     ``all_slow``: share of speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share
-    of time during which a foreign process wants CPU ``noisy_cpu``, to which it is bound. ``rebalance_s``:
+    of time during which another process wants CPU ``noisy_cpu``, to which it is bound. ``rebalance_s``:
     seconds between two balancings. ``noise``: relative standard deviation of an execution's work.
     ``mrows_per_s``: a session alone.
     """

@@ -12,7 +12,7 @@ Flags = NDArray[np.bool_]
 class Scheduler:
     """Keeps ``cpu`` (session -> CPU) and ``moves`` (session -> migrations). All arrays are per session or CPU.
 
-    ``alive`` marks sessions that are runnable, ``foreign`` counts foreign processes that are, by CPU.
+    ``alive`` marks sessions that are runnable, ``foreign`` counts other processes that are, by CPU.
     """
 
     def __init__(self, host: SimulatedHost, sessions: int, rng: np.random.Generator) -> None:

@@ -191,7 +191,7 @@ def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected:
     if wrong is not None:
         error = error or f"the answer was {wrong}, not {expected}: the work was not done"
     known = session.pid is not None
-    how = _VERIFIED.get(kind, f"told by {kind}") if known else "its server process was not seen on that host"
+    how = _VERIFIED.get(kind, f"reported by {kind}") if known else "its server process was not seen on that host"
     return Session(
         ordinal=ordinal,
         server=Server(session.pid, verified=known, how=how),

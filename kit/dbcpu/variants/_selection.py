@@ -1,4 +1,4 @@
-"""Which variants were asked for, whether they are possible here, and what each would change. Nothing is changed."""
+"""Which variants were requested, whether they are possible here, and what each would change. Nothing is changed."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ CAP_SYS_NICE = 23
 
 @dataclass(frozen=True, slots=True)
 class SelectedVariant:
-    """A variant as it was asked for: ``cpus:0-3`` is the member ``cpus`` with the argument ``0-3``."""
+    """A variant as it was requested: ``cpus:0-3`` is the member ``cpus`` with the argument ``0-3``."""
 
     name: str
     kind: str

@@ -32,4 +32,4 @@ def findings(argument: str, context: VariantContext) -> tuple[Finding, ...]:
     autogroup = context.host is not None and context.host.facts.get("sched_autogroup") == "1"
     if argument == "other" or not autogroup:
         return ()
-    return (noted("autogroup", f"autogroup is on, and policy:{argument} was asked for"),)
+    return (noted("autogroup", f"autogroup is on, and policy:{argument} was requested"),)

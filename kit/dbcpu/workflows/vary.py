@@ -1,6 +1,7 @@
 """What ``dbcpu vary`` and ``dbcpu restore`` do: measure under variants, show the comparison, put things back."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dbcpu.config.targets import resolve
@@ -11,6 +12,7 @@ from dbcpu.targets.base import load_target
 from dbcpu.variants._restore import RestoreResult, restore
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import parameters_of
+from dbcpu.workflows.launch import split_options
 from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
 from dbcpu.workflows.present import present
 from dbcpu.workflows.progress import ProgressWatcher
@@ -50,7 +52,5 @@ def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
 def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Choices:
     if given["aa"]:
         raise UsageError("--aa measures the same twice, --variants other things; give one of them")
-    known = {name: given[name] for name in Choices.__dataclass_fields__ if name in given}
-    levels = "few" if known["sessions"] == "auto" else known["sessions"]
-    selected = select_variants(variants, per_cpu is not None)
-    return Choices(**{**known, "sessions": levels, "variants": selected, "per_cpu": per_cpu})
+    choices, _ = split_options(**given, variants=select_variants(variants, per_cpu is not None), per_cpu=per_cpu)
+    return replace(choices, sessions="few") if choices.sessions == "auto" else choices

@@ -130,7 +130,7 @@ def test_it_comes_to_the_same_verdict_as_the_fixed_plan_in_less_time(name: str, 
     fixed = len(rounds(auto_levels(len(simulated.online), usable_cores(simulated.info())), 3, 1, (BASELINE,)))
     assert len(run.rounds) < 0.75 * fixed
     if border:
-        assert f"from {border} on they share" in explain(run).verdict
+        assert f"from {border} on sessions slow down" in explain(run).verdict
     else:
         told = explain(run).topology
         assert told is not None

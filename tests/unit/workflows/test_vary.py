@@ -12,7 +12,15 @@ from dbcpu.variants._selection import select_variants
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.vary import preview_changes
 
-GIVEN: dict[str, Any] = {"sessions": "2", "size": "tiny", "aa": False, "repeats": 1}
+DELIVERY: dict[str, Any] = {
+    "store": None,
+    "out": None,
+    "json_file": None,
+    "fail_on": "never",
+    "yes": True,
+    "quiet": True,
+}
+GIVEN: dict[str, Any] = {**DELIVERY, "sessions": "2", "size": "tiny", "aa": False, "repeats": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +49,11 @@ def test_what_is_not_possible_is_refused_as_in_a_run() -> None:
         preview_changes("sqlite", "active:1", None, {**GIVEN, "for_s": 1.0})
     with pytest.raises(UsageError, match="--aa measures the same twice"):
         preview_changes("sqlite", "active:1", None, {**GIVEN, "aa": True})
+
+
+def test_an_option_that_is_not_known_is_an_error() -> None:
+    with pytest.raises(TypeError, match="repeat"):
+        preview_changes("sqlite", "active:1", None, {**GIVEN, "repeat": 2})
 
 
 def test_a_preview_counts_the_rounds_of_every_variant() -> None:

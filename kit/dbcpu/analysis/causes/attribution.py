@@ -1,11 +1,11 @@
 """Why did this session take longer than one alone?
 
 The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left.
-Each part is held against the evidence (``causes``). A cause is named only when what the evidence covers is
+Each part is compared with the evidence (``causes``). A cause is named only when what the evidence covers is
 at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
 tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
-beyond its own: how much the CPU times of equal sessions differ says nothing against it. Then this alone is explained.
+beyond its own: noise of CPU times does not affect these. Then only this part is explained.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,12 +43,12 @@ class Loss:
     unsplit_s: float
 
 
-def loss(each: Timed, reference: Reference, throttled_s: float | None) -> Loss:
-    """Split what ``each`` took beyond the reference; the gap is the rest, so the parts add up exactly."""
-    assert each.span is not None
-    executions = len(each.span.executions)
-    total_s = each.span.elapsed_s - reference.elapsed_s * executions
-    cpu_s, delay_s = each.session.cpu_s, each.session.run_delay_s
+def loss(member: Timed, reference: Reference, throttled_s: float | None) -> Loss:
+    """Split what ``member`` took beyond the reference; the gap is the rest, so the parts add up exactly."""
+    assert member.span is not None
+    executions = len(member.span.executions)
+    total_s = member.span.elapsed_s - reference.elapsed_s * executions
+    cpu_s, delay_s = member.session.cpu_s, member.session.run_delay_s
     inflation_s = None if cpu_s is None or reference.cpu_s is None else cpu_s - reference.cpu_s * executions
     if inflation_s is None or delay_s is None:
         return Loss(total_s, inflation_s, None, None, None, total_s - (inflation_s or 0.0))
@@ -108,7 +108,7 @@ def attribute(
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """What a session loses even alone, per execution, and the frequency it has then."""
+    """Time that a single session loses per execution, and its CPU frequency."""
 
     steal_s: float = 0.0
     irq_s: float = 0.0
@@ -204,14 +204,14 @@ def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
 
 def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
     if case.timed.why:
-        return Cause.UNEXPLAINED, f"left out: {plain(case.timed.why)}"
+        return Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}"
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
-        return Cause.UNEXPLAINED, "no valid solo session to compare with"
+        return Cause.UNEXPLAINED, "no valid single-session baseline"
     slowdown = times(case.timed.span.elapsed_s / reference_s)
     if split.total_s <= case.reference.tolerance * reference_s:
         counted = _counted_only(split, case.reference, reference_s)
         if counted is None:
-            return Cause.NONE, f"{slowdown}: within the tolerance of {percent(case.reference.tolerance)}"
+            return Cause.NONE, f"{slowdown}: within noise (tolerance {percent(case.reference.tolerance)})"
         split = counted
     shares = _shares(case, split)
     by_cause: dict[str, float] = {}
@@ -224,8 +224,8 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
     if left_over or accounted_s < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
         cause = Cause.UNEXPLAINED
     ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
-    told = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
-    return cause, f"{slowdown}: {'; '.join(told) or 'many small losses'}"
+    parts = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
+    return cause, f"{slowdown}: {'; '.join(parts) or 'many small parts'}"
 
 
 def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss | None:
@@ -253,7 +253,7 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         left, core = counted.beyond(split.gap_s or 0.0), case.placement.cores.core.get(cpu)
         shares += evidence_rules.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, core)
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
-        text = f"{seconds(split.unsplit_s)} off the CPU: without schedstat a run queue and steal cannot be told apart"
+        text = f"off-CPU {seconds(split.unsplit_s)}: without schedstat run-queue wait and steal are not distinguishable"
         return [*shares, Share(Cause.UNEXPLAINED, split.unsplit_s, text)]
     if split.queue_s > 0:
         met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
@@ -266,13 +266,13 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
 
 
 def _without_host(case: _Case, split: Loss) -> list[Share]:
-    """By the database's own counters, where it has some; they tell a slower CPU and waits, and no more."""
+    """By the database's own counters, where it has some; they show a slower CPU and waits, and no more."""
     why_not, span = _why_not(case.timed), case.timed.span
     if span is not None and case.reference is not None:
         executions = len(span.executions)
-        told = without_host.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
-        if told is not None:
-            return told
+        found = without_host.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
+        if found is not None:
+            return found
     return [Share(Cause.UNEXPLAINED, split.total_s, f"no evidence from the host: {why_not}")]
 
 
@@ -282,19 +282,19 @@ def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:
     return case.placement.partners(case.timed.session.ordinal, (span.start_s, span.end_s), on_siblings)
 
 
-def _quota(each: Timed) -> float | None:
+def _quota(member: Timed) -> float | None:
     quotas = [
         group.quota_cpus
-        for group in each.round.cgroups
-        if each.session.ordinal in group.sessions and group.quota_cpus is not None
+        for group in member.round.cgroups
+        if member.session.ordinal in group.sessions and group.quota_cpus is not None
     ]
     return min(quotas, default=None)
 
 
-def _why_not(each: Timed) -> str:
-    return plain(each.round.not_sampled or each.session.server.how or "its server process was not sampled")
+def _why_not(member: Timed) -> str:
+    return plain(member.round.not_sampled or member.session.server.how or "its server process was not sampled")
 
 
-def not_sampled(each: Round) -> bool:
+def not_sampled(round_: Round) -> bool:
     """No session of this round has a CPU time from the host."""
-    return bool(each.sessions) and all(session.cpu_s is None for session in each.sessions)
+    return bool(round_.sessions) and all(session.cpu_s is None for session in round_.sessions)

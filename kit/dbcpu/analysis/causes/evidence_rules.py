@@ -1,8 +1,7 @@
 """Which cause does the evidence allow to name for each part of a session's loss?
 
-Every part of the loss is given to causes with the seconds that they account for and the words that say so.
-What no evidence covers is given to ``unexplained``. The shares below which evidence is not taken as an
-account of its part are constants of this file; docs/methods.md gives their reasons.
+Each part of the loss is divided among causes: seconds, and the evidence in words. What no evidence covers is
+``unexplained``. The constants say how much of its part evidence must cover; docs/methods.md gives their reasons.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ ACCOUNTS = 0.6
 SAMPLED_ACCOUNTS = 0.5
 """Evidence from polled states need cover less: a state shorter than a poll is seen by chance."""
 EMPTY_QUEUE = 0.4
-"""If all that ran on a session's CPUs is less than this share of its wait, the queue was not what held it."""
+"""If all that ran on a session's CPUs is less than this share of its wait, the run queue does not explain it."""
 MIN_POLLS = 10
 """Fewer polls than this do not show that a CPU was idle."""
 WATCHED = 0.8
@@ -29,14 +28,14 @@ IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
 NAMED_PARTNERS = 3
 WORTH_NAMING = 0.25
-"""A foreign process is named if it used this share of what foreign processes used there."""
+"""A process is named if it used this share of the CPU time of all other processes there."""
 RESOURCE_MANAGER = "resmgr:"
 """Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Seconds of a loss, the cause they are given to, and the reason in words."""
+    """Seconds of a loss, their cause, and the reason in words."""
 
     cause: Cause
     seconds: float
@@ -71,21 +70,21 @@ Partners = Sequence[tuple[int, int, float]]
 def queueing(
     queue_s: float, elapsed_s: float, evidence: Evidence | None, partners: Partners, foreign: Sequence[Foreign]
 ) -> list[Share]:
-    """Time runnable but not running and not throttled: behind other sessions, or behind foreign processes?
+    """Time runnable but not running and not throttled: behind other sessions, or behind other processes?
 
-    What ran on the session's CPU while it waited is what it waited for, so the wait is divided in the ratio
-    of the CPU time of the other sessions to that of foreign processes there.
+    The wait is divided in the ratio of the CPU time that other sessions and other processes used meanwhile on
+    the session's CPUs.
     """
-    waited = f"waited {seconds(queue_s)} of {seconds(elapsed_s)} on the run queue"
+    waited = f"run-queue wait {seconds(queue_s)} of {seconds(elapsed_s)}"
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
         return [Share(Cause.RUN_QUEUE, queue_s, waited)]
-    where = f"{waited} of {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
+    where = f"{waited} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
     foreign_s = evidence.foreign_cpu_s or 0.0
     sessions_s = evidence.others_cpu_s
     if sessions_s is None:
         sessions_s = evidence.shared_queue_s
     elif _empty(evidence, sessions_s + foreign_s, queue_s):
-        return [Share(Cause.UNEXPLAINED, queue_s, f"{where}, though it was idle (a CPU quota that cannot be seen?)")]
+        return [Share(Cause.UNEXPLAINED, queue_s, f"{where}, though idle (a hidden CPU quota?)")]
     both_s = sessions_s + foreign_s
     if both_s <= 0:
         return [Share(Cause.RUN_QUEUE, queue_s, where)]
@@ -93,7 +92,11 @@ def queueing(
     by_sessions_s, by_foreign_s = queue_s * sessions_s / both_s, queue_s * foreign_s / both_s
     shares = []
     if by_sessions_s > 0:
-        text = where if by_sessions_s >= by_foreign_s else f"{seconds(by_sessions_s)} on it behind other sessions"
+        text = (
+            where
+            if by_sessions_s >= by_foreign_s
+            else f"{seconds(by_sessions_s)} of run-queue wait behind other sessions"
+        )
         shares.append(Share(Cause.RUN_QUEUE, by_sessions_s, text + _shared_with(partners) + meanwhile))
     if by_foreign_s > 0:
         text = where if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
@@ -103,17 +106,17 @@ def queueing(
 
 
 def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
-    told = evidence.foreign_cpu_s is not None and evidence.polls >= MIN_POLLS
-    return told and ran_s < EMPTY_QUEUE * queue_s
+    is_known = evidence.foreign_cpu_s is not None and evidence.polls >= MIN_POLLS
+    return is_known and ran_s < EMPTY_QUEUE * queue_s
 
 
 def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None) -> Share:
-    """Time held back by a CPU quota."""
+    """Time lost to a CPU quota."""
     quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
     return Share(
         Cause.THROTTLED,
         throttled_s,
-        f"held back by its CPU quota{quota} for {seconds(throttled_s)} of {seconds(elapsed_s)}",
+        f"throttled by its CPU quota{quota} for {seconds(throttled_s)} of {seconds(elapsed_s)}",
     )
 
 
@@ -125,9 +128,9 @@ def inflation(
     What is counted comes first: steal and interrupts that the kernel left in the CPU time, and a lower
     frequency. The rest is a shared core or remote memory if there was enough of it, else a slower CPU.
     """
-    more = f"needed {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than alone"
+    more = f"used {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than a single session"
     if evidence is None:
-        return [Share(Cause.SLOWER_CPU, inflation_s, f"{more} (where it ran was not sampled)")]
+        return [Share(Cause.SLOWER_CPU, inflation_s, f"{more} (placement not sampled)")]
     clocks = f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
     found = [
         Share(Cause.STEAL, counted.steal_s, f"{more}, with {seconds(counted.steal_s)} of steal on its CPUs"),
@@ -144,13 +147,17 @@ def inflation(
 def _placed(
     rest_s: float, cpu_s: float, more: str, evidence: Evidence, partners: Partners, core: int | None
 ) -> list[Share]:
-    """What where it ran explains.
+    """What the placement explains.
 
     A thread that shares its core with k others loses at most k / (k + 1) of the time they overlap; sharing
     too short for the loss does not explain it.
     """
     remote_s = evidence.remote_s or 0.0
-    remote = Share(Cause.REMOTE_MEMORY, remote_s * MAX_REMOTE, f"{seconds(remote_s)} of it far from its memory: {more}")
+    remote = Share(
+        Cause.REMOTE_MEMORY,
+        remote_s * MAX_REMOTE,
+        f"ran {seconds(remote_s)} on another NUMA node than its memory: {more}",
+    )
     where = f"shared core {core}" if core is not None else "shared its core"
     for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
     idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
@@ -159,7 +166,7 @@ def _placed(
     foreign = Share(
         Cause.COMPETITOR,
         evidence.sibling_foreign_s / 2,
-        f"foreign processes ran on its core's other thread for {near}: {more}",
+        f"other processes ran on the SMT sibling for {near}: {more}",
     )
     if shared.seconds + remote.seconds >= ACCOUNTS * rest_s:
         found = [share for share in (shared, remote) if share.seconds > 0]
@@ -173,15 +180,15 @@ def _placed(
 
 def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | None, session: Session) -> list[Share]:
     """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
-    off = f"off the CPU for {seconds(gap_s)} of {seconds(elapsed_s)}"
+    off = f"off-CPU {seconds(gap_s)} of {seconds(elapsed_s)}"
     longest = max(session.waits, key=lambda wait: wait.waited_s, default=None)
     waited_s = sum(wait.waited_s for wait in session.waits)
     stopped_s = evidence.stopped_s if evidence else 0.0
     asleep_s = evidence.asleep_s if evidence else 0.0
     found = [
-        Share(Cause.STEAL, counted.steal_s, f"{off}: {seconds(counted.steal_s)} were stolen from its CPUs"),
+        Share(Cause.STEAL, counted.steal_s, f"{off}: {seconds(counted.steal_s)} of steal on its CPUs"),
         Share(Cause.IRQ, counted.irq_s, f"{off}: {seconds(counted.irq_s)} of interrupts on its CPUs"),
-        Share(Cause.STOPPED, stopped_s, f"{off}: seen stopped for {seconds(stopped_s)}"),
+        Share(Cause.STOPPED, stopped_s, f"{off}: stopped for {seconds(stopped_s)}"),
     ]
     needed = [ACCOUNTS if share.cause.counted else SAMPLED_ACCOUNTS for share in found]
     if longest is not None and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
@@ -189,13 +196,13 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
         found.append(Share(wait_cause(event), waited_s, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
         needed.append(ACCOUNTS)
     else:
-        found.append(Share(Cause.WAIT, asleep_s, f"{off}: seen asleep for {seconds(asleep_s)}"))
+        found.append(Share(Cause.WAIT, asleep_s, f"{off}: asleep for {seconds(asleep_s)}"))
         needed.append(SAMPLED_ACCOUNTS)
     shares = [share for share in found if share.seconds > 0]
     covered_s = sum(share.seconds for share in shares)
     if sum(share.seconds / part for share, part in zip(found, needed, strict=True)) >= gap_s:
         return _scaled(shares, gap_s / covered_s)
-    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, f"{off}, nothing says why")]
+    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, f"{off}, reason unknown")]
 
 
 def _scaled(shares: Sequence[Share], factor: float) -> list[Share]:
@@ -231,7 +238,7 @@ def _with(partners: Partners) -> str:
     together: dict[int, float] = {}
     for ordinal, _, met_s in partners:
         together[ordinal] = together.get(ordinal, 0.0) + met_s
-    # Who was met only in passing is not worth a name.
+    # Sessions met for a short time only are not named.
     longest_s = max(together.values(), default=0.0)
     met = [ordinal for ordinal, met_s in together.items() if met_s >= longest_s / 4]
     if not met:
@@ -244,10 +251,10 @@ def _with(partners: Partners) -> str:
 
 def _processes(evidence: Evidence, foreign: Sequence[Foreign], foreign_s: float) -> str:
     near = [each for each in foreign if not each.cpus or set(each.cpus) & set(evidence.cpus)]
-    used = f"{seconds(foreign_s)} of foreign CPU time there"
+    used = f"other processes, which used {seconds(foreign_s)} of CPU time there"
     if not near:
         return used
     top = max(near, key=lambda each: each.cpu_s)
     if top.cpu_s < WORTH_NAMING * foreign_s:
-        return f"processes that are gone, or many small ones: {used}"
-    return f"{plain(top.command)} (pid {top.pid}) and whatever else made up {used}"
+        return f"{used} (many small or ended ones)"
+    return f"{used}, among them {plain(top.command)} (pid {top.pid})"

@@ -8,7 +8,7 @@ one round are not independent. Source: Efron and Tibshirani, "An Introduction to
 That sharing costs anything at all is said only if the noise of the run explains the speed once in a thousand
 runs, too: one interval in forty lies below 1 by chance.
 
-The cross table holds sharing against being slow, without any model.
+The cross table counts shared and slow sessions, without a model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
 NEVER = 0.02
 MIN_SESSIONS = 4
-"""That shared, before a speed is told."""
+"""That shared, before a speed is reported."""
 MIN_ROUNDS = 3
 CONFIDENCE = 0.95
 FALSE_ALARM = 0.001
@@ -103,15 +103,15 @@ def _table(
 
 
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
-    told = _told(table)
+    counts = _thread_counts(table)
     orders = np.unique(table.rounds)
-    if not told or orders.size < MIN_ROUNDS:
+    if not counts or orders.size < MIN_ROUNDS:
         return ()
-    whole = _fit(table, told)
-    again = np.array([_fit(table.without(order), told) for order in orders])
+    whole = _fit(table, counts)
+    again = np.array([_fit(table.without(order), counts) for order in orders])
     spread = np.sqrt((orders.size - 1) / orders.size * ((again - again.mean(axis=0)) ** 2).sum(axis=0))
     speeds = []
-    for index, others in enumerate(told):
+    for index, others in enumerate(counts):
         # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
         informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
         if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
@@ -131,21 +131,21 @@ def _scale(table: _Table, others: int) -> float:
     return float(np.sqrt(contrast @ inverse @ contrast))
 
 
-def _told(table: _Table) -> list[int]:
+def _thread_counts(table: _Table) -> list[int]:
     """Numbers of other busy threads that enough sessions met for most of their CPU time."""
     often = (table.shares >= MOSTLY).sum(axis=0)
     return [others for others in range(1, table.shares.shape[1]) if often[others] >= MIN_SESSIONS]
 
 
-def _fit(table: _Table, told: Sequence[int]) -> Floats:
-    """Speeds with ``told`` other threads busy, over the speed alone; NaN where the rounds left do not tell."""
+def _fit(table: _Table, counts: Sequence[int]) -> Floats:
+    """Speeds with ``counts`` other threads busy, over that of a single thread; NaN where too few rounds are left."""
     alone = np.asarray(table.shares[:, 0] >= 1 - NEVER)
     speed = table.speed
     if np.unique(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
         slope, level = np.polyfit(table.others[alone], speed[alone], 1)
         speed = speed * level / np.maximum(level + slope * table.others, 0.1 * level)
     met = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]
-    if 0 not in met or not set(told) <= set(met):
-        return np.full(len(told), np.nan)
+    if 0 not in met or not set(counts) <= set(met):
+        return np.full(len(counts), np.nan)
     fitted = np.linalg.lstsq(table.shares[:, met], speed, rcond=None)[0]
-    return np.asarray([fitted[met.index(column)] / fitted[0] for column in told])
+    return np.asarray([fitted[met.index(column)] / fitted[0] for column in counts])

@@ -1,7 +1,7 @@
 """Where the time of each session went, as parts to be stacked: the loss of ``SessionView``, its gap split further.
 
-The gap is divided by the same evidence from which its cause is told: stolen time first, then waits and sleep, and what
-neither covers stays "off the CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
+The gap is divided by the evidence that its cause is derived from: stolen time first, then waits and sleep, and what
+neither covers stays "off-CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from dbcpu.analysis.statistics.cumulative import Floats, slices, spread
 from dbcpu.record import Round, RunRecord
 
 PART_WORDS = {
-    "reference_s": "as long as alone",
+    "reference_s": "single-session time",
     "inflation_s": "more CPU time",
-    "queue_s": "run queue",
+    "queue_s": "run-queue wait",
     "throttled_s": "CPU quota",
-    "steal_s": "stolen",
+    "steal_s": "CPU steal",
     "wait_s": "waiting or stopped",
-    "off_s": "off the CPU",
+    "off_s": "off-CPU",
     "unsplit_s": "not split",
 }
 """The parts in the order in which they are stacked."""
@@ -45,7 +45,7 @@ class TimeParts:
 
 
 def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) -> tuple[TimeParts, ...]:
-    """Valid sessions of a round (default: the most telling) that can be compared with a solo one, the slowest first."""
+    """Valid sessions of a round (default: the representative one) that have a baseline, the slowest first."""
     order = analysis.telling_order if order is None else order
     members = timed_round(record, order)
     if not members:
@@ -61,10 +61,10 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
     return tuple(sorted(found, key=lambda each: (-(each.view.elapsed_s or 0.0), each.view.ordinal)))
 
 
-def _met(each: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
+def _met(round_: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
-    rows = stretches(each).clipped(spans)
-    steal = {row.cpu: slices(each.timeline_s, row.steal_s) for row in each.cpu_timeline}
+    rows = stretches(round_).clipped(spans)
+    steal = {row.cpu: slices(round_.timeline_s, row.steal_s) for row in round_.cpu_timeline}
     met = np.zeros(rows.cpu.size)
     for cpu in np.unique(rows.cpu[rows.runnable]).tolist():
         here = np.asarray((rows.cpu == cpu) & rows.runnable)
@@ -74,18 +74,18 @@ def _met(each: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
         if cpu in steal:
             met[here] = steal[cpu].between(*ends) * np.minimum(1.0, mine)
     still = rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED))
-    steal_s, idle_s = np.zeros(len(each.sessions)), np.zeros(len(each.sessions))
+    steal_s, idle_s = np.zeros(len(round_.sessions)), np.zeros(len(round_.sessions))
     np.add.at(steal_s, rows.session, met)
     np.add.at(idle_s, rows.session, still)
     return steal_s, idle_s
 
 
-def _parts(view: SessionView, each: Timed, met_steal_s: float, idle_s: float) -> TimeParts:
+def _parts(view: SessionView, member: Timed, met_steal_s: float, idle_s: float) -> TimeParts:
     gap_s, inflation_s = max(0.0, view.gap_s or 0.0), max(0.0, view.inflation_s or 0.0)
     steal_s = min(gap_s, met_steal_s)
     left_s = met_steal_s - steal_s
     stolen_run_s = min(left_s, inflation_s) if inflation_s and left_s >= ACCOUNTS * inflation_s else 0.0
-    wait_s = min(gap_s - steal_s, max(idle_s, sum(wait.waited_s for wait in each.session.waits)))
+    wait_s = min(gap_s - steal_s, max(idle_s, sum(wait.waited_s for wait in member.session.waits)))
     return TimeParts(
         view=view,
         reference_s=view.reference_s or 0.0,

@@ -6,7 +6,7 @@ where a session ran, so this is a likelihood, said as such in the verdict, and n
     DB time = DB CPU + non-idle waits + the rest
 
 The rest is time that the process was neither on a CPU nor in a wait that the database counts: on a run queue,
-stolen by the hypervisor or held back by a quota. The database cannot tell these apart, so no cause is claimed for it.
+steal or throttled by a quota. The database cannot distinguish these, so no cause is claimed for it.
 DB CPU beyond that of a session alone is a slower CPU. Two different diagnoses.
 Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT.
 """
@@ -50,16 +50,16 @@ def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -
     for each in context.sessions:
         if each.span:
             by_level.setdefault((each.round.level, each.round.variant), []).append(each)
-    told = []
+    explained = []
     for level in levels:
         members = by_level.get((level.level, level.variant), [])
         blind = bool(members) and all(each.session.cpu_s is None for each in members)
         if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
-            told.append(level)
+            explained.append(level)
             continue
         found = _cause(level, _counted(members, reference, solo_cpu), scaling, context.vcpus, context.cores)
-        told.append(level if found is None else replace(level, likely_cause=found[0], likely_why=found[1]))
-    return tuple(told)
+        explained.append(level if found is None else replace(level, likely_cause=found[0], likely_why=found[1]))
+    return tuple(explained)
 
 
 def _cause(
@@ -67,7 +67,7 @@ def _cause(
 ) -> tuple[str, str] | None:
     if counted is not None and counted.waits >= ACCOUNTS:
         part = percent(counted.waits)
-        return wait_cause(counted.event), f"the database counts waits for {plain(counted.event)} of {part} of the loss"
+        return wait_cause(counted.event), f"the database counts waits for {plain(counted.event)}, {part} of the loss"
     if vcpus is not None and level.level > vcpus:
         return Cause.RUN_QUEUE, f"there are more sessions than the {plural(vcpus, 'vCPU')}"
     if counted is not None and counted.cpu is not None and 1 - counted.cpu - counted.waits >= ACCOUNTS:
@@ -83,19 +83,19 @@ def _cause(
 
 def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | None) -> str | None:
     """Two groups of the size and distance that pairs on cores have, or a curve that has bent."""
-    told = scaling.knees[0] if scaling.knees else None
-    for amount in (cores, told, vcpus / 2 if vcpus else None):
+    knee = scaling.knees[0] if scaling.knees else None
+    for amount in (cores, knee, vcpus / 2 if vcpus else None):
         if amount is None or (vcpus and amount > 0.9 * vcpus) or not amount < level.level <= 2 * amount:
             continue
         pairs = 2 * (level.level - round(amount))
         factor = level.slower_factor or 1.0
         if level.slow and abs(level.slow - pairs) <= 1 and PAIRED[0] <= factor <= PAIRED[1]:
             return (
-                f"{count(level.slow)} of {level.level} were {times(factor)} as slow, and {pairs} is what pairs on "
-                f"{number(amount, 0)} cores would be"
+                f"{count(level.slow)} of {level.level} have a slowdown of {times(factor)}; sharing "
+                f"{number(amount, 0)} cores would slow {pairs}"
             )
-    bent = told is not None and vcpus is not None and told < 0.9 * vcpus and level.level >= told
-    return f"the throughput bends at {number(told, 1)} sessions" if bent else None
+    bent = knee is not None and vcpus is not None and knee < 0.9 * vcpus and level.level >= knee
+    return f"the throughput has its knee at {number(knee, 1)} sessions" if bent else None
 
 
 def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | None) -> _Counted | None:
@@ -144,7 +144,7 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
     found: list[Share] = []
     more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
     if more_s > 0:
-        words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than alone"
+        words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than for a single session"
         found.append(Share(Cause.SLOWER_CPU, more_s, words))
     left_s = loss_s - max(0.0, more_s)
     for wait in sorted(session.waits, key=lambda each: -each.waited_s):
@@ -157,7 +157,7 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
     if left_s > 0:
         words = (
             f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
-            f"(which one only the host can tell: {why_not})"
+            f"(only the host can show which: {why_not})"
         )
         found.append(Share(Cause.UNEXPLAINED, left_s, words))
     return found

@@ -29,18 +29,18 @@ class CheckInput:
     def rounds(self) -> tuple[Round, ...]:
         return self.record.rounds
 
-    def median_s(self, each: Round) -> float | None:
+    def median_s(self, round_: Round) -> float | None:
         """Median elapsed time per execution of the round's level."""
         for level in self.levels:
-            if (level.level, level.variant) == (each.level, each.variant):
+            if (level.level, level.variant) == (round_.level, round_.variant):
                 return level.median_s
         return None
 
-    def window_s(self, each: Round) -> float:
+    def window_s(self, round_: Round) -> float:
         """How long the round ran; 0 when nothing ended."""
-        if each.cost:
-            return each.cost.window_s
-        spans = [member.span for member in self.sessions if member.round is each and member.span]
+        if round_.cost:
+            return round_.cost.window_s
+        spans = [member.span for member in self.sessions if member.round is round_ and member.span]
         return max(span.end_s for span in spans) - min(span.start_s for span in spans) if spans else 0.0
 
 

@@ -12,7 +12,7 @@ from dbcpu.formatting import plain, plural, ranges, seconds
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
 WORTH_WAITING = 0.01
-"""Share of a session's time in one event that is worth a word."""
+"""Share of a session's time in one event that is reported."""
 
 
 def differing_plans(given: CheckInput) -> Finding | None:
@@ -25,8 +25,8 @@ def differing_plans(given: CheckInput) -> Finding | None:
 
 
 def physical_io(given: CheckInput) -> Finding | None:
-    def count(each: Timed) -> float:
-        return each.session.db.get("physical_reads", 0) + each.session.db.get("physical_writes", 0)
+    def count(member: Timed) -> float:
+        return member.session.db.get("physical_reads", 0) + member.session.db.get("physical_writes", 0)
 
     busy = [each for each in given.sessions if count(each) >= FEW_READS]
     if not busy:
@@ -52,7 +52,7 @@ def resource_manager_waits(given: CheckInput) -> Finding | None:
         return None
     return noted(
         "resource-manager-waits",
-        f"the resource manager held sessions back for up to {seconds(max(held.values()))} at N={ranges(held)}",
+        f"sessions waited up to {seconds(max(held.values()))} for the resource manager at N={ranges(held)}",
     )
 
 
@@ -90,8 +90,8 @@ def maintenance_window(given: CheckInput) -> Finding | None:
     return noted("in-maintenance-window", f"the run was made while maintenance window {plain(name)} was open")
 
 
-def _worth(each: Timed) -> float:
-    return WORTH_WAITING * each.span.elapsed_s if each.span else float("inf")
+def _worth(member: Timed) -> float:
+    return WORTH_WAITING * member.span.elapsed_s if member.span else float("inf")
 
 
 def _where(sessions: Iterable[Timed]) -> str:

@@ -41,7 +41,7 @@ def solo_drift(given: CheckInput) -> Finding | None:
         return None
     return noted(
         "solo-drift",
-        f"alone, an execution took {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
+        f"the single-session time was {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
         f"{moved.later} ({percent(moved.change)})",
     )
 
@@ -68,7 +68,7 @@ def steal(given: CheckInput) -> Finding | None:
     share, worst = max(stolen, key=lambda pair: pair[0])
     return noted(
         "steal",
-        f"the hypervisor took up to {percent(share)} of the vCPUs' time (N={worst.level}), "
+        f"CPU steal was up to {percent(share)} of the vCPUs' time (N={worst.level}), "
         f"in {len(stolen)} of {plural(len(given.rounds), 'round')}",
     )
 
@@ -86,7 +86,7 @@ def throttled(given: CheckInput) -> Finding | None:
     quota = f"{group.quota_cpus:g} CPUs" if group.quota_cpus is not None else "a quota"
     return noted(
         "throttled",
-        f"the control group {plain(group.path)} is limited to {quota} and was held back for {seconds(seconds_held)} "
+        f"the control group {plain(group.path)} is limited to {quota} and was throttled for {seconds(seconds_held)} "
         f"of CPU time (N={worst.level})",
     )
 

@@ -1,7 +1,7 @@
-"""The answer for somebody in a hurry: a headline, a few figures, and what would help; chosen from the analysis.
+"""The short answer: a headline, a few figures, and what would help; chosen from the analysis.
 
-It is the question that dbcpu asks: does every session get the same CPU, and if not, how much is lost, to what,
-and what would fix it?
+The question is: does every session get the same CPU, and if not, how large is the slowdown, what is its cause, and
+what would fix it?
 """
 
 from dataclasses import dataclass
@@ -40,18 +40,20 @@ def answer(analysis: Analysis) -> Answer:
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
     together = [each for each in levels if each.level > 1]
     if analysis.reference is None or not together:
-        headline = "Nothing was measured" if not levels else "Too little was measured for an answer"
+        headline = "Nothing was measured" if not levels else "Too few measurements for an answer"
         return Answer(UNKNOWN, headline, _alone(analysis), "")
     even, short = even_and_short(together)
     if not short and is_blind(analysis.reference):
-        return Answer(UNKNOWN, "Too noisy for an answer", _facts(analysis, levels), _noise_remedy(analysis.findings))
+        return Answer(
+            UNKNOWN, "Inconclusive: too much noise", _facts(analysis, levels), _noise_remedy(analysis.findings)
+        )
     if not short:
-        return Answer(GOOD, f"Yes: all equal up to {plural(even[-1].level, 'session')}", _facts(analysis, levels), "")
+        return Answer(GOOD, f"Yes: equal CPU up to {plural(even[-1].level, 'session')}", _facts(analysis, levels), "")
     beyond = analysis.vcpus is not None and short[0].level > analysis.vcpus
     slower = short[0].slower or 0
     all_lose = slower >= short[0].level if slower else not short[0].uneven
-    lose = "all get less" if all_lose else "some get less"
-    headline = f"Not from the start: at {short[0].level} sessions {lose}"
+    lose = "all are slower" if all_lose else "some are slower"
+    headline = f"No: already at {short[0].level} sessions {lose}"
     if even:
         headline = f"Yes up to {plural(even[-1].level, 'session')}, from {short[0].level} on {lose}"
     remedy = _remedy(analysis.findings, short[0])
@@ -67,24 +69,24 @@ def _facts(analysis: Analysis, levels: list[LevelView], short: LevelView | None 
     if short is not None and short.main_cause != Cause.NONE:
         many = dict(short.causes).get(short.main_cause, 0)
         share = f"{many} of {short.sessions} sessions at N = {short.level}"
-        facts.append(Fact("lost to", Cause(short.main_cause).words, share))
+        facts.append(Fact("main cause", Cause(short.main_cause).words, share))
     elif short is not None and short.likely_cause:
-        facts.append(Fact("probably lost to", Cause(short.likely_cause).words, f"{count(short.slow)} slow"))
+        facts.append(Fact("probable cause", Cause(short.likely_cause).words, f"{count(short.slow)} slow"))
     room = analysis.capacity
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
-        worth = f"Mrows/s, worth {number(cores, 1)} cores" if cores else "Mrows/s together"
-        facts.append(Fact("most work done", rate(room.most_throughput), worth))
+        worth = f"Mrows/s, {number(cores, 1)} effective cores" if cores else "Mrows/s"
+        facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:
     ref = analysis.reference
-    return (Fact("one session alone", rate(ref.mrows_per_s), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
+    return (Fact("single session", rate(ref.mrows_per_s), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
 
 
 def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:
-    """Of the finding that fits what was lost first; of two regimes the one in which more time was spent."""
+    """Of the finding that fits the main cause; of two regimes the one in which more time was spent."""
     wanted = Cause(short.main_cause).helped_by or Cause(short.likely_cause or Cause.NONE).helped_by
     if (short.misplaced_s or 0.0) <= max(short.sharing_s or 0.0, short.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))

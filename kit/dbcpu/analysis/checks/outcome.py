@@ -38,8 +38,8 @@ def slow_together(given: CheckInput) -> Finding | None:
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
     return noted(
         "slow-together",
-        f"at N={worst.level} all sessions took about {times(worst.slowdown_median)} as long as one alone, "
-        "though there are as many CPUs as sessions",
+        f"at N={worst.level} all sessions have a slowdown of about {times(worst.slowdown_median)}, "
+        "though there is a CPU for each",
     )
 
 
@@ -57,17 +57,17 @@ def misplaced(given: CheckInput) -> Finding | None:
 
 def shared_cores(given: CheckInput) -> Finding | None:
     vcpus, cores = given.vcpus, given.cores
-    # Threads that are as good as cores share one too, and nobody loses.
+    # Where a second thread is as good as a core, sharing one slows nothing.
     within = [e for e in given.levels if vcpus and e.level <= vcpus and (e.uneven or e.slowed)]
     seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
     if not seen:
         return None
     worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
-    tail = f", and {seconds(tail_s)} more after others had ended and left cores idle" if tail_s > TAIL_S else ""
+    tail = f", and {seconds(tail_s)} more after other sessions had ended and left cores idle" if tail_s > TAIL_S else ""
     return noted(
         "shared-cores",
-        f"at N={ranges(each.level for each in seen)} sessions shared a core with no idle core to go to, for up to "
+        f"at N={ranges(each.level for each in seen)} sessions shared a core while no core was idle, for up to "
         f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
         cores=cores or "as many as cores",
     )
@@ -83,7 +83,7 @@ def oversubscribed(given: CheckInput) -> Finding | None:
     return noted(
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}, "
-        f"and turns were not even: {times(worst.max_over_min)} between fastest and slowest (N={worst.level})",
+        f"and CPU time was shared unevenly: {times(worst.max_over_min)} between fastest and slowest (N={worst.level})",
         vcpus=vcpus,
     )
 
@@ -92,7 +92,7 @@ def sticky_placement(given: CheckInput) -> Finding | None:
     index, share = given.scaling.stickiness, given.scaling.makespan_share
     if index is None or index < STICKY or not any(each.uneven for each in given.levels):
         return None
-    jigsaw = f"; work until the last has ended falls to {percent(share)} of the rate sum" if share is not None else ""
+    jigsaw = f"; makespan throughput is {percent(share)} of the rate sum" if share is not None else ""
     counts = [
         f" ({count(each.slow)} of {each.level} slow, {count(each.slow_expected)} predicted)"
         for each in given.levels
@@ -100,7 +100,7 @@ def sticky_placement(given: CheckInput) -> Finding | None:
     ]
     first = counts[0] if counts else ""
     return noted(
-        "sticky-placement", f"the spread is {percent(index)} of that of a placement that never changes{first}{jigsaw}"
+        "sticky-placement", f"imbalance is {percent(index)} of that of a placement that never changes{first}{jigsaw}"
     )
 
 
@@ -108,10 +108,10 @@ def topology_differs(given: CheckInput) -> Finding | None:
     check = given.topology
     if check is None or check.cores_told is None or check.verdict not in ("fewer_cores", "like_full_cores"):
         return None
-    told, cores = number(check.cores_told, 0), check.cores or check.vcpus
+    scaled, cores = number(check.cores_told, 0), check.cores or check.vcpus
     if check.verdict == "fewer_cores":
-        seen = f"the host reports {plural(cores, 'core')}, the data say {told}: {check.why}"
-        return noted("cores-fewer-than-shown", seen, scaled=told, shown=cores)
+        seen = f"the host reports {plural(cores, 'core')} and scales like {scaled}: {check.why}"
+        return noted("cores-fewer-than-shown", seen, scaled=scaled, shown=cores)
     threads = number(check.vcpus / cores, 0)
     seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
     return noted("smt-like-cores", seen, shown=check.vcpus)
@@ -127,8 +127,8 @@ def noise_floor(given: CheckInput) -> Finding | None:
         least += f", in max/min {percent(floor.spread_ratio - 1)}"
     return noted(
         "noise-floor",
-        f"two halves of the same thing differed by up to {differed} ({plural(floor.levels, 'level')}, "
-        f"{plural(floor.rounds, 'round')} a half); the least that can be told from chance is {least}",
+        f"identical halves differ by up to {differed} ({plural(floor.levels, 'level')}, "
+        f"{plural(floor.rounds, 'round')} a half); the smallest detectable difference is {least}",
     )
 
 
@@ -140,9 +140,9 @@ def shared_core_cost(given: CheckInput) -> Finding | None:
     shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine
     return noted(
         "shared-core-cost",
-        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its speed "
-        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared "
-        f"{table.shared_slow} lost time, of {alone} others {table.alone_slow}",
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its single-session speed "
+        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared a core "
+        f"{table.shared_slow} were slow, of {alone} others {table.alone_slow}",
     )
 
 

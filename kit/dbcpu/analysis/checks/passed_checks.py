@@ -1,6 +1,6 @@
-"""What was checked before the figures may be trusted, and how each check came out: good news is told as well as bad.
+"""What was checked before the figures may be trusted, and the result of each check, passed or not.
 
-The bad news are findings; this lists the checks that they belong to, with what was seen where nothing was wrong.
+A failed check has findings; a passed one says what was examined.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from dbcpu.record import RunRecord, Session
 
 @dataclass(frozen=True, slots=True)
 class Assurance:
-    """One check. ``findings`` is empty when it passed; ``seen`` says what was looked at, '' if that cannot be told."""
+    """One check. ``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known."""
 
     name: str
     seen: str
@@ -48,7 +48,7 @@ def _whole(record: RunRecord, _: Analysis) -> str:
 
 def _reference(_: RunRecord, analysis: Analysis) -> str:
     ref = analysis.reference
-    return f"{plural(ref.sessions, 'solo session')}, spread {percent(ref.spread)}" if ref else ""
+    return f"{plural(ref.sessions, 'single session')}, varying by {percent(ref.spread)}" if ref else ""
 
 
 def _skew(record: RunRecord, _: Analysis) -> str:
@@ -59,18 +59,18 @@ def _skew(record: RunRecord, _: Analysis) -> str:
 def _verified(record: RunRecord, _: Analysis) -> str:
     sessions = _sessions(record)
     verified = sum(each.server.verified for each in sessions)
-    return f"{verified} of {plural(len(sessions), 'server process')} verified before they were watched"
+    return f"{verified} of {plural(len(sessions), 'server process')} verified before sampling"
 
 
 def _polls(record: RunRecord, _: Analysis) -> str:
     rates = [poll_hz(each) for each in record.rounds if each.cost and each.cost.polls]
     moves = [each.migrations for each in _sessions(record) if each.migrations is not None]
-    counted = f"; the kernel counted {plural(sum(moves), 'move')}" if moves else ""
-    return f"at least {min(rates):.1f} polls a second{counted}" if rates else ""
+    counted = f"; the kernel counted {plural(sum(moves), 'migration')}" if moves else ""
+    return f"at least {min(rates):.1f} samples per second{counted}" if rates else ""
 
 
 def _quiet(record: RunRecord, _: Analysis) -> str:
-    return f"quiet before {sum(each.gate.settled for each in record.rounds)} of {plural(len(record.rounds), 'round')}"
+    return f"idle before {sum(each.gate.settled for each in record.rounds)} of {plural(len(record.rounds), 'round')}"
 
 
 def _driver(record: RunRecord, _: Analysis) -> str:
@@ -79,7 +79,7 @@ def _driver(record: RunRecord, _: Analysis) -> str:
         for each in record.rounds
         if each.cost and each.cost.window_s > 0
     ]
-    where = {True: "on the measured host", False: "on another machine", None: "where is not known"}
+    where = {True: "on the measured host", False: "on another machine", None: "location not known"}
     used = f"used at most {percent(max(shares))} of one CPU, " if shares else ""
     return used + where[record.header.database.driver_on_host]
 
@@ -103,21 +103,21 @@ def _nothing(_: RunRecord, __: Analysis) -> str:
 
 _CPU_ONLY = frozenset({"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses"})
 _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (
-    ("the work was done", frozenset({"wrong-answer", "failed-session", "failed-round"}), _answers),
-    ("CPU only, in one process a session", _CPU_ONLY, _nothing),
-    ("the same plan on one instance", frozenset({"plans-differ", "several-instances"}), _nothing),
-    ("the run is whole", frozenset({"incomplete-run"}), _whole),
+    ("correct answers", frozenset({"wrong-answer", "failed-session", "failed-round"}), _answers),
+    ("CPU-only work, one process per session", _CPU_ONLY, _nothing),
+    ("one execution plan, one instance", frozenset({"plans-differ", "several-instances"}), _nothing),
+    ("complete run", frozenset({"incomplete-run"}), _whole),
     ("enough repeats to compare", frozenset({"quick-run"}), _repeats),
     (
-        "a steady solo reference",
+        "stable single-session time",
         frozenset({"no-solo-round", "noisy-reference", "unsteady-cpu", "solo-drift"}),
         _reference,
     ),
-    ("all were released together", frozenset({"gate-skew"}), _skew),
-    ("one clock", frozenset({"client-clock"}), _clock),
-    ("the right processes were watched", frozenset({"not-sampled"}), _verified),
-    ("the sampler kept up", frozenset({"moves-unseen", "few-polls"}), _polls),
-    ("the host was quiet", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
-    ("nobody took the CPUs away", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
-    ("the measuring cost little", frozenset({"driver-on-host"}), _driver),
+    ("simultaneous release", frozenset({"gate-skew"}), _skew),
+    ("consistent clock", frozenset({"client-clock"}), _clock),
+    ("server processes verified", frozenset({"not-sampled"}), _verified),
+    ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
+    ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
+    ("no steal or throttling", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
+    ("low measurement overhead", frozenset({"driver-on-host"}), _driver),
 )

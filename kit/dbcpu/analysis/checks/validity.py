@@ -64,7 +64,7 @@ def incomplete_run(given: CheckInput) -> Finding | None:
 def no_reference(given: CheckInput) -> Finding | None:
     if given.reference is not None or not given.rounds:
         return None
-    return noted("no-solo-round", "there is no valid session that ran alone")
+    return noted("no-solo-round", "there is no valid single-session round")
 
 
 def noisy_reference(given: CheckInput) -> Finding | None:
@@ -73,13 +73,13 @@ def noisy_reference(given: CheckInput) -> Finding | None:
         return None
     return noted(
         "noisy-reference",
-        f"{plural(ref.sessions, 'solo session')} spread by {percent(ref.spread)} (robust standard deviation)",
+        f"single-session times vary by {percent(ref.spread)} (robust SD of {plural(ref.sessions, 'session')})",
         tolerance=percent(ref.tolerance),
     )
 
 
 def unsteady_cpu(given: CheckInput) -> Finding | None:
-    """Sessions with nothing to share needed more or less CPU time for the same work; they did not wait for it."""
+    """The CPU time for the same work differed between sessions that do not share a core."""
     ref, alone = given.reference, solo(given.record, given.sessions)
     if ref is None or ref.tolerance <= MIN_TOLERANCE or len(alone) < FEWEST_SOLOS:
         return None
@@ -90,7 +90,7 @@ def unsteady_cpu(given: CheckInput) -> Finding | None:
         return None
     return noted(
         "unsteady-cpu",
-        f"the CPU time that sessions with nothing to share needed for the same work spread by {percent(known.spread)}",
+        f"the CPU time for the same work varies by {percent(known.spread)} between sessions that do not share a core",
     )
 
 
@@ -105,17 +105,17 @@ def no_host_evidence(given: CheckInput) -> Finding | None:
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:
-    told = [
+    counted = [
         (each.session.migrations, each.session.migrations_seen)
         for each in given.sessions
         if each.session.migrations is not None and each.session.migrations_seen is not None
     ]
-    unseen = sum(max(0, moved - seen) for moved, seen in told)
+    unseen = sum(max(0, moved - seen) for moved, seen in counted)
     if not unseen:
         return None
     return noted(
         "moves-unseen",
-        f"{unseen} of {plural(sum(moved for moved, _ in told), 'move')} between CPUs happened between two polls",
+        f"{unseen} of {plural(sum(moved for moved, _ in counted), 'migration')} happened between two samples",
     )
 
 
@@ -130,7 +130,7 @@ def few_polls(given: CheckInput) -> Finding | None:
     shortest = min(short, key=given.window_s)
     return noted(
         "few-polls",
-        f"rounds as short as {seconds(given.window_s(shortest))} were polled fewer than {FEW_POLLS} times "
+        f"rounds as short as {seconds(given.window_s(shortest))} were sampled fewer than {FEW_POLLS} times "
         f"({places(short)})",
     )
 
@@ -153,7 +153,7 @@ def not_settled(given: CheckInput) -> Finding | None:
         return None
     return noted(
         "not-settled",
-        f"the host did not become quiet before {len(noisy)} of {plural(len(given.rounds), 'round')} ({places(noisy)})",
+        f"other processes were active before {len(noisy)} of {plural(len(given.rounds), 'round')} ({places(noisy)})",
     )
 
 
@@ -170,7 +170,10 @@ def client_clock(given: CheckInput) -> Finding | None:
         return None
     if not given.vcpus or all(each.level < given.vcpus for each in given.rounds):
         return None
-    return noted("client-clock", "elapsed times end when the driver saw the answer; the database does not tell its own")
+    return noted(
+        "client-clock",
+        "elapsed times end when the driver received the answer; the database reports no times of its own",
+    )
 
 
 def parallel_plan(given: CheckInput) -> Finding | None:

@@ -20,9 +20,9 @@ MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
 
 
 def refuse_other_work(base: Header, other: Header) -> None:
-    """Raises UsageError that names the fact in which the work differs; what is unknown is not held against it."""
-    for fact, told in MUST_AGREE.items():
-        left, right = told(base), told(other)
+    """Raises UsageError that names the fact in which the work differs; an unknown fact is ignored."""
+    for fact, value_of in MUST_AGREE.items():
+        left, right = value_of(base), value_of(other)
         if left is not None and right is not None and left != right:
             raise UsageError(
                 f"runs {base.run_id} and {other.run_id} cannot be compared: their {fact} differs ({left} against "

@@ -27,7 +27,7 @@ class Candidate:
 
 
 def compare(candidates: Sequence[Candidate], floor: Floor | None = None) -> Comparison:
-    """Compare runs with the first one. ``floor``: what this host can tell apart; without it the runs' own spread.
+    """Compare runs with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
 
     Raises:
         UsageError: fewer than two, their work differs, or one has no valid round.

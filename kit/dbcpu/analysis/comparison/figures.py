@@ -119,7 +119,7 @@ def _metrics(
 def _as_shown(fitted: float | None, raw: float) -> tuple[float, float]:
     """The figure that ``show`` gives, from the fitted curve, and its ratio to the one from two levels alone.
 
-    Few levels tell no curve: then the raw one. The spread is that of the raw one, for its rounds can be resampled.
+    Few levels make no curve: then the raw one. The spread is that of the raw one, for its rounds can be resampled.
     """
     if fitted is None or raw <= 0:
         return raw, 1.0

@@ -1,4 +1,4 @@
-"""A run among those compared: its rounds, and at which levels it is held against the others."""
+"""A run among those compared: its rounds, and the levels at which it is compared with the others."""
 
 import math
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     rounds = figures_by_round(record)
     if not rounds:
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
-    # Of a long soak some rounds tell what all do, as on its own page.
+    # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
     return Measured(name, record, explain_variant(kept), rounds)
 

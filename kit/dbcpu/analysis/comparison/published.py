@@ -25,7 +25,7 @@ FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out)"
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not told."""
+    """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not published."""
 
     label: str
     configuration: str
@@ -36,7 +36,7 @@ class Measurement:
 
     @property
     def count(self) -> int | None:
-        """What a figure may grow with: sessions where they are told, else CPUs."""
+        """What a figure may grow with: sessions where they are known, else CPUs."""
         return self.n if self.n is not None else self.cpus
 
 

@@ -1,10 +1,9 @@
-"""A comparison in sentences. "The same" is never said: only what was shown, or what could have been seen."""
+"""A comparison in sentences. It never says "the same": only what was shown, or what was detectable."""
 
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     NOT_MEASURED,
     NOT_SHOWN,
-    SPREAD,
     TOO_FEW,
     Comparison,
     Decision,
@@ -16,9 +15,9 @@ from dbcpu.formatting import number, percent, rate, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
-    "solo": "Mrows/s alone",
+    "solo": "Mrows/s, single session",
     "loaded": "Mrows/s per session at N = vCPUs",
-    "throughput": "Mrows/s together at N = vCPUs",
+    "throughput": "Mrows/s in total at N = vCPUs",
     "spread": "max/min, cores to vCPUs",
     "smt_yield": "SMT yield",
     "effective_cores": "effective cores",
@@ -30,30 +29,32 @@ NORMALISED = ("solo", "throughput", "spread")
 
 def verdict(baseline: str, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...); max/min ...``."""
-    return f"{side.name} against {baseline}: " + "; ".join(told(each) for each in side.decisions) + "."
+    return (
+        f"{side.name} against {baseline}: " + "; ".join(decision_words(decision) for decision in side.decisions) + "."
+    )
 
 
-def told(each: Decision) -> str:
+def decision_words(decision: Decision) -> str:
     """One decision as a clause."""
-    what = f"{NAMES[each.summary]} at {each.levels}" if each.levels else NAMES[each.summary]
-    if each.outcome == NOT_MEASURED:
+    what = f"{NAMES[decision.summary]} at {decision.levels}" if decision.levels else NAMES[decision.summary]
+    if decision.outcome == NOT_MEASURED:
         return f"{what} was not measured in both"
-    if each.outcome == TOO_FEW:
+    if decision.outcome == TOO_FEW:
         return (
-            f"{what} is {times(each.ratio)}, but {_rounds(each)} never decide "
-            f"(the least possible p is {least_p(*each.rounds):.2g}; give --repeats 6 or more)"
+            f"{what} is {times(decision.ratio)}, but {_rounds(decision)} cannot reach significance "
+            f"(the smallest possible p is {least_p(*decision.rounds):.2g}; give --repeats 6 or more)"
         )
-    numbers = f"{times(each.ratio)}, 95 % interval {_interval(each)}, p = {each.p:.2g}"
-    if each.outcome == NOT_SHOWN:
-        seen = f"; could have seen {percent(each.detectable)} or more" if each.detectable is not None else ""
+    numbers = f"{times(decision.ratio)}, 95 % interval {_interval(decision)}, p = {decision.p:.2g}"
+    if decision.outcome == NOT_SHOWN:
+        seen = f"; detectable: {percent(decision.detectable)} or more" if decision.detectable is not None else ""
         return f"{what}: no difference shown ({numbers}{seen})"
-    if each.outcome == BELOW_FLOOR:
-        return f"{what}: no claim, {numbers} is below what these runs can tell apart ({percent(each.floor)})"
-    return f"{what} is {_comparative(each)} ({numbers}, {_rounds(each)})"
+    if decision.outcome == BELOW_FLOOR:
+        return f"{what}: no claim, {numbers} is below the noise floor ({percent(decision.floor)})"
+    return f"{what} is {_comparative(decision)} ({numbers}, {_rounds(decision)})"
 
 
-def _rounds(each: Decision) -> str:
-    own, other = each.rounds
+def _rounds(decision: Decision) -> str:
+    own, other = decision.rounds
     return f"{own} {'round' if own == 1 else 'rounds'} against {other}"
 
 
@@ -91,12 +92,10 @@ def _normalised(figure: Figure) -> Ratio | None:
     return None if figure.ratio is None else (figure.ratio, figure.low, figure.high)
 
 
-def _comparative(each: Decision) -> str:
-    share = (each.ratio or 1.0) - 1
-    if each.summary == SPREAD:
-        return f"{percent(abs(share))} {'wider' if share > 0 else 'narrower'}"
+def _comparative(decision: Decision) -> str:
+    share = (decision.ratio or 1.0) - 1
     return f"{percent(abs(share))} {'higher' if share > 0 else 'lower'}"
 
 
-def _interval(each: Decision) -> str:
-    return "-" if each.low is None or each.high is None else f"{each.low:.2f} to {each.high:.2f}"
+def _interval(decision: Decision) -> str:
+    return "-" if decision.low is None or decision.high is None else f"{decision.low:.2f} to {decision.high:.2f}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.capacity import EVEN, even_level
-from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, told
+from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, rule_words
 from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural
@@ -109,10 +109,10 @@ def size(
         needs=needs,
         ranking=_ranking([_ranked(kind, each) for kind, each in zip(kinds, facts, strict=True)], rank_by),
         sentence=_sentence(busy, kinds[0], needs, ratio),
-        rules=tuple(dict.fromkeys(told(rule) for rule in used)),
+        rules=tuple(dict.fromkeys(rule_words(rule) for rule in used)),
         disclaimer=DISCLAIMER if used else "",
         ratio=ratio,
-        idle=tuple(told(rule) for rule in idle),
+        idle=tuple(rule_words(rule) for rule in idle),
     )
 
 
@@ -122,7 +122,7 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
     # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
     fair = even_level(levels, ratio, most=analysis.vcpus or 0)
     if not analysis.vcpus or not analysis.cores:
-        raise UsageError(f"{name}: its vCPUs and cores are not known, so nothing can be sized; measure on the host")
+        raise UsageError(f"{name}: its vCPUs and cores are not known, so sizing is not possible; measure on the host")
     if fair is None or not fair.throughput:
         raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
     licence, price = choice(rules.licences, facts), choice(rules.prices, facts)

@@ -1,5 +1,6 @@
-"""What each variant does against the first, in sentences and in ratios, the same in every form."""
+"""What each variant does against the first, in sentences and in ratios."""
 
+from dbcpu.analysis.comparison.sentences import NAMES
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     LESS,
@@ -17,7 +18,7 @@ _WORDS = {
     MORE: "higher",
     LESS: "lower",
     NOT_SHOWN: "no difference shown",
-    BELOW_FLOOR: "below what these rounds can tell",
+    BELOW_FLOOR: "below the noise floor",
     TOO_FEW: "undecided, too few rounds",
     NOT_MEASURED: "not measured in both",
 }
@@ -35,7 +36,7 @@ def variant_sentences(found: Variants) -> tuple[str, ...]:
 
 
 def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
-    """At the most telling level each variant over the first, by metric; none that fewer than two have."""
+    """At the representative level each variant over the first, by metric; none that fewer than two have."""
     base, series = found.first.row(found.telling), []
     for field, words in RATIOS.items():
         one = getattr(base, field, None)
@@ -45,13 +46,13 @@ def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]
     return tuple(series)
 
 
-def _sentence(first: VariantResult, each: VariantResult, telling: int | None) -> str:
+def _sentence(first: VariantResult, variant: VariantResult, telling: int | None) -> str:
     """``smt_off against baseline at N=3: CV 21 % -> 1.0 %, max/min 1.45 -> 1.02, throughput -3.0 %``."""
-    one, other = first.row(telling), each.row(telling)
+    one, other = first.row(telling), variant.row(telling)
     if one is None or other is None:
-        one, other = _largest(first, each)
+        one, other = _largest(first, variant)
     if one is None or other is None:
-        return f"{each.name} against {first.name}: no level was measured under both."
+        return f"{variant.name} against {first.name}: no level was measured under both."
     parts = []
     if one.cv is not None and other.cv is not None:
         parts.append(f"CV {percent(one.cv)} -> {percent(other.cv)}")
@@ -59,14 +60,16 @@ def _sentence(first: VariantResult, each: VariantResult, telling: int | None) ->
         parts.append(f"max/min {one.max_over_min:.2f} -> {other.max_over_min:.2f}")
     if other.ratio is not None:
         parts.append(f"throughput {signed(other.ratio - 1)}")
-    decided = [f"{by.summary} {_WORDS[by.outcome]}{f' at {by.levels}' if by.levels else ''}" for by in each.decisions]
-    return f"{each.name} against {first.name} at N={one.level}: {', '.join(parts)} ({', '.join(decided)})."
+    decided = [
+        f"{NAMES[by.summary]} {_WORDS[by.outcome]}{f' at {by.levels}' if by.levels else ''}" for by in variant.decisions
+    ]
+    return f"{variant.name} against {first.name} at N={one.level}: {', '.join(parts)} ({', '.join(decided)})."
 
 
-def _largest(first: VariantResult, each: VariantResult) -> tuple[VariantRow | None, VariantRow | None]:
-    both = {row.level for row in first.rows} & {row.level for row in each.rows}
+def _largest(first: VariantResult, variant: VariantResult) -> tuple[VariantRow | None, VariantRow | None]:
+    both = {row.level for row in first.rows} & {row.level for row in variant.rows}
     level = max(both, default=None)
-    return first.row(level), each.row(level)
+    return first.row(level), variant.row(level)
 
 
 def _penalties(found: Variants) -> tuple[str, ...]:
@@ -74,8 +77,8 @@ def _penalties(found: Variants) -> tuple[str, ...]:
         return ()
     parts = [f"{times(ratio)} at N={level}" for level, ratio in found.penalties]
     return (
-        f"Sharing cores: packed on siblings an execution takes {listed(parts)} of what it takes spread, "
-        "placement being all that differs.",
+        f"Cost of sharing cores: the time of an execution under pack is {listed(parts)} of that under spread; "
+        "only the placement differs.",
     )
 
 

@@ -30,11 +30,11 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
         if len(kept) > MAX_KEPT:
             step *= 2
             kept = [one for place, one in enumerate(kept) if one.anchor or place % 2 == 0]
-    return RunRecord(header, tuple(kept)), course.told()
+    return RunRecord(header, tuple(kept)), course.result()
 
 
 def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
-    """The soak's course, and what it comes to."""
+    """The soak's course, and its verdict."""
     return replace(analysis, soak=soak, verdict=_begin(header, len(soak.segments)) + _soaked(soak, analysis))
 
 
@@ -44,7 +44,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     begin = _begin(record.header, len(record.rounds))
     if kind == "pool":
         found = pool(record, timed(record))
-        said = "No pool did all of its work." if found is None else _pooled(found, analysis)
+        said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis)
         return replace(analysis, pool=found, verdict=begin + said)
     if kind == "together":
         both = together(record, timed(record))
@@ -63,48 +63,48 @@ def _soaked(soak: Soak, analysis: Analysis) -> str:
     many = plural(soak.sessions, "session")
     if soak.sizes:
         return _sized(soak)
-    told = [f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak)}, " + _two(soak.second, analysis)]
+    parts = [f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak)}, " + _two(soak.second, analysis)]
     if soak.trend is None:
-        told.append("no drift")
+        parts.append("no drift")
     else:
-        told.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
+        parts.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
     if soak.gaps:
         lost = sum(gap.to_s - gap.from_s for gap in soak.gaps)
-        told.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")
-    return "; ".join(told) + "."
+        parts.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")
+    return "; ".join(parts) + "."
 
 
 def _level(soak: Soak) -> str:
-    loss = f" ({times((soak.median_s or 0) / soak.alone_s)} of alone)" if soak.alone_s else ""
+    loss = f" (slowdown {times((soak.median_s or 0) / soak.alone_s)})" if soak.alone_s else ""
     return f"an execution takes {seconds(soak.median_s)}{loss}"
 
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:
     if second is None:
-        return "one preferred value"
-    who = "all sessions take turns there"
+        return "unimodal"
+    who = "all sessions alternate between both"
     if second.sessions:
-        who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed there"
+        who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed in it"
     elif second.segments:
         who = f"all together, in {plural(len(second.segments), 'segment')}"
     causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
     why = f", mostly {Cause(causes[0]).words}" if causes else ""
     return (
-        f"with a second preferred value: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
-        f"{times(second.ratio)} of the first ({seconds(second.first_s)}); {who}{why}"
+        f"bimodal: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
+        f"{times(second.ratio)} of the first mode ({seconds(second.first_s)}); {who}{why}"
     )
 
 
 def _sized(soak: Soak) -> str:
     ordered = sorted(soak.sizes, key=lambda each: each.rows)
-    told = [f"{each.size} SQL ({seconds(each.median_s)}) by {times(each.slow_over_fast)}" for each in ordered]
+    ratios = [f"{times(each.slow_over_fast)} for {each.size} SQL ({seconds(each.median_s)})" for each in ordered]
     short, long = ordered[0], ordered[-1]
-    says = "about alike"
+    says = "similar for all sizes"
     if short.slow_over_fast - 1 > 1.5 * (long.slow_over_fast - 1):
-        says = "the shorter the SQL the more uneven: it ends before the scheduler has evened anything out"
+        says = "shorter SQL is more uneven, because it ends before the scheduler has balanced the load"
     elif long.slow_over_fast - 1 > 1.5 * (short.slow_over_fast - 1):
-        says = "the longer the SQL the more uneven: nothing is evened out while it lasts"
-    return f"The slow executions (95 %) exceed the fast (5 %) of {listed(told)}: {says}."
+        says = "longer SQL is more uneven, because the scheduler does not balance the load meanwhile"
+    return f"Slow executions (95th percentile) over fast ones (5th): {listed(ratios)}; {says}."
 
 
 def _pooled(found: Pool, analysis: Analysis) -> str:
@@ -112,15 +112,15 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
     cpus = f" on {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
     first = (
         f"{plural(enough.active, 'active session')} {'is' if enough.active == 1 else 'are'} enough{cpus}: "
-        f"{plural(found.pieces, 'piece')} of work take {seconds(enough.total_s)}"
+        f"{plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
     )
     if most.active == enough.active:
-        return f"{first}, the least that was seen; larger pools were not measured or are no better."
+        return f"{first}, the shortest time measured; larger pools were not measured or are no faster."
     return f"{first}; with {most.active} they take {_beyond(enough, most)}."
 
 
 def _beyond(less: PoolSize, more: PoolSize) -> str:
-    cost = [f"each piece {times(more.piece_s / less.piece_s)}"]
+    cost = [f"each job {times(more.piece_s / less.piece_s)}"]
     memory = [(each.pss_bytes, each.rss_bytes) for each in (less, more)]
     for one, two in zip(*memory, strict=True):
         if one and two:
@@ -136,17 +136,17 @@ def _beside(both: Together, analysis: Analysis) -> str:
     if not known:
         return "No round of all targets together was finished."
     place = "each on CPUs of its own" if both.apart else "sharing CPUs"
-    told = [f"{plain(each.name)} takes {times(each.loss)} as long as alone" for each in known]
-    losers = [each for each in known if each.told]
-    if not losers:
-        return f"Beside each other, {place}, {listed(told)}: nobody loses more than chance."
-    return f"Beside each other, {place}, {listed(told)}: {_losers(losers, known)}{_main(analysis)}."
+    slowdowns = [f"{plain(each.name)} has a slowdown of {times(each.loss)}" for each in known]
+    slowed = [each for each in known if each.told]
+    if not slowed:
+        return f"Together, {place}, {listed(slowdowns)}: within noise for every target."
+    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
 
 
-def _losers(losers: Sequence[PartyView], known: Sequence[PartyView]) -> str:
-    if len(losers) == len(known):
-        return "all lose"
-    return f"{listed([plain(each.name) for each in losers])} {'loses' if len(losers) == 1 else 'lose'}, the rest not"
+def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:
+    if len(slowed) == len(known):
+        return "significant for all"
+    return f"significant for {listed([plain(each.name) for each in slowed])}, not for the rest"
 
 
 def _main(analysis: Analysis) -> str:
@@ -157,7 +157,7 @@ def _main(analysis: Analysis) -> str:
 
 
 def duration(value: float) -> str:
-    """A long time as people say it: 42 s, 9.5 min, 8.0 h."""
+    """A long time in a suitable unit: 42 s, 9.5 min, 8.0 h."""
     if value < 90:
         return f"{number(value, 0)} s"
     return f"{number(value / 60, 1)} min" if value < 5400 else f"{number(value / 3600, 1)} h"

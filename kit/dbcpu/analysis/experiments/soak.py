@@ -1,7 +1,7 @@
 """The course of a soak: its segments, gaps, a second preferred value, drift, steal, the worst segment.
 
 Rounds are looked at one at a time, and of each only the times of its executions are kept (12 bytes each), so that a
-day of them can be told in little memory. An execution counts by the server's own stamps where there are any: a driver
+day of them needs little memory. An execution counts by the server's own stamps where there are any: a driver
 that is late takes in several answers at one moment.
 """
 
@@ -29,7 +29,7 @@ EDGE = 0.02
 
 
 class Course:
-    """Takes in the rounds of a soak in their order, and tells what they come to."""
+    """Takes in the rounds of a soak in their order, and computes the course from them."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -74,8 +74,8 @@ class Course:
             )
         )  # fmt: skip
 
-    def told(self) -> Soak:
-        """What the rounds so far come to."""
+    def result(self) -> Soak:
+        """The course of the rounds so far."""
         plan = self._header.plan
         first = plan.workload.size if plan.sizes else None
         mine = [at for at, variant in enumerate(self._variants) if first in (None, variant)]
@@ -172,7 +172,7 @@ def _queue(done: Round, window_s: float) -> float | None:
 
 
 def _trend(segments: Sequence[Segment]) -> SoakTrend | None:
-    """A steady change beyond chance and worth telling: Theil and Sen's slope with Kendall's tau."""
+    """A steady change beyond noise and large enough to report: Theil and Sen's slope with Kendall's tau."""
     known = [(each.at_s, each.median_s) for each in segments if each.median_s is not None and not each.cut]
     if len(known) < MIN_FOR_TREND:
         return None

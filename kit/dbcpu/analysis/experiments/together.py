@@ -1,7 +1,7 @@
-"""What each of several targets loses beside the others: its own rounds alone against its sessions in the rounds of all.
+"""The slowdown of each target in the rounds of all targets, compared with its own rounds alone.
 
-Figures are medians per round and then over rounds. A loss is told when it is beyond 10 %, beyond three times what
-the rounds alone differ by (robust standard deviation), and when each of three rounds or more beside was slower than
+Figures are medians per round and then over rounds. A slowdown is significant when it is beyond 10 %, beyond three times
+the noise of the rounds alone (robust standard deviation), and when each of three rounds or more beside was slower than
 each of three or more alone: by chance that happens once in twenty times.
 """
 

@@ -22,7 +22,7 @@ from dbcpu.formatting import number, percent, plural, seconds, times
 from dbcpu.record import Header, RunRecord
 
 MIN_RUNS = 5
-"""With fewer earlier runs there is no band."""
+"""Earlier runs that a band needs."""
 MIN_BAND = 0.05
 EITHER_SIDE = 4
 CHANGE_P = 0.05
@@ -30,7 +30,7 @@ MAINTENANCE = "maintenance-window"
 """Code of the finding that a run's notes begin with, name of the database's parameter, and a word of the label."""
 
 METRICS = {
-    "solo": ("throughput alone", "Mrows/s", False),
+    "solo": ("single-session throughput", "Mrows/s", False),
     "throughput": ("throughput", "Mrows/s", False),
     "slowdown": ("slowdown", "x", True),
     "max_over_min": ("max/min", "x", True),
@@ -74,7 +74,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class LastingChange:
-    """A lasting change: ``since`` and ``at`` are date and index of the first run after it.
+    """A sustained change: ``since`` and ``at`` are date and index of the first run after it.
 
     ``ratio`` is after over before.
     """
@@ -91,7 +91,7 @@ class LastingChange:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One limit that was passed, as one line."""
+    """One limit that was exceeded, as one line."""
 
     metric: str
     level: int
@@ -143,7 +143,7 @@ def comparable(header: Header, other: Header) -> bool:
 def check(
     record: RunRecord, analysis: Analysis, earlier: Sequence[Point], limits: CheckLimits
 ) -> tuple[Violation, ...]:
-    """Everything that a run is beyond, the oldest of ``earlier`` first; () when all is well."""
+    """The limits that a run exceeds; ``earlier`` is ordered from the oldest; () when there is none."""
     now = point(record, analysis)
     found = [*_status(record), *_fixed(now, limits)]
     usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
@@ -165,7 +165,7 @@ def band(values: Sequence[float], widths: float) -> Band | None:
 
 
 def change_point(series: Sequence[tuple[str, float]]) -> LastingChange | None:
-    """The clearest lasting change of (started_at, value), oldest first; None when there is none."""
+    """The clearest sustained change of (started_at, value), oldest first; None when there is none."""
     from dbcpu.analysis.statistics.inference import mann_whitney_p  # loads SciPy, and most nights need no test
 
     values = [value for _, value in series]
@@ -184,9 +184,9 @@ def _scatter(values: Sequence[float]) -> float:
     return float(np.abs(np.asarray(values) - np.median(values)).sum())
 
 
-def _has_a_core_each(each: LevelView, analysis: Analysis) -> bool:
+def _has_a_core_each(level: LevelView, analysis: Analysis) -> bool:
     most = analysis.cores or analysis.vcpus
-    return 1 < each.level <= most if most else False
+    return 1 < level.level <= most if most else False
 
 
 # --- violations ---------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def _status(record: RunRecord) -> list[Violation]:
     if status == "complete":
         return []
     there = plural(len(record.rounds), "round")
-    return [Violation("status", 0, 0.0, 0.0, f"the run is {status}, it has {there}")]
+    return [Violation("status", 0, 0.0, 0.0, f"the run is {status} with {there}")]
 
 
 def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
@@ -212,7 +212,7 @@ def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
         over = [each for each in now.values if each.metric == metric and limit is not None and each.value > limit]
         if over and limit is not None:
             worst = max(over, key=lambda each: each.value)
-            text = f"{_what(worst)} is {_told(metric, worst.value)}, above the limit of {_told(metric, limit)}"
+            text = f"{_what(worst)} is {_amount(metric, worst.value)}, above the limit of {_amount(metric, limit)}"
             found.append(Violation(metric, worst.level, worst.value, limit, text))
     return found
 
@@ -234,17 +234,18 @@ def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLi
     if value.metric in ("connect_s", "steal") and value.value < _NEGLIGIBLE[value.metric]:
         return []
     change = change_point([*series, (now.started_at, value.value)])
-    since = f", lastingly since {change.since}" if change else ""
+    since = f", sustained change since {change.since}" if change else ""
     ratio = f"{value.value / usual.median:.2f}x" if usual.median > 0 else "more than"
     text = (
-        f"{_what(value)} is {_told(value.metric, value.value)}, {ratio} the usual {_told(value.metric, usual.median)} "
-        f"of {plural(usual.runs, 'run')} (limit {_told(value.metric, limit)}){since}"
+        f"{_what(value)} is {_amount(value.metric, value.value)}, {ratio} the usual "
+        f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} "
+        f"(limit {_amount(value.metric, limit)}){since}"
     )
     return [Violation(value.metric, value.level, value.value, limit, text)]
 
 
 _NEGLIGIBLE = {"connect_s": 0.1, "steal": 0.01}
-"""Below this nobody cares by how much it grew: 4 ms to connect instead of 2 is no event."""
+"""Smaller values are no violation: 4 ms to connect instead of 2 has no effect."""
 
 
 def _what(value: Value) -> str:
@@ -252,7 +253,7 @@ def _what(value: Value) -> str:
     return f"{words} at N={value.level}" if value.level else words
 
 
-def _told(metric: str, value: float) -> str:
+def _amount(metric: str, value: float) -> str:
     unit = METRICS[metric][1]
     if unit == "s":
         return seconds(value)

@@ -1,8 +1,8 @@
 """How a target's figures went over its runs: the series, what changed when, and where nothing was measured. Pure.
 
 Only comparable runs are put in a row (``history.comparable``). All figures of a run are those that ``show`` gives.
-The levels are those of the newest run; where an older run lacks one, the series has a gap. A lasting change is that of
-``history.change_point``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
+The levels are those of the newest run; where an older run lacks one, the series has a gap. A sustained change is
+that of ``history.change_point``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
 weekend between nightly runs is none, a night left out is one. Kernel, database version and settings of the host that
 differ from the run before are marks of their own.
 """
@@ -24,7 +24,7 @@ GAP = 3.5
 DAY_S = 86_400.0
 MAX_FACTS = 3
 UNMARKED = frozenset({"host", "driver on the host", "variant", "amount", "sampler"})
-"""Facts that do not change what the host can give, or are told elsewhere."""
+"""Facts that do not change what the host can give, or are shown elsewhere."""
 SOLO, TOGETHER, SPREAD = "solo", "throughput", "max_over_min"
 GAP_MARK, CHANGED, LASTING = "gap", "changed", "lasting"
 
@@ -161,16 +161,16 @@ def _changes(runs: Sequence[PastRun]) -> list[Mark]:
     found = []
     for at, (earlier, later) in enumerate(pairwise(runs), 1):
         facts = [each for each in differences(earlier.header, later.header) if each.fact not in UNMARKED]
-        told = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
-        if told:
-            more = [f"{len(told) - MAX_FACTS} more"] if len(told) > MAX_FACTS else []
-            found.append(Mark(at, CHANGED, "; ".join([*told[:MAX_FACTS], *more])))
+        changed = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
+        if changed:
+            more = [f"{len(changed) - MAX_FACTS} more"] if len(changed) > MAX_FACTS else []
+            found.append(Mark(at, CHANGED, "; ".join([*changed[:MAX_FACTS], *more])))
     return found
 
 
 def _lasting(series: Sequence[Series]) -> list[Mark]:
     return [
-        Mark(each.changed_at, LASTING, f"lastingly {each.change.ratio:.2f}x", each.metric)
+        Mark(each.changed_at, LASTING, f"sustained change ({each.change.ratio:.2f}x)", each.metric)
         for each in series
         if each.change and each.changed_at is not None
     ]

@@ -1,7 +1,7 @@
 """Did all sessions of a level get the same CPU? One row of figures per level and variant.
 
 Each figure is made per round and then the median over rounds is taken: sessions of one round are not
-independent of each other. Two groups are told by the largest gap between the sorted logarithms of the
+independent of each other. Two groups are separated by the largest gap between the sorted logarithms of the
 elapsed times, and only if that gap exceeds the tolerance (10 % at least): quartile and deviation rules
 fail on two groups of similar size. Two sessions can form two groups of one; one session cannot.
 """
@@ -39,7 +39,7 @@ def split(elapsed_s: Sequence[float], gate: float) -> tuple[float | None, float 
 
 
 def gate(reference: Reference | None) -> float:
-    """The ratio above which two times are told apart."""
+    """The ratio above which two times differ by more than noise."""
     return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + MIN_TOLERANCE
 
 

@@ -6,7 +6,7 @@ different times compare badly. With fewer than three the first and the last are 
 
 What chance allows follows from how many solo sessions there are and from the noise: that of solo sessions
 about the mean of their third, and of sessions that share nothing about that of their round, for drift is in
-neither. Few of them tell little, so what is usual counts as well, as if some more had shown it (EXPECTED). Each
+neither. With few of them that is uncertain, so the usual noise counts as some sessions more (EXPECTED). Each
 pair of thirds is a t-test, with a chance of FALSE_ALARM over all pairs (Bonferroni).
 """
 

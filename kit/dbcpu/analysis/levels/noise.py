@@ -2,9 +2,9 @@
 
 The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with at
 most one session per core, by the distances of sessions from the median of their round. These are distances of CPU time
-where that is counted: what a session waited, slept or was held back for is a loss with a cause, and no noise.
-Distances beyond twice the spread count as twice the spread. Few solo sessions tell little of it, many rounds
-much; but where those rounds hold two groups they tell too much, so they count no further than the solo sessions
+where that is counted: what a session waited, slept or was throttled for is a loss with a cause, and no noise.
+Distances beyond twice the spread count as twice the spread. Few solo sessions are an uncertain estimate, many rounds
+a good one; but rounds with two groups overestimate it, so they count no further than the solo sessions
 allow (upper end of the 99.8 % interval of their standard deviation).
 Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation); ``chance`` for the pooled estimate.
 
@@ -26,7 +26,7 @@ from dbcpu.analysis.statistics.robust import CENTRE, MEDIAN, relative_deviation
 EFFICIENT = {"pooled": 0.9, "median": 0.37}
 """What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
 MIN_FREEDOM = 4.0
-"""Even of two solo sessions something is known: with fewer degrees of freedom no difference would pass any gate."""
+"""A lower limit, also for two solo sessions: with fewer degrees of freedom no difference would pass a gate."""
 ENOUGH_FREEDOM = 6
 MIN_TO_SPLIT = 5
 SPLIT = 5.0
@@ -83,7 +83,7 @@ def _times(members: Sequence[Timed]) -> list[float]:
 
 
 def _groups(times: Floats) -> list[Floats]:
-    """Sorted times as one group, or as two where the gap between them is beyond any chance."""
+    """Sorted times as one group, or as two where the gap between them is larger than noise."""
     if times.size >= MIN_TO_SPLIT:
         logs = np.log(times)
         widest = int(np.argmax(np.diff(logs)))

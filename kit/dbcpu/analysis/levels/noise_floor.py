@@ -1,4 +1,4 @@
-"""What can this host tell apart? Two interleaved halves of the same thing (A/A) say how large chance is here.
+"""Which differences can be detected on this host? Two interleaved halves (A/A) show how large noise is.
 
 Per level and half the logarithms of each round's figure are taken: its rate sum for the level, its max/min for
 the spread. The standard error of the difference of two halves is the larger of what the scatter of rounds
@@ -58,7 +58,7 @@ def _spreads(sessions: Sequence[Timed], variant: str) -> dict[int, list[float]]:
 
 
 def _floor(first: Figures, second: Figures) -> tuple[float, float, int, int] | None:
-    """(least ratio that can be told, largest seen, levels, fewest rounds of a half); None with too few rounds."""
+    """(smallest detectable ratio, largest seen, levels, fewest rounds of a half); None with too few rounds."""
     pairs = [
         (np.log(first[level]), np.log(second[level]))
         for level in sorted(set(first) & set(second))

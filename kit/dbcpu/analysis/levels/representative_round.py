@@ -1,4 +1,4 @@
-"""Which rounds are most worth a picture: of each variant the one that shows best what happened at the same level."""
+"""Which rounds are drawn: of each variant the one that shows best what happened at the same level."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 
 SAME = 0.02
-"""Levels whose figures differ by less than this are equally telling: the smaller is taken."""
+"""Levels whose figures differ by less than this count as equal: the smaller one is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Telling:
 
 
 def level_to_show(levels: Sequence[LevelView], least_gap: float) -> LevelView | None:
-    """The level most worth a picture: the most uneven one, else the slowest, else the largest."""
+    """The level to be drawn: the most uneven one, else the slowest, else the largest."""
     counted = [each for each in levels if each.sessions]
     uneven = [each for each in counted if (each.max_over_min or 1.0) > least_gap]
     slow = [each for each in counted if (each.slowdown_median or 1.0) > least_gap]
@@ -46,7 +46,7 @@ def usual_order(level: LevelView, views: Iterable[SessionView]) -> int | None:
 
 
 def telling_rounds(analysis: Analysis) -> tuple[Telling, ...]:
-    """The most telling round first, and of every other variant the usual one at the same level, if it was measured."""
+    """The representative round first, and of every other variant the usual one at that level, if measured."""
     by_order = {each.order: each for each in analysis.sessions}
     if analysis.telling_order is None or analysis.telling_order not in by_order:
         return ()

@@ -1,6 +1,6 @@
-"""How many sessions should be slow, and how uneven should they be, if nobody were ever moved?
+"""How many sessions should be slow, and how uneven should they be, if none were ever moved?
 
-A frozen placement fills cores evenly, then their further threads, then queues, and leaves everybody there. With two
+A frozen placement fills cores evenly, then their further threads, then queues, and leaves every session there. With two
 threads per core and cores < N <= 2 cores exactly 2 (N - cores) sessions then share a core; for other
 shapes the placement is played through. What a core gets done with k busy threads is read from the
 measured throughput at k sessions per core. Observed CV over frozen CV is the stickiness: about 1 where the scheduler
@@ -27,7 +27,7 @@ def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> tuple[
     """Elapsed time of each of ``level`` sessions in a frozen placement, as a multiple of the fastest possible.
 
     ``threads``: usable threads of each core. None where the throughput of that many sessions per core was not
-    measured, or cores differ in a way that does not tell what one more thread does.
+    measured, or cores differ in a way that leaves open what one more thread does.
     """
     speed = core_speeds(threads, throughput, least=min(max(threads), -(-level // len(threads))))
     if speed is None:
@@ -81,20 +81,20 @@ def with_stickiness(
 ) -> tuple[tuple[LevelView, ...], float | None]:
     """The levels of one variant with what a frozen placement predicts, and the median of their stickiness."""
     throughput = {each.level: each.throughput for each in levels if each.throughput is not None}
-    told = tuple(_told(each, threads, throughput, least_gap) for each in levels) if threads else tuple(levels)
+    predicted = tuple(_predicted(each, threads, throughput, least_gap) for each in levels) if threads else tuple(levels)
     # Beyond the threads queues are evened out by every scheduler: that is another question.
-    known = [each.stickiness for each in told if each.stickiness is not None and each.level <= sum(threads)]
-    return told, float(np.median(known)) if known else None
+    known = [each.stickiness for each in predicted if each.stickiness is not None and each.level <= sum(threads)]
+    return predicted, float(np.median(known)) if known else None
 
 
-def _told(each: LevelView, threads: Sequence[int], throughput: Throughput, least_gap: float) -> LevelView:
-    elapsed = frozen(each.level, threads, throughput)
-    slow = expected_slow(each.level, threads, elapsed, least_gap)
-    if elapsed is None or each.level < 2:
-        return replace(each, slow_expected=slow)
+def _predicted(level: LevelView, threads: Sequence[int], throughput: Throughput, least_gap: float) -> LevelView:
+    elapsed = frozen(level.level, threads, throughput)
+    slow = expected_slow(level.level, threads, elapsed, least_gap)
+    if elapsed is None or level.level < 2:
+        return replace(level, slow_expected=slow)
     cv = float(np.std(elapsed, ddof=1) / np.mean(elapsed))
-    sticky = each.cv / cv if each.cv is not None and cv >= MIN_FROZEN_CV else None
-    return replace(each, slow_expected=slow, frozen_cv=cv, stickiness=sticky)
+    sticky = level.cv / cv if level.cv is not None and cv >= MIN_FROZEN_CV else None
+    return replace(level, slow_expected=slow, frozen_cv=cv, stickiness=sticky)
 
 
 def _between(level: int, throughput: Throughput) -> float | None:

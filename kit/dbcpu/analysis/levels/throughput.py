@@ -1,8 +1,8 @@
 """What do N sessions get done together, where some end before the others? Pure; rates in Mrows/s.
 
-The last execution of a session goes on beside fewer others than it began with. Whether it goes faster then is the
-scheduler's affair, and with few executions each it matters: so throughput is told for schedulers of two kinds, and
-the straighter curve tells which was at work (``scaling``).
+The last execution of a session goes on beside fewer others than it began with. Whether it goes faster then depends
+on the scheduler, and with few executions each it matters: so throughput is computed for schedulers of two kinds, and
+the straighter curve shows which was at work (``scaling``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -60,8 +60,8 @@ def _after(spans: Sequence[Span], until_s: Floats, pace: Callable[[int], float] 
     if pace is None:
         return np.asarray(np.clip(until_s - ends[0], 0.0, None))
     left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
-    told = np.concatenate([[0.0], np.cumsum(np.diff(ends) * left[1:] / left[0])])
-    return np.asarray(np.interp(until_s, ends, told))
+    ended_s = np.concatenate([[0.0], np.cumsum(np.diff(ends) * left[1:] / left[0])])
+    return np.asarray(np.interp(until_s, ends, ended_s))
 
 
 def _conserved(spans: Sequence[Span], rows: int, together: Sequence[float]) -> float:

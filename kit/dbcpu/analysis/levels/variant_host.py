@@ -9,7 +9,7 @@ from dbcpu.record import Cpu, Header, Round
 def host_of_variant(header: Header, rounds: Sequence[Round], usual: Sequence[Round]) -> Header:
     """The header with the CPUs that were seen in these rounds, and no more vCPUs than those.
 
-    It stays as it is where they had the same as in the ``usual`` rounds, which the header tells of.
+    It stays as it is where they had the same as in the ``usual`` rounds, which the header describes.
     """
     host = header.host
     if host is None:

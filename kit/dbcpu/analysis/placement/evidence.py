@@ -23,7 +23,7 @@ MAX_OTHERS = 7
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """What the record tells of the host's CPUs, by CPU: ``siblings`` (itself included), ``core`` and ``node``."""
+    """What the record has of the host's CPUs, by CPU: ``siblings`` (itself included), ``core`` and ``node``."""
 
     siblings: Mapping[int, tuple[int, ...]]
     core: Mapping[int, int]
@@ -36,12 +36,12 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one session met, in seconds. ``None`` where the host did not tell.
+    """What one session met, in seconds. ``None`` where the host did not count it.
 
     ``watched_s`` of its span it was watched, in ``polls``; ``shared_queue_s`` it was runnable on a CPU where another
     session was runnable too; ``others_cpu_s`` and ``foreign_cpu_s`` are what sessions and other processes
     ran on its CPU meanwhile. Of its CPU time, ``shared_s[k]`` passed with k other threads of its core busy
-    with sessions (k = 0: alone), ``sibling_foreign_s`` with a foreign process there; ``sibling_most_s`` is the most
+    with sessions (k = 0: alone), ``sibling_foreign_s`` with another process there; ``sibling_most_s`` is the most
     that sharing can have cost, ``others_busy`` the mean number of other cores in use. ``steal_s`` and
     ``irq_s`` are its part of its CPU's. ``shared_idle_s``: of the shared CPU time, how long a whole allowed
     core was idle; ``queue_idle_s``: of the time it waited, how long an allowed CPU was. ``remote_s``: CPU time
@@ -77,33 +77,35 @@ class Evidence:
 class Placement:
     """The residency and the CPU timeline of one round, ready to be asked; ``spans``: (start, end) by session."""
 
-    def __init__(self, each: Round, cores: Cores, spans: Sequence[Span | None]) -> None:
-        self.round = each
+    def __init__(self, round_: Round, cores: Cores, spans: Sequence[Span | None]) -> None:
+        self.round = round_
         self.cores = cores
         self.siblings = cores.siblings
         self.spans = spans
-        self.hz = poll_hz(each)
-        self.all = stretches(each).snapped(spans, 1 / self.hz)
+        self.hz = poll_hz(round_)
+        self.all = stretches(round_).snapped(spans, 1 / self.hz)
         runnable = self.all.where(self.all.runnable)
         self.cpu_known = bool(runnable.cpu.size) and not np.isnan(runnable.cpu_s).any()
         self.on_cpu = {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in np.unique(runnable.cpu)}
-        # CPU time of the stretch before the first runnable poll was run, too: it is no foreign process's.
+        # CPU time of the stretch before the first runnable poll was run, too: it belongs to no other process.
         counted = self.all.where(~np.isnan(self.all.cpu_s))
         self.ran = {
             int(cpu): spread(counted.from_s[here], counted.to_s[here], counted.cpu_s[here])
             for cpu in np.unique(counted.cpu)
             for here in [np.asarray(counted.cpu == cpu)]
         }
-        times = each.timeline_s
-        self.steal = {row.cpu: slices(times, row.steal_s) for row in each.cpu_timeline}
-        self.irq = {row.cpu: slices(times, tuple(np.add(row.irq_s, row.softirq_s))) for row in each.cpu_timeline}
-        self.busy = {row.cpu: slices(times, row.busy_s) for row in each.cpu_timeline}
+        times = round_.timeline_s
+        self.steal = {row.cpu: slices(times, row.steal_s) for row in round_.cpu_timeline}
+        self.irq = {row.cpu: slices(times, tuple(np.add(row.irq_s, row.softirq_s))) for row in round_.cpu_timeline}
+        self.busy = {row.cpu: slices(times, row.busy_s) for row in round_.cpu_timeline}
         self.cycles = {
-            row.cpu: slices(times, tuple(np.multiply(row.mhz, np.diff(times)))) for row in each.cpu_timeline if row.mhz
+            row.cpu: slices(times, tuple(np.multiply(row.mhz, np.diff(times))))
+            for row in round_.cpu_timeline
+            if row.mhz
         }
         self.foreign = {} if self.busy else self._foreign_by_process()
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
-        self._index = {session.ordinal: index for index, session in enumerate(each.sessions)}
+        self._index = {session.ordinal: index for index, session in enumerate(round_.sessions)}
         self._idle: dict[tuple[int, ...], Idle] = {}
 
     def evidence(self) -> list[Evidence | None]:
@@ -133,7 +135,7 @@ class Placement:
         def of(name: str) -> float:
             return max(0.0, float(total[name][index])) if name in total else 0.0
 
-        foreign_told = bool(self.foreign) or (bool(self.busy) and self.cpu_known)
+        foreign_known = bool(self.foreign) or (bool(self.busy) and self.cpu_known)
         own_s, cycles = of("own_s"), of("cycles")
         shared = tuple(of(f"shared_{others}") for others in range(MAX_OTHERS + 1))
         last = max((others for others, lasted in enumerate(shared) if lasted > 0), default=0)
@@ -143,7 +145,7 @@ class Placement:
             cpus=self._cpus(rows, index),
             shared_queue_s=of("shared_queue_s"),
             others_cpu_s=of("others_cpu_s") if self.cpu_known else None,
-            foreign_cpu_s=of("foreign_cpu_s") if foreign_told else None,
+            foreign_cpu_s=of("foreign_cpu_s") if foreign_known else None,
             shared_s=shared[: last + 1],
             sibling_most_s=of("sibling_most_s"),
             sibling_foreign_s=of("sibling_foreign_s"),
@@ -269,7 +271,7 @@ class Placement:
         }
 
     def _foreign_by_process(self) -> dict[int, Curve]:
-        """Without a CPU timeline: each foreign process spread evenly over its CPUs and the round."""
+        """Without a CPU timeline: each other process spread evenly over its CPUs and the round."""
         if not self.all.from_s.size:
             return {}
         ends = np.array([self.all.from_s.min(), self.all.to_s.max()])

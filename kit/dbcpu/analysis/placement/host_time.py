@@ -16,12 +16,12 @@ from dbcpu.analysis.placement.residency import stretches
 from dbcpu.record import Round
 
 
-def stolen_share(each: Round) -> float | None:
+def stolen_share(round_: Round) -> float | None:
     """Of all that the round's CPUs could have given; None where they were not sampled."""
-    lasted_s = each.timeline_s[-1] - each.timeline_s[0] if each.timeline_s else 0.0
-    if lasted_s <= 0 or not each.cpu_timeline:
+    lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
+    if lasted_s <= 0 or not round_.cpu_timeline:
         return None
-    return sum(sum(row.steal_s) for row in each.cpu_timeline) / (lasted_s * len(each.cpu_timeline))
+    return sum(sum(row.steal_s) for row in round_.cpu_timeline) / (lasted_s * len(round_.cpu_timeline))
 
 
 def typical_share(rounds: Iterable[Round]) -> float | None:
@@ -30,26 +30,26 @@ def typical_share(rounds: Iterable[Round]) -> float | None:
     return median(known) if known else None
 
 
-def window_s(each: Round) -> float:
+def window_s(round_: Round) -> float:
     """How long the sampler watched the round; 0 where it did not say."""
-    return each.cost.window_s if each.cost else 0.0
+    return round_.cost.window_s if round_.cost else 0.0
 
 
-def foreign_share(each: Round, vcpus: int | None, lasted_s: float) -> float:
+def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     """What other processes used of all vCPUs while the round lasted; 0 where either is not known."""
     if not vcpus or lasted_s <= 0:
         return 0.0
-    return sum(process.cpu_s for process in each.foreign) / (lasted_s * vcpus)
+    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * vcpus)
 
 
-def throttled_shares(each: Round) -> dict[int, float]:
+def throttled_shares(round_: Round) -> dict[int, float]:
     """Throttled seconds by session ordinal; sessions whose run delay is unknown are absent."""
-    delays = {session.ordinal: session.run_delay_s for session in each.sessions if session.run_delay_s is not None}
+    delays = {session.ordinal: session.run_delay_s for session in round_.sessions if session.run_delay_s is not None}
     shares = dict.fromkeys(delays, 0.0)
-    for group in each.cgroups:
+    for group in round_.cgroups:
         members = [ordinal for ordinal in group.sessions if ordinal in delays]
         delayed_s = sum(delays[ordinal] for ordinal in members)
-        borne_s = group.throttled_s * _sessions_per_cpu(each, set(members)) if group.throttled_s > 0 else 0.0
+        borne_s = group.throttled_s * _sessions_per_cpu(round_, set(members)) if group.throttled_s > 0 else 0.0
         part = min(1.0, borne_s / delayed_s) if delayed_s > 0 else 0.0
         for ordinal in members:
             # Nested groups throttle at different moments: their shares add up.
@@ -57,10 +57,10 @@ def throttled_shares(each: Round) -> dict[int, float]:
     return shares
 
 
-def _sessions_per_cpu(each: Round, members: set[int]) -> float:
+def _sessions_per_cpu(round_: Round, members: set[int]) -> float:
     """Mean number of these sessions on a CPU that has any, over the time they were runnable; 1 if not watched."""
-    every = stretches(each)
-    within = np.array([session.ordinal in members for session in each.sessions], dtype=np.bool_)
+    every = stretches(round_)
+    within = np.array([session.ordinal in members for session in round_.sessions], dtype=np.bool_)
     here = every.where(every.runnable & within[every.session])
     occupied_s = 0.0
     for cpu in np.unique(here.cpu):

@@ -2,7 +2,7 @@
 
 The one place that answers this: the evidence, the regimes and the pictures ask it. Time is cut at every edge of every
 stretch; between two cuts nothing changes, so each question is one array over (CPUs, cuts). Answers come back as
-cumulative curves, to be asked for any stretch of time.
+cumulative curves, to be read for any stretch of time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class Occupancy:
 
     @cached_property
     def taken(self) -> npt.NDArray[np.bool_]:
-        """(CPUs, cuts): is a session runnable there, or does a foreign process keep it busy?"""
+        """(CPUs, cuts): is a session runnable there, or does another process keep it busy?"""
         return np.asarray(self.busy | self.foreign)
 
     @cached_property
@@ -105,7 +105,7 @@ class Occupancy:
         return np.asarray(self.busy_threads[self._core[row]] - self.busy[row])
 
     def queued(self, cpu: int) -> Counts:
-        """(cuts): sessions that are runnable on this CPU, a foreign process counting as one more."""
+        """(cuts): sessions that are runnable on this CPU, another process counting as one more."""
         row = self._row[cpu]
         return np.asarray(self.queue[row] + self.foreign[row])
 
@@ -117,7 +117,7 @@ class Occupancy:
         return Idle(np.asarray(idle_cores, dtype=np.int32), np.asarray(idle_cpus, dtype=np.int32))
 
     def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
-        """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. A foreign process is no session."""
+        """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. Other processes are no sessions."""
         rows = np.searchsorted(self.cpus, np.unique(own.cpu))
         here, queue, threads = self._count(own, rows), self.queue[rows], self.threads[rows]
         queued = np.where(queue > 1, here, 0)

@@ -22,7 +22,7 @@ WITHIN_VCPUS = "within vcpus"
 SHARING_CORES = "sharing cores"
 OVERSUBSCRIBED = "oversubscribed"
 TAKEN_SHARE = 0.5
-"""A CPU on which foreign processes ran for more than this share of a slice of the timeline was not idle in it."""
+"""A CPU on which other processes ran for more than this share of a slice of the timeline was not idle in it."""
 
 
 def vcpu_count(record: RunRecord) -> int | None:
@@ -115,14 +115,14 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
     return RegimeSeconds(*(float(part_s) for part_s in total_s))
 
 
-def _foreign(each: Round, every: Stretches, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
+def _foreign(round_: Round, every: Stretches, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
     """By CPU: the slices of the timeline in which something else had it; it was no idle place then."""
-    edges = np.array(each.timeline_s)
+    edges = np.array(round_.timeline_s)
     counted = every.where(~np.isnan(every.cpu_s))
     found: dict[int, list[tuple[float, float]]] = {}
     if counted.cpu.size < every.cpu.size:
         return found
-    for row in each.cpu_timeline:
+    for row in round_.cpu_timeline:
         if row.cpu not in cores or len(row.busy_s) != len(edges) - 1:
             continue
         own = np.asarray(counted.cpu == row.cpu)

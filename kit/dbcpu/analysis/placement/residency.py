@@ -10,7 +10,7 @@ from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Residency, Round
 
 DEFAULT_HZ = 20.0
-"""Where a record does not tell."""
+"""Where a record does not have it."""
 HELD_POLLS = 3.0
 """A stretch lasts until the next one begins, unless more than this many polls are missing between them."""
 
@@ -87,11 +87,13 @@ class Stretches:
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
-def stretches(each: Round) -> Stretches:
+def stretches(round_: Round) -> Stretches:
     """The residency of all sessions of a round."""
-    hold_s = HELD_POLLS / poll_hz(each)
+    hold_s = HELD_POLLS / poll_hz(round_)
     rows = [
-        (index, *stretch) for index, session in enumerate(each.sessions) for stretch in _held(session.residency, hold_s)
+        (index, *stretch)
+        for index, session in enumerate(round_.sessions)
+        for stretch in _held(session.residency, hold_s)
     ]
     session, cpu, kind, from_s, to_s, cpu_s = zip(*rows, strict=True) if rows else ((),) * 6
     return Stretches(
@@ -104,12 +106,12 @@ def stretches(each: Round) -> Stretches:
     )
 
 
-def poll_hz(each: Round) -> float:
-    """Polls per second as they were made, which on a busy host is less than was asked for."""
-    cost = each.cost
+def poll_hz(round_: Round) -> float:
+    """Polls per second as they were made, which on a busy host is less than was requested."""
+    cost = round_.cost
     asked_hz = (cost.hz if cost else None) or DEFAULT_HZ
     # The timeline begins with the first poll and ends with the last; the window is a little shorter.
-    watched_s = each.timeline_s[-1] - each.timeline_s[0] if each.timeline_s else cost.window_s if cost else 0.0
+    watched_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else cost.window_s if cost else 0.0
     if cost is None or cost.polls < 2 or watched_s <= 0:
         return asked_hz
     return min(asked_hz, (cost.polls - 1) / watched_s)

@@ -1,7 +1,7 @@
 """Where each session of one round was, and with whom, at evenly spaced moments: what the map and the lanes show.
 
 Moments rather than edges: 500 columns are what a picture can show, and polls are no finer. Where a share of
-time is told from these moments, it is right to about one moment. Pure; the record is all it needs.
+time is computed from these moments, it is right to about one moment. Pure; the record is all it needs.
 """
 
 from collections.abc import Sequence

@@ -73,16 +73,16 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
     return tuple(_timed(each, session, basis) for each in found for session in each.sessions)
 
 
-def _timed(each: Round, session: Session, basis: str) -> Timed:
+def _timed(round_: Round, session: Session, basis: str) -> Timed:
     span = _span(session, basis) if session.executions else None
     if span is not None and span.elapsed_s <= 0:
-        return Timed(each, session, None, "its times run backwards")
-    return Timed(each, session, span, _why_left_out(each, session))
+        return Timed(round_, session, None, "its times run backwards")
+    return Timed(round_, session, span, _why_left_out(round_, session))
 
 
-def _why_left_out(each: Round, session: Session) -> str:
-    if each.error:
-        return f"the round failed: {each.error}"
+def _why_left_out(round_: Round, session: Session) -> str:
+    if round_.error:
+        return f"the round failed: {round_.error}"
     if session.error:
         return session.error
     if not session.executions:
@@ -107,5 +107,5 @@ def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, flo
 
 
 def database_cpu_s(session: Session) -> float | None:
-    """CPU seconds that the database counted for the session, or None if it does not tell."""
+    """CPU seconds that the database counted for the session, or None if it does not count it."""
     return session.db.get("db_cpu_s")

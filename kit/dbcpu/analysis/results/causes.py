@@ -17,7 +17,7 @@ class Cause(StrEnum):
     mark: str
     """Colour and mark in charts: colour-blind people see the difference, and the marks do without colour (tested)."""
     helped_by: tuple[str, ...]
-    """Codes of the findings whose remedy mends it, the best first."""
+    """Codes of the findings whose remedy applies, the best first."""
     counted: bool
     """The kernel or the database counts the time lost to it; else it is inferred from where sessions were seen."""
 
@@ -48,17 +48,17 @@ class Cause(StrEnum):
         ("misplaced", "shared-cores", "cores-fewer-than-shown"),
     )  # fmt: skip
     RUN_QUEUE = (
-        "run_queue", "run queue", "#0072b2", "^", "sessions queued for the same CPU though there were enough",
+        "run_queue", "run-queue wait", "#0072b2", "^", "sessions queued for the same CPU though there were enough",
         ("misplaced", "oversubscribed"), True,
     )  # fmt: skip
-    STEAL = "steal", "stolen by the hypervisor", "#7e257e", "D", "", ("steal",), True
+    STEAL = "steal", "CPU steal", "#7e257e", "D", "", ("steal",), True
     THROTTLED = "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled",), True
     FREQUENCY = "frequency", "lower frequency", "#e73c80", "P"
     REMOTE_MEMORY = "remote_memory", "remote memory", "#24464c", "X"
-    COMPETITOR = "competitor", "foreign process", "#356e46", "p", "", ("foreign-load",)
+    COMPETITOR = "competitor", "other processes", "#356e46", "p", "", ("foreign-load",)
     IRQ = "irq", "interrupts", "#435719", "h", "", (), True
     RESOURCE_MANAGER = "resource_manager", "resource manager", "#651ad5", "<", "", (), True
-    WAIT = "wait", "waiting, not for CPU", "#4197c8", ">", "", (), True
+    WAIT = "wait", "non-CPU wait", "#4197c8", ">", "", (), True
     STOPPED = "stopped", "stopped", "#000000", "d"
     SLOWER_CPU = (
         "slower_cpu", "slower CPU", "#4c3f24", "H", "the same work needed more CPU time, and nothing seen says why",

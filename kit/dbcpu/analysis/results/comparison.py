@@ -1,4 +1,4 @@
-"""What a comparison says: the answers of ``compare``, as data for every format. None: cannot be told."""
+"""What a comparison says: the answers of ``compare``, as data for every format. None: not known."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The least relative difference that this host can tell apart, for level and for spread, and where it is from."""
+    """The least relative difference that is detectable on this host, for level and for spread, and where it is from."""
 
     level: float
     spread: float

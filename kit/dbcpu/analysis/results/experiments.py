@@ -1,4 +1,4 @@
-"""What is told of a soak, a pool and several targets at once, beyond the levels; ``None`` is "cannot be told"."""
+"""What is reported of a soak, a pool and several targets at once, beyond the levels; ``None`` is "not known"."""
 
 from dataclasses import dataclass
 
@@ -148,7 +148,7 @@ class Pool:
 class PartyView:
     """One of several targets: seconds per execution and Mrows/s alone and beside the others, medians over rounds.
 
-    ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: more than chance (``gate``).
+    ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: significant (``gate``).
     """
 
     name: str

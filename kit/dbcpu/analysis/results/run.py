@@ -1,4 +1,4 @@
-"""The answers that analysis gives of a record; ``None`` always means "cannot be told from this record"."""
+"""The answers that analysis gives of a record; ``None`` always means "not known from this record"."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from dbcpu.findings import Finding
 CAUSES = tuple(cause.value for cause in Cause)
 
 REGIME_SHARE = 0.05
-"""Share of the sessions' time from which a regime is told: polls place a move up to half their distance wrong."""
+"""Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ class LevelView:
 class TopologyCheck:
     """The curve against the cores that the kernel shows (see ``topology_check``).
 
-    ``verdict``: agrees, like_full_cores, fewer_cores, told (none were shown) or unclear. ``cores`` and ``vcpus`` as
-    shown, ``cores_told`` by the data. ``why`` in words. ``two_speeds``: told by two groups of sessions, not by
+    ``verdict``: agrees, like_full_cores, fewer_cores, ``told`` (none were shown) or unclear. ``cores`` and ``vcpus`` as
+    shown, ``cores_told`` by the data. ``why`` in words. ``two_speeds``: found by two groups of sessions, not by
     a bend of the curve.
     """
 
@@ -206,8 +206,8 @@ class Capacity:
 class NoiseFloor:
     """What two runs of the same thing differ by here, from two interleaved halves (see ``noise_floor``).
 
-    ``level_ratio`` and ``spread_ratio``: the least ratio of throughput, and of max/min, that this run could have told
-    from chance (5 % error, 80 % power). ``level_seen`` and ``spread_seen``: the largest that the halves differ by.
+    ``level_ratio`` and ``spread_ratio``: the least ratio of throughput, and of max/min, that this run could have
+    distinguished from noise (5 % error, 80 % power). ``level_seen`` and ``spread_seen``: the largest seen.
     """
 
     levels: int

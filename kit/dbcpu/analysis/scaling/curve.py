@@ -1,8 +1,8 @@
 """How much more work do more sessions get done? Knees, the yield of SMT, and what the host is worth in cores.
 
 The curve is the sum of the sessions' rates, in rates of one session alone. What those who end early do to it depends
-on the scheduler (``early_ends``): curves for either kind are fitted, and the one that leaves less unexplained is told.
-On the makespan a knee lies wrong where placement is sticky, so it is only held against the rate sum. Source: ``hinge``.
+on the scheduler (``early_ends``): curves for either kind are fitted, and the one that fits better is reported.
+On the makespan a knee lies wrong where placement is sticky: it is only compared with the rate sum. Source: ``hinge``.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from dbcpu.analysis.statistics.variance_model import median_errors
 MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
 TELLING = 0.5
-"""A yield that was seen is told if its interval is no wider than that."""
+"""A yield that was seen is reported if its interval is no wider than that."""
 ALIKE = 1.3
 """Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
 PASSES = 3
@@ -66,7 +66,7 @@ def scaling(
     fitted = curves[0].hinge if curves else None
     ends = _ends(fitted, vcpus, cores)
     smt_yield = _yield(fitted, ends)
-    told = _intervals(curves, vcpus, cores)
+    intervals = _intervals(curves, vcpus, cores)
     gap = [
         each.makespan_throughput / each.throughput
         for each in levels
@@ -76,8 +76,8 @@ def scaling(
         knees=fitted.knees if fitted else (),
         smt_yield=_ratio(measured, ends) if smt_yield is None else smt_yield,
         effective_cores=_effective_cores(fitted, measured, vcpus),
-        knee_intervals=told.knees,
-        smt_yield_interval=None if smt_yield is None else told.gain,
+        knee_intervals=intervals.knees,
+        smt_yield_interval=None if smt_yield is None else intervals.gain,
         turbo=fitted.turbo if fitted and fitted.form.turbo else None,
         further=fitted.further if fitted else None,
         saturated=fitted.form.flat if fitted else None,
@@ -88,7 +88,7 @@ def scaling(
 
 
 def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
-    """The yield from where sessions were seen to run, if that told the speed of a full core.
+    """The yield from where sessions were seen to run, if that gave the speed of a full core.
 
     ``threads``: usable threads of each core. Where sharing stays, the curve counts a session whose partner ended early
     at more than its speed beside it, for it does not know who was whose partner.
@@ -153,16 +153,16 @@ def _up_to(measured: _Measured, most: int) -> _Measured:
 def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -> Intervals:
     """Of the first curve, wide enough to hold those of all."""
     ends = (float(cores), float(vcpus)) if cores is not None and vcpus is not None and cores < vcpus else None
-    told = [
+    found = [
         intervals(e.hinge, e.part.levels, e.part.medians, e.part.noise, e.part.freedom, ends)
         for e in curves
         if e.part.freedom
     ]
-    if not told:
+    if not found:
         return Intervals((), None)
-    gains = [each.gain for each in told if each.gain]
+    gains = [each.gain for each in found if each.gain]
     return Intervals(
-        tuple(_hull(knee) for knee in zip(*(each.knees for each in told), strict=True)),
+        tuple(_hull(knee) for knee in zip(*(each.knees for each in found), strict=True)),
         _hull(gains) if gains else None,
     )
 
@@ -172,7 +172,7 @@ def _hull(several: Sequence[Interval]) -> Interval:
 
 
 def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
-    """Between which two levels the yield of further threads is told."""
+    """Between which two levels the yield of further threads is measured."""
     if cores is not None and vcpus is not None and cores < vcpus:
         return float(cores), float(vcpus)
     if fitted is not None and len(fitted.knees) == 2:

@@ -1,4 +1,4 @@
-"""How many licences, and how much money, does a host ask for? Dated rules applied to plain facts. Pure.
+"""How many licences, and how much money, does a host need? Dated rules applied to plain facts. Pure.
 
 The rules are configuration (``rulebook``), so that another policy or another year is an edit and not a release.
 """
@@ -74,7 +74,7 @@ def fits(rule: Rule, facts: LicenceFacts) -> bool:
 
 
 def licence_count(rule: Licence, facts: LicenceFacts) -> int | None:
-    """Whole licences; None where the rule does not fit or cannot tell."""
+    """Whole licences; None where the rule does not fit or the count is not known."""
     factor, counted = _factor(rule, facts), _counted(rule, facts)
     if factor is None or counted is None or not fits(rule, facts):
         return None
@@ -87,7 +87,7 @@ def price_of(rule: Price, facts: LicenceFacts) -> float | None:
     return None if counted is None or not fits(rule, facts) else counted * rule.amount
 
 
-def told(rule: Rule) -> str:
+def rule_words(rule: Rule) -> str:
     """A rule in a line, with its source and date."""
     what = ""
     if isinstance(rule, Licence):

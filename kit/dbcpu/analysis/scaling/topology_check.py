@@ -1,8 +1,8 @@
-"""Does the host behave like the cores that its kernel shows? The curve of the DBA's own test against the topology.
+"""Does the host behave like the cores that its kernel shows? The throughput curve is compared with the topology.
 
-Passive only. Two marks tell that cores are fewer than shown: the curve bends early, or, where the guest cannot
-place by cores that it does not know, sessions come in two speeds though each has a CPU of its own. What else bends
-a curve (a quota, steal, foreign load) is looked at first, and then nothing is claimed.
+Passive only. There are fewer cores than shown if the curve bends early, or if sessions form two groups though each
+has a CPU of its own (a guest cannot place by cores that it does not know). A quota, steal and other processes
+bend the curve, too: with any of them nothing is claimed.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def topology_check(
 ) -> TopologyCheck | None:
     """The verdict for the levels of one variant; None where no curve could be fitted or the vCPUs are not known.
 
-    ``agrees``, ``like_full_cores``, ``fewer_cores``, ``told`` (no topology was shown, the curve tells one) or
+    ``agrees``, ``like_full_cores``, ``fewer_cores``, ``told`` (no topology was shown; the curve gives the cores) or
     ``unclear``, with ``why`` in words.
     """
     vcpus, cores, reference = context.vcpus, context.cores, context.reference
@@ -43,20 +43,20 @@ def topology_check(
     knee, interval = scaling.knees[0], _widened(scaling)
     excluded = _excluded(context.record, vcpus, knee)
     if excluded:
-        return TopologyCheck("unclear", cores, vcpus, None, f"not told: {listed(excluded)} can bend the curve as well")
+        return TopologyCheck("unclear", cores, vcpus, None, f"scaling may also be limited by {listed(excluded)}")
     speeds = _two_speeds(levels, views, scaling, reference, vcpus) if cores in (vcpus, None) else None
     if speeds is not None:
         slow, behind = speeds
         text = (
-            f"sessions came in two speeds, alone and {number(slow)}x, though each had a CPU of its own: "
-            f"as {number(behind, 1)} cores with two hardware threads each would do"
+            f"session times form two groups, one without and one with a slowdown of {number(slow)}x, though each "
+            f"session had a CPU of its own: like {number(behind, 1)} cores with two hardware threads each"
         )
         return TopologyCheck("fewer_cores" if cores else "told", cores, vcpus, behind, text, two_speeds=True)
-    where = f"the throughput bends at {number(knee, 1)} sessions"
+    where = f"the throughput has its knee at {number(knee, 1)} sessions"
     if cores is None:
         return TopologyCheck("told", None, vcpus, knee, where)
     if cores < vcpus and _like_full_cores(scaling, cores, vcpus):
-        text = f"{plural(vcpus, 'session')} get {number(scaling.effective_cores, 1)} times as much done as one"
+        text = f"{plural(vcpus, 'session')} reach {number(scaling.effective_cores, 1)} times the throughput of one"
         return TopologyCheck("like_full_cores", cores, vcpus, float(vcpus), text)
     if interval.high < (1 - NEAR) * cores:
         return TopologyCheck("fewer_cores", cores, vcpus, knee, where)
@@ -70,8 +70,8 @@ def _widened(scaling: Scaling) -> Interval:
     knee = scaling.knees[0]
     if not scaling.knee_intervals:
         return Interval(0.9 * knee, 1.1 * knee)
-    told = scaling.knee_intervals[0]
-    return Interval(min(told.low, 0.97 * knee), max(told.high, 1.03 * knee))
+    interval = scaling.knee_intervals[0]
+    return Interval(min(interval.low, 0.97 * knee), max(interval.high, 1.03 * knee))
 
 
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:
@@ -112,24 +112,24 @@ def _median(each: Sequence[SessionView], group: str) -> float:
 
 
 def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
-    """What else may have bent the curve at ``knee`` or beyond, in words."""
+    """What else may have limited scaling at ``knee`` or beyond, in words."""
     beyond = [each for each in record.rounds if each.level > 1 and each.level >= 0.9 * knee and not each.error]
     found = []
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
     if quota is not None and quota < 1.2 * max(knee, vcpus):
-        found.append(f"the quota of {quota:g} CPUs")
+        found.append(f"the CPU quota of {quota:g} CPUs")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
-        found.append("a CPU quota that was used up")
+        found.append("an exhausted CPU quota")
     steal = float(np.median([stolen_share(each) or 0.0 for each in beyond])) if beyond else 0.0
     if steal > STEAL_SHARE:
-        found.append(f"{percent(steal)} of the CPUs' time that the hypervisor took")
+        found.append(f"{percent(steal)} CPU steal")
     foreign = float(np.median([foreign_share(each, vcpus, window_s(each)) for each in beyond])) if beyond else 0.0
     if foreign > FOREIGN_SHARE:
-        found.append(f"{percent(foreign)} of the CPUs' time that other processes used")
+        found.append(f"other processes ({percent(foreign)} of the CPU time)")
     return found
 
 
-def _throttled(each: Round) -> float:
-    lasted_s = window_s(each) * each.level
-    return sum(group.throttled_s for group in each.cgroups) / lasted_s if lasted_s > 0 else 0.0
+def _throttled(round_: Round) -> float:
+    lasted_s = window_s(round_) * round_.level
+    return sum(group.throttled_s for group in round_.cgroups) / lasted_s if lasted_s > 0 else 0.0

@@ -18,7 +18,7 @@ GATE = 0.60
 """Of the square root of n times the dip: uniform samples of 40 to 5,000 pass it in about one of a thousand."""
 MIN_VALUES = 40
 MAX_VALUES = 3000
-"""Of more values the dip is taken at evenly spaced ranks: it needs no more to tell."""
+"""Of more values the dip is taken at evenly spaced ranks, which is accurate enough."""
 MIN_RATIO = 1.10
 MIN_SHARE = 0.05
 VALLEY = 0.5

@@ -16,7 +16,7 @@ from dbcpu.analysis.statistics.cumulative import Floats
 
 CONFIDENCE = 0.95
 FALSE_ALARMS = 0.01
-"""Of comparisons of a host with itself so many may tell a difference."""
+"""Share of comparisons of a host with itself that may show a difference."""
 ALPHA = FALSE_ALARMS / 2
 """Two summaries decide, throughput and evenness: each gets half (Bonferroni)."""
 RESAMPLES = 2000

@@ -40,7 +40,7 @@ def intervals(
 
     Args:
         errors: relative standard error of each rate (``hinge.settled``), from ``freedom`` (at least 1) degrees.
-        ends: the gain is told from the first to the second of these levels; None: from knee to knee, if there are two.
+        ends: the gain is taken from the first to the second of these levels; None: from knee to knee, if there are two.
     """
     from scipy.special import stdtrit
 
@@ -54,8 +54,8 @@ def intervals(
         reached = axes
         axes = [_around(axis, grid[good, i], n) for i, axis in enumerate(axes)]
     knees = tuple(_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(reached))
-    told = grid[good] if ends is None else np.array([ends])
-    gain = _gain(best, grid[good], solved.kept(good), most, told) if told.shape[1] == 2 else None
+    between = grid[good] if ends is None else np.array([ends])
+    gain = _gain(best, grid[good], solved.kept(good), most, between) if between.shape[1] == 2 else None
     return Intervals(knees, gain and Interval(max(0.0, gain.low), gain.high))
 
 

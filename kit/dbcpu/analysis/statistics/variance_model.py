@@ -1,7 +1,7 @@
-"""How well does the median of a few rounds tell what a level gets done? Pure.
+"""How precise is the median of a few rounds as the throughput of a level? Pure.
 
 The variance of a round's throughput is ``a + b / N``: what its N sessions have in common, and what each has of its own
-and averages out. It is fitted to the variances of all levels, as three rounds tell too little of their own level.
+and averages out. It is fitted to the variances of all levels, as three rounds are too few for their own level.
 """
 
 from collections.abc import Sequence

@@ -41,7 +41,7 @@ def _summary(info: HostInfo) -> list[str]:
         " · ".join(machine),
         ", ".join(counts),
         f"SMT: {_smt(info)}",
-        f"usable here: {_plural(usable, 'CPU')}, decided by {decided}",
+        f"usable here: {_plural(usable, 'CPU')}, limited by {decided}",
     ]
 
 
@@ -56,7 +56,7 @@ def _smt(info: HostInfo) -> str:
     if any(not cpu.online for cpu in topology.cpus):
         return f"no two siblings are online{control}"
     if info.hypervisor:
-        return f"none shown{control}; a guest is not always told of its host's"
+        return f"none shown{control}; a guest may not see its host's"
     return f"none{control}"
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from dbcpu.analysis.checks.headline import GOOD, PARTLY, Fact
-from dbcpu.analysis.comparison.sentences import told
+from dbcpu.analysis.comparison.sentences import decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (
@@ -144,7 +144,7 @@ def _lost(cause: str) -> str:
 def _decisions(found: Variants) -> Section:
     columns = (
         Column("variant", "variant", kind="text", value=lambda row: row[0]),
-        Column("decision", "what", told, kind="text", value=lambda row: row[1]),
+        Column("decision", "what", decision_words, kind="text", value=lambda row: row[1]),
     )
     rows = [(each.name, one) for each in found.variants[1:] for one in each.decisions]
     return titled_table("decisions", f"Decided against {found.first.name}", columns, rows)

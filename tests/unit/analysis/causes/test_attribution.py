@@ -27,7 +27,7 @@ def test_two_sessions_pinned_to_one_cpu_queue_for_each_other() -> None:
     seen = views(round_of([session(0, 1.81, 1.82, cpu=0), session(1, 1.81, 1.82, cpu=0)], busy_s={0: 3.62, 1: 0.1}))
     assert [view.cause for view in seen] == ["run_queue", "run_queue"]
     assert seen[0].evidence == (
-        "2.02x: waited 1.82 s of 3.63 s on the run queue of CPU 0, shared with session 1 "
+        "2.02x: run-queue wait 1.82 s of 3.63 s on CPU 0, shared with session 1 "
         "while another CPU it may use was idle (1.82 s)"
     )
     assert [view.avoidable_s for view in seen] == pytest.approx([1.82, 1.82])

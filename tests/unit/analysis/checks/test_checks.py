@@ -52,7 +52,7 @@ def test_not_sampled_says_why() -> None:
 
 def test_moves_that_no_poll_saw() -> None:
     moved = replace(session(0), migrations=5, migrations_seen=3)
-    assert "2 of 5 moves" in found(record([*solos(), round_of([moved, session(1)])]))["moves-unseen"].seen
+    assert "2 of 5 migrations" in found(record([*solos(), round_of([moved, session(1)])]))["moves-unseen"].seen
 
 
 def test_short_rounds_are_polled_too_rarely() -> None:
@@ -89,7 +89,7 @@ def test_an_unsteady_cpu_is_told_from_sessions_that_waited() -> None:
     elapsed_s = (1.7, 1.8, 2.1, 1.5, 1.8)
     needed = found(record([round_of([session(0, value)]) for value in elapsed_s]))
     waited = found(record([round_of([session(0, 1.4, gap_s=value - 1.4)]) for value in elapsed_s]))
-    assert needed["unsteady-cpu"].seen.endswith("for the same work spread by 8.2 %")
+    assert needed["unsteady-cpu"].seen.startswith("the CPU time for the same work varies by 8.2 % between")
     assert "noisy-reference" in waited
     assert "unsteady-cpu" not in waited
     assert "unsteady-cpu" not in found(record([*solos(), pair()]))

@@ -37,7 +37,7 @@ def findings(*loaded: Session) -> dict[str, Finding]:
 def test_more_database_cpu_for_the_same_work_is_a_slower_cpu() -> None:
     slow, fast = views(managed(0, 3.6, db_cpu_s=3.5), managed(1))
     assert (slow.cause, fast.cause) == ("slower_cpu", "none")
-    assert "the database counted 3.50 s of CPU, 1.70 s more than alone" in slow.evidence
+    assert "the database counted 3.50 s of CPU, 1.70 s more than for a single session" in slow.evidence
 
 
 def test_time_that_the_database_cannot_name_gets_no_cause_but_words() -> None:
@@ -103,7 +103,7 @@ def test_a_few_blocks_of_a_temporary_table_are_no_finding() -> None:
 
 def test_waits_for_the_resource_manager_are_found() -> None:
     found = findings(managed(0, 3.6, waits=(Wait("resmgr:cpu quantum", 20, 1.7),)), managed(1))
-    assert "held sessions back for up to 1.70 s at N=2" in found["resource-manager-waits"].seen
+    assert "sessions waited up to 1.70 s for the resource manager at N=2" in found["resource-manager-waits"].seen
 
 
 def test_sessions_on_several_instances_are_found() -> None:

@@ -21,20 +21,20 @@ def facts(run: RunRecord) -> dict[str, tuple[str, str]]:
 
 def test_equal_sessions_are_a_yes_without_a_remedy() -> None:
     found = answered(record([*solos(), round_of([session(0), session(1)])]))
-    assert (found.kind, found.headline, found.remedy) == (GOOD, "Yes: all equal up to 2 sessions", "")
+    assert (found.kind, found.headline, found.remedy) == (GOOD, "Yes: equal CPU up to 2 sessions", "")
 
 
 def test_noise_that_hides_a_shared_core_is_no_yes() -> None:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     found = answered(record([*alone, round_of([session(0), session(1)])]))
-    assert (found.kind, found.headline) == (UNKNOWN, "Too noisy for an answer")
+    assert (found.kind, found.headline) == (UNKNOWN, "Inconclusive: too much noise")
     assert "a dedicated host" in found.remedy
 
 
 def test_noise_by_waiting_asks_for_a_quieter_host() -> None:
     alone = [round_of([session(0, 0.9, gap_s=gap_s)], repeat=i, order=i) for i, gap_s in enumerate((0.1, 0.9, 2.2))]
     found = answered(record([*alone, round_of([session(0), session(1)])]))
-    assert found.headline == "Too noisy for an answer"
+    assert found.headline == "Inconclusive: too much noise"
     assert "measure on a quieter host" in found.remedy
 
 
@@ -44,29 +44,29 @@ def test_noise_by_steal_asks_for_cpus_of_its_own() -> None:
         for i, gap_s in enumerate((0.1, 0.9, 2.2))
     ]
     found = answered(record([*alone, round_of([session(0), session(1)], order=3)]))
-    assert found.headline == "Too noisy for an answer"
+    assert found.headline == "Inconclusive: too much noise"
     assert found.remedy.startswith("use a dedicated host")
 
 
 def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
     found = answered(nine_on_eight())
-    assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, from 9 on some get less")
+    assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, from 9 on some are slower")
     assert found.remedy.startswith("run one session per core: fewer sessions (a pool of 8)")
     assert facts(nine_on_eight())["slowest over fastest"] == ("1.51x", "at most, at 9 sessions")
-    assert facts(nine_on_eight())["one session alone"] == ("22.8", "Mrows/s, 1.80 s")
+    assert facts(nine_on_eight())["single session"] == ("22.8", "Mrows/s, 1.80 s")
 
 
 def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
     found = answered(three_on_two())
-    assert (found.kind, found.headline) == (PARTLY, "Yes up to 2 sessions, from 3 on some get less")
+    assert (found.kind, found.headline) == (PARTLY, "Yes up to 2 sessions, from 3 on some are slower")
     assert found.remedy.startswith("run no more than 2 busy sessions")
-    assert facts(three_on_two())["lost to"] == ("run queue", "6 of 9 sessions at N = 3")
+    assert facts(three_on_two())["main cause"] == ("run-queue wait", "6 of 9 sessions at N = 3")
 
 
 def test_all_slow_from_the_start_is_a_no() -> None:
     slow = [round_of([session(0, 3.6), session(1, 3.6)], repeat=i) for i in range(3)]
     found = answered(record([*solos(), *slow], host(4), vcpus=4))
-    assert (found.kind, found.headline) == (BAD, "Not from the start: at 2 sessions all get less")
+    assert (found.kind, found.headline) == (BAD, "No: already at 2 sessions all are slower")
 
 
 def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
@@ -84,8 +84,8 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
     ("run", "headline"),
     [
         (record([], status="failed"), "Nothing was measured"),
-        (record(solos()), "Too little was measured for an answer"),
-        (record([round_of([session(0), session(1, 2.7)])]), "Too little was measured for an answer"),
+        (record(solos()), "Too few measurements for an answer"),
+        (record([round_of([session(0), session(1, 2.7)])]), "Too few measurements for an answer"),
     ],
     ids=["empty", "solo only", "no solo"],
 )

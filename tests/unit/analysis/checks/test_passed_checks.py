@@ -15,17 +15,17 @@ def test_a_clean_run_passes_every_check_and_says_what_was_seen() -> None:
     found = assurances(run, explain(run))
     assert not [each.name for each in found if each.findings]
     seen = {each.name: each.seen for each in found}
-    assert seen["the work was done"] == "5 of 5 sessions gave the known answer"
-    assert seen["the right processes were watched"].startswith("5 of 5 server processes verified")
-    assert seen["all were released together"] == "released within 0.4 ms at most"
+    assert seen["correct answers"] == "5 of 5 sessions gave the known answer"
+    assert seen["server processes verified"].startswith("5 of 5 server processes verified")
+    assert seen["simultaneous release"] == "released within 0.4 ms at most"
 
 
 def test_a_failed_check_bears_its_findings() -> None:
     run = nine_on_eight()
     failed = {each.name: [finding.code for finding in each.findings] for each in assurances(run, explain(run))}
-    assert failed["the work was done"] == ["failed-session"]
-    assert failed["nobody took the CPUs away"] == ["throttled"]
-    assert failed["the host was quiet"] == ["foreign-load"]
+    assert failed["correct answers"] == ["failed-session"]
+    assert failed["no steal or throttling"] == ["throttled"]
+    assert failed["no other load on the host"] == ["foreign-load"]
 
 
 def test_every_finding_on_trust_belongs_to_a_check() -> None:
@@ -44,4 +44,4 @@ def test_every_finding_on_trust_belongs_to_a_check() -> None:
 
 def test_a_run_without_rounds_can_be_asked_too() -> None:
     run = record([], status="failed")
-    assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"the run is whole"}
+    assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"complete run"}

@@ -20,15 +20,15 @@ def replace_status(run: RunRecord, status: str) -> RunRecord:
 
 def test_two_cpus_and_three_sessions() -> None:
     assert explain(three_on_two()).verdict == (
-        "Up to 2 sessions every session gets the same CPU (max/min at most 1.01); from 3 on they share: "
-        "at 3 sessions 2 of 3 took 2.02x as long as alone (run queue: more sessions than the 2 vCPUs)."
+        "Up to 2 sessions every session gets the same CPU (max/min at most 1.01); from 3 on sessions slow down: "
+        "at 3 sessions 2 of 3 have a slowdown of 2.02x (run-queue wait: more sessions than the 2 vCPUs)."
     )
 
 
 def test_a_shared_core() -> None:
     said = explain(nine_on_eight()).verdict
     assert "Up to 8 sessions" in said
-    assert "2 of 9 took 1.51x" in said
+    assert "2 of 9 have a slowdown of 1.51x" in said
     assert "shared core" in said
 
 
@@ -40,7 +40,7 @@ def test_everybody_gets_the_same() -> None:
 def test_where_solo_sessions_differ_like_a_shared_core_equality_is_not_claimed() -> None:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     said = explain(record([*alone, round_of([session(0), session(1, 1.85)])])).verdict
-    assert said.startswith("No difference shown up to 2 sessions, but only losses above ")
+    assert said.startswith("Inconclusive: no difference shown up to 2 sessions, but slowdowns below ")
     assert "every session gets the same" not in said.lower()
 
 
@@ -54,15 +54,15 @@ def test_steal_that_hides_losses_is_said() -> None:
         ]
         return explain(record([*rounds, round_of([session(0), session(1)], order=3)])).verdict
 
-    assert said(0.0).startswith("No difference shown")
+    assert said(0.0).startswith("Inconclusive: no difference shown")
     assert "hypervisor" not in said(0.0)
-    assert "from time to time, while the hypervisor took 30% of the vCPUs' time (" in said(0.3)
+    assert "noise of single-session times, with 30 % CPU steal (" in said(0.3)
 
 
 def test_all_equally_slow_are_not_called_equal() -> None:
     slow = round_of([session(i, SOLO_S * 1.5, cpu=i) for i in range(2)])
     said = explain(record([*solos(), slow])).verdict
-    assert said.startswith("Sessions share from the start: at 2 sessions all 2 took 1.50x as long as alone")
+    assert said.startswith("Slowdown from the first level: at 2 sessions all 2 have a slowdown of 1.50x")
 
 
 def test_queueing_though_there_are_cpus_enough_is_said() -> None:
@@ -73,9 +73,9 @@ def test_queueing_though_there_are_cpus_enough_is_said() -> None:
 @pytest.mark.parametrize(
     ("run", "expected"),
     [
-        (record(solos()), "One session alone counts 22.76 Mrows/s (1.80 s); measure more"),
+        (record(solos()), "A single session reaches 22.76 Mrows/s (1.80 s); measure more"),
         (record([round_of([], level=4, error="17 of 32 connected")], status="failed"), "Nothing was measured: 17 of"),
-        (record([round_of([session(0), session(1, 2.7)])]), "Without a valid solo session only the spread"),
+        (record([round_of([session(0), session(1, 2.7)])]), "Without a valid single-session baseline only the spread"),
         (replace_status(even(), "interrupted"), "Interrupted after 4 of 4 rounds: Every session"),
         (record([], status="interrupted", planned=9), "Nothing was measured: no round was finished."),
     ],

@@ -93,14 +93,14 @@ def test_less_evenness_is_told_by_the_spread_over_cores_to_vcpus() -> None:
     assert spread.outcome == MORE
     assert spread.levels == "N=2-4 (3 levels)"
     assert spread.ratio == pytest.approx(1.5 ** (2 / 3), rel=0.03)  # of three levels two are uneven
-    assert "wider" in found.verdict[0]
+    assert "higher" in found.verdict[0]
     assert throughput.outcome != MORE
 
 
 def test_three_rounds_against_three_never_decide_however_large_the_difference() -> None:
     found = against(noisy_run(1, repeats=3), noisy_run(2, speed=3.0, repeats=3))
     assert {each.outcome for each in found.sides[1].decisions} == {TOO_FEW}
-    assert "3 rounds against 3 never decide" in found.verdict[0]
+    assert "3 rounds against 3 cannot reach significance" in found.verdict[0]
 
 
 def test_no_difference_says_what_could_have_been_seen() -> None:
@@ -109,7 +109,7 @@ def test_no_difference_says_what_could_have_been_seen() -> None:
     assert decision.outcome == NOT_SHOWN
     assert decision.detectable is not None and 0.005 < decision.detectable < 0.1
     assert "no difference shown" in found.verdict[0]
-    assert "could have seen" in found.verdict[0]
+    assert "detectable: " in found.verdict[0]
     assert "same" not in found.verdict[0]
 
 

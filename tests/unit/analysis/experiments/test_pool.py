@@ -22,10 +22,8 @@ def test_the_smallest_pool_that_finishes_as_early_as_any_is_enough() -> None:
     analysis = explain(build.pool({1: 10.0, 2: 5.1, 4: 5.0, 20: 4.95}))
     assert analysis.pool is not None
     assert (analysis.pool.enough, analysis.pool.best) == (2, 20)
-    assert analysis.verdict.startswith(
-        "2 active sessions are enough on 2 vCPUs: 20 pieces of work take 5.10 s; with 20 "
-    )
-    assert "each piece 9.71x" in analysis.verdict
+    assert analysis.verdict.startswith("2 active sessions are enough on 2 vCPUs: 20 jobs take 5.10 s; with 20 ")
+    assert "each job 9.71x" in analysis.verdict
 
 
 def test_times_and_memory_are_told_for_each_size() -> None:
@@ -52,7 +50,7 @@ def test_rounds_that_did_not_do_all_pieces_do_not_count() -> None:
     assert analysis.pool is not None
     assert [each.active for each in analysis.pool.sizes] == [2]
     nothing = RunRecord(record.header, record.rounds[:1])
-    assert explain(nothing).verdict == "No pool did all of its work."
+    assert explain(nothing).verdict == "No pool finished all of its jobs."
 
 
 def test_the_published_thread_pool_gets_the_advice_of_its_article() -> None:

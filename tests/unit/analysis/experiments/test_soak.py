@@ -37,7 +37,7 @@ def test_a_steady_soak_has_one_value_and_no_drift() -> None:
     assert (soak.second, soak.trend, soak.gaps) == (None, None, ())
     assert soak.alone_s == pytest.approx(build.ALONE_S)
     assert soak.lasted_s == pytest.approx(720.0)
-    assert analysis.verdict.endswith("one preferred value; no drift.")
+    assert analysis.verdict.endswith("unimodal; no drift.")
 
 
 def test_sessions_that_stay_at_the_second_value_are_named() -> None:
@@ -45,7 +45,7 @@ def test_sessions_that_stay_at_the_second_value_are_named() -> None:
     assert soak.second is not None
     assert soak.second.sessions == (1, 3)
     assert soak.second.ratio == pytest.approx(1.6, rel=0.03)
-    assert "sessions 1,3 stayed there" in analysis.verdict
+    assert "sessions 1,3 stayed in it" in analysis.verdict
     assert "1.6" in analysis.verdict
 
 
@@ -67,7 +67,7 @@ def test_all_take_turns() -> None:
     assert soak.second is not None
     assert soak.second.sessions == ()
     assert soak.second.share == pytest.approx(0.3, abs=0.05)
-    assert "all sessions take turns" in analysis.verdict
+    assert "all sessions alternate" in analysis.verdict
 
 
 def test_a_bad_time_is_told_by_its_segments() -> None:
@@ -182,7 +182,7 @@ def test_short_sql_beside_long_is_compared_size_by_size() -> None:
     assert long_view.slow_over_fast < 1.05
     assert tiny.second is not None
     assert tiny.second.ratio == pytest.approx(2.0, rel=0.02)
-    assert "the shorter the SQL the more uneven" in analysis.verdict
+    assert "shorter SQL is more uneven" in analysis.verdict
     assert {each.variant for each in analysis.levels} == {"tiny"}
     assert "sizes" in charts.drawn(document(record, analysis).charts, ["svg"])["svg"]
 

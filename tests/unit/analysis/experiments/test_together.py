@@ -28,7 +28,7 @@ def test_partitions_of_their_own_do_not_disturb_each_other() -> None:
     assert analysis.together.apart
     assert [each.told for each in analysis.together.parties] == [False, False]
     assert [each.loss for each in analysis.together.parties] == pytest.approx([1.01, 1.01], rel=1e-3)
-    assert analysis.verdict.endswith("nobody loses more than chance.")
+    assert analysis.verdict.endswith("within noise for every target.")
 
 
 def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
@@ -36,8 +36,8 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     analysis = explain(record)
     assert analysis.together is not None
     assert [each.told for each in analysis.together.parties] == [True, False]
-    assert "sharing CPUs, a takes 1.70x as long as alone and b takes 1.02x as long as alone" in analysis.verdict
-    assert "a loses, the rest not" in analysis.verdict
+    assert "sharing CPUs, a has a slowdown of 1.70x and b has a slowdown of 1.02x" in analysis.verdict
+    assert "significant for a, not for the rest" in analysis.verdict
     assert next(iter(charts.drawn(document(record, analysis).charts, ["svg"])["svg"])) == "together"
     assert "Alone and beside the others" in html.render(document(record, analysis))
 

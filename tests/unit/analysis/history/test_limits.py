@@ -59,7 +59,7 @@ def test_slow_connects_are_told() -> None:
 def test_lost_throughput_is_told_against_the_own_history() -> None:
     lines = held(night(8, speed=0.8), *(night(day) for day in range(1, 8)))
     assert len(lines) == 4  # alone, and at 2, 3 and 4
-    assert lines[0].startswith("throughput alone is 18.")
+    assert lines[0].startswith("single-session throughput is 18.")
     assert "x the usual 22.8 Mrows/s" in lines[0]
     assert "of 7 runs" in lines[0]
 
@@ -72,12 +72,12 @@ def test_a_small_loss_is_no_violation_and_four_runs_are_no_history() -> None:
 def test_a_lasting_change_is_named_by_its_date() -> None:
     earlier = [night(day) for day in range(1, 10)] + [night(day, speed=0.8) for day in range(10, 15)]
     lines = held(night(15, speed=0.8), *earlier)
-    assert lines and all(line.endswith("lastingly since 2026-11-10") for line in lines)
+    assert lines and all(line.endswith("sustained change since 2026-11-10") for line in lines)
 
 
 def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
     lines = held(labelled(night(1), status="interrupted"))
-    assert lines == ["the run is interrupted, it has 24 rounds"]
+    assert lines == ["the run is interrupted with 24 rounds"]
 
 
 @pytest.mark.parametrize(

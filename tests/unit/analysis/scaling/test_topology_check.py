@@ -77,7 +77,7 @@ def test_hidden_siblings_are_told_by_two_speeds_and_make_a_finding(cores: int) -
     assert told.scaling.smt_yield == pytest.approx(0.3, abs=0.05)
     assert told.scaling.turbo is None
     finding = next(each for each in told.findings if each.code == "cores-fewer-than-shown")
-    assert finding.seen.startswith(f"the host reports {2 * cores} cores, the data say {cores}")
+    assert finding.seen.startswith(f"the host reports {2 * cores} cores and scales like {cores}")
     assert f"behaves like {cores}" in told.verdict
 
 

@@ -143,7 +143,7 @@ def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
 def test_the_legend_names_only_causes_that_occur() -> None:
     run = three_on_two()
     texts = drawn_texts(pictures_of(run)["slowdown"].decode())
-    assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run queue"}
+    assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run-queue wait"}
 
 
 def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
