@@ -1,1 +1,1 @@
-"""Pictures of one run: who lost, how much, where and to what."""
+"""Pictures of one run: slowed sessions, how much, where and to what."""
