@@ -100,6 +100,6 @@ def _suggestion(found: ByCpus) -> str:
         return f"One instance can have all {plural(last.cpus, 'CPU')}."
     together = several * linear.throughput / last.throughput
     return (
-        f"{several} instances of {plural(linear.cpus, 'CPU')} would have {times(together)} the throughput of one instance "
-        f"on all {last.cpus}, if they do not slow each other: `dbcpu run A B --together` measures that."
+        f"{several} instances of {plural(linear.cpus, 'CPU')} would have {times(together)} the throughput of one "
+        f"instance on all {last.cpus}, if they do not slow each other: `dbcpu run A B --together` measures that."
     )

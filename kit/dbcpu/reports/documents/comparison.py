@@ -49,8 +49,8 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
 def _notes(comparison: Comparison) -> tuple[str, ...]:
     floor = comparison.floor
     known = (
-        f"Noise floor: differences below {percent(floor.level)} in throughput and {percent(floor.spread)} in max/min are "
-        f"not significant ({floor.source})."
+        f"Noise floor: differences below {percent(floor.level)} in throughput and {percent(floor.spread)} in max/min "
+        f"are not significant ({floor.source})."
         if floor
         else "No A/A run was given (`--aa`): the noise floor is the variation between the rounds of these runs."
     )

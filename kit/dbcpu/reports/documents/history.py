@@ -18,8 +18,10 @@ MIN_SPAN = 0.1
 MAX_SIGNS = 60
 MIN_RUNS = 8
 """From here on a lasting change can be detected."""
-COMPARABLE = "Only runs of the same work on the same host are compared; a change of kernel, database version or setting is "
+COMPARABLE = (
+    "Only runs of the same work on the same host are compared; a change of kernel, database version or setting is "
     "marked."
+)
 READING = (
     "Every dot is a run. The shaded band is the usual range; an orange line marks a lasting change, with the median "
     "before and after; a dotted line a change of kernel, database or settings; grey a time without runs."

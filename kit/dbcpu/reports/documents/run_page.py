@@ -154,7 +154,7 @@ def levels_section(record: RunRecord, analysis: Analysis, caption: str = "") -> 
 def slowed_section(analysis: Analysis, title: str = "") -> tuple[Section, ...]:
     """The slowed sessions of the representative round, () if none. ``title``: by default that of the table."""
     table = run_tables.slowed_table(analysis)
-    return (Section("losers", title or table.caption, tables=(table,)),) if slowed(analysis) else ()
+    return (Section("slowed", title or table.caption, tables=(table,)),) if slowed(analysis) else ()
 
 
 def _pictured(
