@@ -67,9 +67,9 @@ def _scaling(analysis: Analysis) -> str:
     if not scaling.knees:
         return ""
     first, *others = [number(knee, 1) for knee in scaling.knees]
-    parts = [f"throughput scales linearly to {first} sessions"]
+    parts = [f"throughput scales linearly up to {first} sessions"]
     if others:
-        parts.append(f"with a smaller slope to {listed(others)}")
+        parts.append(f"then with a smaller slope up to {listed(others)}")
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
         parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} on the way")
     if scaling.smt_yield is not None:
