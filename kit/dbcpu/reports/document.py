@@ -1,4 +1,4 @@
-"""What is said, in no format yet: sections with tables, charts and findings. Every format shows any document.
+"""The content of a document, in no format yet: sections with tables, charts, findings. Every format shows any document.
 
 Documents are defined by ``reports.documents``; ``reports.formats`` render them and know no kind of document.
 """
@@ -16,7 +16,7 @@ from dbcpu.formatting import UNKNOWN, plain
 from dbcpu.record import RunRecord
 
 Pair = tuple[str, str]
-"""A name and what is said of it."""
+"""A name and its text."""
 Kind = Literal["number", "figure", "name", "text"]
 
 
@@ -29,7 +29,7 @@ def cell_text(value: Any) -> str:
 class Column:
     """One column of a table: ``key`` and ``value`` (by default the row's attribute ``key``) are for programs.
 
-    ``format`` words the value for people, ``brief`` where lines are short. ``kind``: a number, a figure (a number that
+    ``format`` writes the value for people, ``brief`` where lines are short. ``kind``: a number, a figure (a number that
     may be broken into lines, for it has words or stands below a foreign heading), a name (never broken) or text.
     """
 
@@ -88,7 +88,7 @@ class Table:
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         """The notes, and how many rows ``texts`` leaves out."""
         cut = self.worst_first and most is not None and len(self.rows) > most
-        return (*self.notes, *([f"The worst {most} of {len(self.rows)} are shown."] if cut else []))
+        return (*self.notes, *([f"The slowest {most} of {len(self.rows)} are shown."] if cut else []))
 
 
 def columns(headings: Sequence[str], kinds: Mapping[str, Kind] | None = None, usual: Kind = "figure") -> list[Column]:
@@ -190,7 +190,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class FactList:
-    """Names and what is said of each, below a title of its own if it has one."""
+    """Names and their texts, below a title of its own if it has one."""
 
     pairs: tuple[Pair, ...]
     title: str = ""
@@ -223,8 +223,7 @@ class Section:
 class Front:
     """What a page shows before anything else. ``tone``: good, partly, bad, or neither ('').
 
-    ``sentences`` say more than the headline, by default the verdict. ``caveats`` stand beside the claim: what it does
-    not say, or rests on.
+    ``sentences`` explain the headline, by default the verdict. ``caveats`` limit it.
     """
 
     question: str = ""
@@ -242,8 +241,8 @@ class Document:
     """Everything a format shows. ``name`` is what its files are called, if ``file_names`` has none for a format.
 
     ``sections`` are for reading in a line of text; ``make_page`` makes those of a page, where these are others.
-    ``data`` is the same for programs (JSON), ``records`` one row per thing measured (CSV); both are made when asked
-    for. ``run`` is what the document of one run was made of. ``width``: letters in a line of plain text.
+    ``data`` is the same for programs (JSON), ``records`` one row per thing measured (CSV); both are made on
+    demand. ``run`` is what the document of one run was made of. ``width``: letters in a line of plain text.
     """
 
     title: str

@@ -1,1 +1,1 @@
-"""One file per use case: each puts measuring, keeping, explaining and reporting together for one command."""
+"""One file per use case: each joins measuring, storing, explaining and reporting for one command."""

@@ -46,7 +46,7 @@ def comparison_document(
     """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
 
     A run of several variants stands for all of them. ``NAME=`` before a run is what it is called.
-    ``aa`` names an A/A run: nothing is claimed below what it showed to be chance. ``licences`` are the rules to
+    ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to
     count by, ``RULE`` or ``NAME=RULE`` for one of the runs; ``rank_by`` is one of ``sizing.RANKS``.
 
     Raises:
@@ -66,7 +66,7 @@ def comparison_document(
     except UsageError:
         if busy is not None or licences or rank_by:
             raise
-        return of_runs.document(comparison)  # nobody asked: a comparison without a ranking is still one
+        return of_runs.document(comparison)  # not requested: the comparison has no ranking then
     return of_runs.document(comparison, sizing)
 
 
@@ -84,7 +84,7 @@ def variants_document(record: RunRecord, analysis: Analysis) -> Document:
 
 
 def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]:
-    """The parts of an analysis that are of one variant each: what was explained is not explained again."""
+    """The parts of an analysis that are of one variant each: without a second analysis."""
     measured_ones = {each.variant for each in record.rounds}
     return {
         name: replace(
@@ -145,9 +145,9 @@ def _run_and_variant(name: str) -> tuple[str, str]:
 
 
 def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those without a name: by variant, label, host or target, whichever first is short and tells all apart."""
-    for told in (_variant, _label, _label_and_variant, _host, _target):
-        names = [told(each) for each in candidates]
+    """Those without a name: by variant, label, host or target, the first that is short and differs for all."""
+    for name_of in (_variant, _label, _label_and_variant, _host, _target):
+        names = [name_of(each) for each in candidates]
         if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
             break
     else:

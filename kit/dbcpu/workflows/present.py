@@ -38,7 +38,7 @@ def present(
     document = shown = of_run.document(record, analysis)
     again = f"dbcpu show {run_id}"
     if analysis.variants is not None:
-        shown, again = variants_document(record, analysis), f"dbcpu compare {run_id}   causes: dbcpu show {run_id}"
+        shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
     if json_file != "-":
         print_document(shown)
     folder = out or report_folder(record)
@@ -46,5 +46,5 @@ def present(
     if shown is not document:
         write_document(shown, folder)
     if not quiet:
-        sys.stderr.write(f"report: {folder}/report.html   again: {again}\n")
+        sys.stderr.write(f"Report: {folder}/report.html\nShow again: {again}\n")
     return int(reached(analysis.findings, fail_on))

@@ -50,7 +50,7 @@ def test_each_variant_is_explained_once_to_show_a_run_of_several(
     run = with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread")
     assert present(run.header, lambda: run.rounds, **given(tmp_path / "out")) == 0
     assert explained == ["baseline", "spread"]
-    assert capsys.readouterr().out.startswith("spread against baseline")
+    assert capsys.readouterr().out.startswith("spread compared with baseline")
     written = {file.name for file in (tmp_path / "out").iterdir()}
     assert written >= {"report.html", "report.md", "sessions.csv", "comparison.html", "comparison.json"}
 

@@ -52,7 +52,7 @@ def drawn(
 ) -> Mapping[str, Mapping[str, bytes]]:
     """The pictures by form (``svg``, ``png``) and name; each is drawn once for all forms, ``for_phone`` a narrow one.
 
-    One without data is left out; ``with_empty``: the usual pictures of a run say instead that there is nothing.
+    One without data is left out; ``with_empty``: the usual pictures of a run are drawn without data.
     """
     made: dict[str, dict[str, bytes]] = {form: {} for form in forms}
     with narrow() if for_phone else nullcontext(), drawing():

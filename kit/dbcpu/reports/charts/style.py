@@ -1,4 +1,4 @@
-"""What the pictures have in common: colours, marks, fonts, widths, legends and limit lines."""
+"""Shared by all charts: colours, marks, fonts, widths, legends and limit lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from dbcpu.analysis.results.run import Analysis
 Floats = npt.NDArray[np.floating[Any]]
 
 MARKS: Mapping[str, tuple[str, str]] = {cause.value: (cause.colour, cause.mark) for cause in Cause}
-"""Colour and mark of a cause: told apart by colour-blind people (tested), and by their marks without colour."""
+"""Colour and mark of a cause: distinguishable by colour-blind people (tested), and by their marks without colour."""
 
 INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
 PART_COLOURS: Mapping[str, str] = {
@@ -79,7 +79,7 @@ def fitted(width: float) -> float:
 
 
 def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """Below the picture, in as many columns as fit; what several panels have in common is told once."""
+    """Below the picture, in as many columns as fit; an entry of several panels appears once."""
     handles = list({str(each.get_label()): each for each in handles}.values())
     longest = max((len(str(each.get_label())) for each in handles), default=0)
     fit = (2 if longest <= PAIRED_LETTERS else 1) if is_narrow() else columns

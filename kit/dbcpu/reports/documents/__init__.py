@@ -1,1 +1,1 @@
-"""What is said: one file per kind of document, built from an analysis."""
+"""One file per kind of document, built from an analysis."""

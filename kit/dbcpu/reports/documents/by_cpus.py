@@ -1,4 +1,4 @@
-"""Throughput by CPUs: normalised to one CPU, linear or not, where it flattens, and what follows."""
+"""Throughput by CPUs: normalised to one CPU, whether it is linear, where it flattens, and the advice."""
 
 from dataclasses import asdict
 from functools import partial
@@ -13,12 +13,12 @@ from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_tabl
 SECONDS = partial(number, digits=3)
 NAME = "Throughput by CPUs"
 READING = (
-    "How much more work is done with more CPUs, at the same number of sessions per CPU. Along the dashed line every "
-    "CPU adds as much as the first; where the curve stays below it, a CPU more is worth less."
+    "Throughput with more CPUs, at the same number of sessions per CPU. Along the dashed line every CPU adds as much "
+    "as the first; where the curve stays below it, a further CPU adds less."
 )
 TERMS = (
-    ("of 1 CPU", "work done, over that of one CPU"),
-    ("of ideal", "work done, over what as many single CPUs would do"),
+    ("of 1 CPU", "throughput / throughput of one CPU"),
+    ("efficiency", "throughput / throughput of as many single CPUs"),
     ("Mrows/s", "million rows per second; the work is fixed, so that more is faster"),
 )
 COLUMNS = (
@@ -27,7 +27,7 @@ COLUMNS = (
     Column("sessions", "sessions", kind="figure"),
     Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
     Column("times", "of 1 CPU", times, kind="figure"),
-    Column("share", "of ideal", percent, kind="figure"),
+    Column("share", "efficiency", percent, kind="figure"),
     Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
     Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
     Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
@@ -39,13 +39,13 @@ def document(found: ByCpus) -> Document:
     """Words, columns and the curve."""
     series = (("measured", tuple((each.cpus, each.times) for each in found.points)),)
     title = f"{NAME}, {plural(found.per_cpu, 'session')} per CPU: {found.workload}"
-    chart = Chart("scaling", NAME, Curves(NAME, "CPUs", "throughput over that of one CPU", series, below=title))
+    chart = Chart("scaling", NAME, Curves(NAME, "CPUs", "throughput / that of one CPU", series, below=title))
     section = titled_table("by-cpus", NAME, COLUMNS, found.points)
     scaling, suggestion = _scaling(found), _suggestion(found)
     notes = (
         "Mrows/s is all work over the time until the last session ended, median over rounds; s is per execution.",
-        f"Linear: at least {percent(LINEAR)} of what as many single CPUs do; flat: a CPU more adds less than "
-        f"{percent(FLAT)} of one.",
+        f"Linear: at least {percent(LINEAR)} of the throughput of as many single CPUs; flat: a further CPU adds less "
+        f"than {percent(FLAT)} of one.",
     )
     last = found.points[-1]
     return comparing(
@@ -59,10 +59,12 @@ def document(found: ByCpus) -> Document:
         notes=notes,
         data=lambda: asdict(found),
         front=Front(
-            "How much does one more CPU bring?", NAME, f"{plural(last.cpus, 'CPU')} do {times(last.times)} of one",
+            "How much does a further CPU add?",
+            NAME,
+            f"{plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of one",
             GOOD if found.linear_to == last.cpus else PARTLY,
             tiles=tuple(
-                Fact(plural(each.cpus, "CPU"), rate(each.throughput), f"Mrows/s, {percent(each.share)} of ideal")
+                Fact(plural(each.cpus, "CPU"), rate(each.throughput), f"Mrows/s, efficiency {percent(each.share)}")
                 for each in found.points
             ),
             caveats=(ONLY_CPU,),
@@ -79,14 +81,14 @@ def _scaling(found: ByCpus) -> str:
     last = found.points[-1]
     if found.linear_to == last.cpus:
         return (
-            f"Linear over all that was measured: {plural(last.cpus, 'CPU')} do {times(last.times)} of one "
-            f"({percent(last.share)} of ideal)."
+            f"Linear over all measured sizes: {plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of "
+            f"one (efficiency {percent(last.share)})."
         )
     linear = next(each for each in found.points if each.cpus == found.linear_to)
-    flat = f", and from {plural(found.flat_from, 'CPU')} on one more adds little" if found.flat_from else ""
+    flat = f", and from {plural(found.flat_from, 'CPU')} on a further one adds little" if found.flat_from else ""
     return (
-        f"Linear up to {plural(found.linear_to, 'CPU')} ({times(linear.times)}); {last.cpus} CPUs do "
-        f"{times(last.times)} of one, {percent(last.share)} of ideal{flat}."
+        f"Linear up to {plural(found.linear_to, 'CPU')} ({times(linear.times)}); {last.cpus} CPUs have "
+        f"{times(last.times)} the throughput of one, efficiency {percent(last.share)}{flat}."
     )
 
 
@@ -98,6 +100,6 @@ def _suggestion(found: ByCpus) -> str:
         return f"One instance can have all {plural(last.cpus, 'CPU')}."
     together = several * linear.throughput / last.throughput
     return (
-        f"{several} instances of {plural(linear.cpus, 'CPU')} would do {times(together)} of one instance on all "
-        f"{last.cpus}, if they do not slow each other: dbcpu run A B --together measures that."
+        f"{several} instances of {plural(linear.cpus, 'CPU')} would have {times(together)} the throughput of one "
+        f"instance on all {last.cpus}, if they do not slow each other: `dbcpu run A B --together` measures that."
     )

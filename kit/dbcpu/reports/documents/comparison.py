@@ -1,4 +1,4 @@
-"""A comparison of runs: figures, decisions, levels, what differs, and how much of each host the work takes."""
+"""A comparison of runs: figures, decisions, levels, differences, and the sizing of each host."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.lines import Line, comparing, titled_table
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "median_s": ("s", partial(number, digits=3)),
+    "median_s": ("elapsed s", partial(number, digits=3)),
     "throughput": ("Mrows/s", rate),
     "max_over_min": ("max/min", number),
 }
@@ -26,9 +26,9 @@ NOT_MEASURED = ""
 
 
 def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
-    """Everything of a comparison; with ``sizing`` also what the work takes, and a ranking."""
+    """The whole comparison; with ``sizing`` also the required vCPUs, and a ranking."""
     names = [side.name for side in comparison.sides]
-    title = f"{listed(names[1:])} against {names[0]}: {comparison.workload}"
+    title = f"{listed(names[1:])} compared with {names[0]}: {comparison.workload}"
     differences = _differences(comparison)
     sizes = of_sizing.sections(sizing) if sizing else ()
     sections = (_runs(comparison), _figures(comparison), _levels(comparison), *differences, *sizes)
@@ -49,15 +49,16 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
 def _notes(comparison: Comparison) -> tuple[str, ...]:
     floor = comparison.floor
     known = (
-        f"No claim below {percent(floor.level)} for throughput and {percent(floor.spread)} for max/min: {floor.source}."
+        f"Noise floor: differences below {percent(floor.level)} in throughput and {percent(floor.spread)} in max/min "
+        f"are not significant ({floor.source})."
         if floor
-        else "The A/A floor of this host was not given: no claim goes below the spread of the runs' own rounds."
+        else "No A/A run was given (`--aa`): the noise floor is the variation between the rounds of these runs."
     )
     return (
         f"Two summaries decide: throughput is the {SUMMARIES[THROUGHPUT]}; max/min is the {SUMMARIES[SPREAD]}. "
         "Levels are detail and are not tested.",
-        "Ratios are over the baseline, intervals are 95 %, made by resampling rounds; p is of the exact Mann-Whitney "
-        "test, for max/min of a permutation test. The ratio of max/min is taken where both runs have a level.",
+        "Ratios are relative to the baseline; 95 % confidence intervals from resampled rounds; p from the exact "
+        "Mann-Whitney test, for max/min from a permutation test. The ratio of max/min uses the levels of both runs.",
         known,
     )
 
@@ -117,7 +118,7 @@ def _differences(comparison: Comparison) -> tuple[Section, ...]:
 
     def of_side(side: Side) -> Column:
         known = {each.fact: each.other for each in side.differs}
-        return Column(side.name, side.name, kind="text", value=lambda fact: known.get(fact, "the same"))
+        return Column(side.name, side.name, kind="text", value=lambda fact: known.get(fact, "same"))
 
     first = comparison.baseline.name
     columns = (
@@ -125,7 +126,7 @@ def _differences(comparison: Comparison) -> tuple[Section, ...]:
         Column(first, first, kind="text", value=base.__getitem__),
         *map(of_side, others),
     )
-    return (titled_table("differences", "What differs", columns, facts),)
+    return (titled_table("differences", "Differences", columns, facts),)
 
 
 def _lines(comparison: Comparison) -> list[Line]:
@@ -159,10 +160,10 @@ def _charts(comparison: Comparison, title: str) -> tuple[Chart, ...]:
     sides, kept = comparison.sides, normalised(comparison)
     charts = []
     if kept:
-        against = f"Against {comparison.baseline.name} = 1"
+        against = f"Relative to {comparison.baseline.name} = 1"
         bars = Bars(against, tuple(side.name for side in sides), kept, title)
         charts.append(Chart("bars", against, bars))
-    charts.append(Chart("panels", "Every session of every level", Panels(title, tuple(map(_panel, sides)))))
+    charts.append(Chart("panels", "All sessions of all levels", Panels(title, tuple(map(_panel, sides)))))
     series = []
     for side in sides:
         alone = next((each.throughput for each in side.levels if each.level == 1), None)
@@ -170,8 +171,8 @@ def _charts(comparison: Comparison, title: str) -> tuple[Chart, ...]:
         if len(points) > 1:
             series.append((side.name, points))
     if series:
-        name, y_title = "Work done by all sessions together", "throughput over that of one session alone"
-        curves = Curves(name, "sessions at once (N)", y_title, tuple(series), below=title)
+        name, y_title = "Throughput of all sessions", "throughput / that of a single session"
+        curves = Curves(name, "concurrent sessions (N)", y_title, tuple(series), below=title)
         charts.append(Chart("scaling", name, curves))
     return tuple(charts)
 

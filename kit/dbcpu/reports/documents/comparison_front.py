@@ -1,4 +1,4 @@
-"""What the page of a comparison shows first, and its order: the answer, one picture, sizes, what differs, detail."""
+"""The page of a comparison: its front, and the order of its sections."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,44 +25,43 @@ MAX_NAMED = 3
 MAX_TILES = 6
 READINGS = {
     "bars": (
-        "Everything is over the baseline, which is 1; the thin lines are 95 % intervals. More Mrows/s is more work "
-        "done. Less max/min is more even: the slowest session is nearer to the fastest."
+        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher Mrows/s is "
+        "better. Lower max/min is more even."
     ),
     "panels": (
-        "Every mark is a session, by what took its loss; the line is the median. All panels have the same axes. "
-        "Everybody on one line is fair; two clouds above one N are winners and losers."
+        "Every mark is a session; its colour and shape are the cause, the line is the median. All panels have the same "
+        "axes. All marks of one N on one line: even. Two clouds above one N: a fast and a slow group."
     ),
     "scaling": (
-        "How much more work many sessions do than one alone. Along the dashed line every further session adds as much "
-        "as the first; where a curve bends, cores are shared, and where it is flat, the host is full."
+        "Throughput relative to a single session. Along the dashed line every further session adds as much as the "
+        "first; after a knee, cores are shared, and where the curve is flat, all CPUs are used."
     ),
 }
 ONLY_CPU = (
-    "Measured with SQL that needs CPU only and asks for no disk: storage, network and memory of the hosts are not part "
-    "of this."
+    "Measured with CPU-only SQL: storage, network and memory bandwidth of the hosts are not part of this comparison."
 )
 TERMS = (
-    ("N", "sessions at once: each is a database connection that does the same fixed work"),
+    ("N", "concurrent sessions; each is a database connection that does the same fixed work"),
     ("Mrows/s", "million rows per second; the work is fixed, so that more is faster"),
-    ("max/min", "slowest over fastest session of a round: 1.00 is the same CPU for everybody"),
+    ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
     ("full load", "as many sessions as there are vCPUs"),
-    ("SMT yield", "what the second hardware thread of a core adds, as a share of the first"),
-    ("effective cores", "the most work done, in rates of one session alone"),
-    ("95 % interval", "the range in which the ratio lies, as far as the rounds of these runs can say"),
-    ("p", "how likely chance alone would show such a difference"),
-    ("no difference shown", "these runs could not tell the two apart; that does not mean that they are the same"),
-    ("-", "cannot be told from these records; never zero"),
+    ("SMT yield", "throughput that the second hardware thread of a core adds, as a share of the first"),
+    ("effective cores", "peak throughput / throughput of a single session"),
+    ("95 % interval", "confidence interval: the range of ratios that is consistent with the rounds of these runs"),
+    ("p", "how likely noise without any difference would give such a result"),
+    ("no difference shown", "no significant difference; that does not mean that the two are the same"),
+    ("-", "not known from these records; never zero"),
 )
 
 
 def front(comparison: Comparison, sizing: Sizing | None) -> Front:
     """Headline, tone, the figures in tiles, and what the claim rests on."""
     names = [side.name for side in comparison.sides]
-    heading = f"{listed(names[1:])} against {names[0]}"
+    heading = f"{listed(names[1:])} compared with {names[0]}"
     unsure = (*_undecided(comparison), *unseen(_decisions(comparison)))
     if sizing is None or not sizing.needs:
         return Front(
-            "What does each host give to the database, and to every session of it?",
+            "How do throughput and evenness of the hosts differ?",
             heading,
             _headline(comparison),
             _tone(comparison),
@@ -72,12 +71,12 @@ def front(comparison: Comparison, sizing: Sizing | None) -> Front:
     cores = f"{plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
     others = (f"{side.name}: {_against(side, comparison.baseline)}." for side in comparison.sides[1:])
     counted = (
-        f"Counted is what sessions do while none of them takes more than {sizing.ratio:g} times as long as another."
+        f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest."
     )
     return Front(
-        "How much of another host does this work take?",
+        "How many vCPUs of another host does this work need?",
         heading,
-        f"{cores} {'takes' if sizing.busy == 1 else 'take'} {_needs(sizing.needs)}",
+        f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}",
         sentences=(sizing.sentence, *others),
         tiles=tuple(map(_need_tile, sizing.needs[:MAX_TILES])),
         caveats=(f"{SAME_KIND} {counted} {ONLY_CPU}", *_licences(sizing), *unsure),
@@ -87,7 +86,7 @@ def front(comparison: Comparison, sizing: Sizing | None) -> Front:
 def page_sections(
     comparison: Comparison, sections: Sequence[Section], charts: Sequence[Chart], notes: tuple[str, ...]
 ) -> tuple[Section, ...]:
-    """The sections of the text in the order of a page, with the pictures among them."""
+    """The sections in the order of a page, with the charts."""
     by_name = {section.name: section for section in sections}
     beside = {"bars": ("At a glance", by_name["figures"].tables), "panels": ("", by_name["levels"].tables)}
     pictures = []
@@ -100,7 +99,7 @@ def page_sections(
         *(() if charts[0].name == "bars" else (by_name["figures"],)),
         *pictures[1:],
         by_name["runs"],
-        Section("decided", "What was decided, and how", notes=(*comparison.verdict, *notes)),
+        Section("decided", "Decisions and method", notes=(*comparison.verdict, *notes)),
         Section("reading", "How to read it", terms=TERMS),
     )
 
@@ -137,31 +136,31 @@ def _headline(comparison: Comparison) -> str:
         sum(each.summary != SPREAD and each.outcome == outcome for side in others for each in side.decisions)
         for outcome in (MORE, LESS)
     )
-    return f"Of {len(others)} hosts {more} do more work than {base.name} and {less} do less"
+    return f"Of {len(others)} hosts {more} have more throughput than {base.name} and {less} have less"
 
 
 def _against(side: Side, base: Side) -> str:
     words = [_clause(each, side, base) for each in side.decisions]
     if all(each.outcome == TOO_FEW for each in side.decisions):
-        return f"against {base.name}: undecided, too few rounds"
+        return f"compared with {base.name}: undecided, too few rounds"
     gains = {_is_gain(each) for each in side.decisions if each.shown}
     return (", but " if len(gains) > 1 else ", and ").join(words)
 
 
 def _is_gain(each: Decision) -> bool:
-    """More work, or less spread."""
+    """More throughput, or less imbalance."""
     return (each.outcome == LESS) == (each.summary == SPREAD)
 
 
 def _clause(each: Decision, side: Side, base: Side) -> str:
     share = percent(abs((each.ratio or 1.0) - 1))
     if each.summary == SPREAD:
-        words = {MORE: f"its sessions are less even (max/min {share} wider)",
-                 LESS: f"its sessions are more even (max/min {share} narrower)"}  # fmt: skip
+        words = {MORE: f"its sessions are less even (max/min {share} higher)",
+                 LESS: f"its sessions are more even (max/min {share} lower)"}  # fmt: skip
         return words.get(each.outcome, f"evenness: {_unshown(each)}")
     full = each.levels in (f"N={base.vcpus} and N={side.vcpus}", f"N={side.vcpus}" if side.vcpus == base.vcpus else "")
     where = "at full load" if full else f"at {each.levels}"
-    words = {MORE: f"does {share} more work {where}", LESS: f"does {share} less work {where}"}
+    words = {MORE: f"has {share} more throughput {where}", LESS: f"has {share} less throughput {where}"}
     return words.get(each.outcome, f"throughput: {_unshown(each)}")
 
 
@@ -186,7 +185,7 @@ def _undecided(comparison: Comparison) -> tuple[str, ...]:
 
 
 def unseen(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:
-    """To find no difference is not to have shown that there is none: how large one could have been missed."""
+    """No difference found does not mean that there is none: the smallest that these rounds could show."""
     words = {SPREAD: "evenness"}
     missed = [
         f"{name}: less than {percent(each.detectable)} in {words.get(each.summary, each.summary)}"
@@ -196,7 +195,8 @@ def unseen(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:
     if not missed:
         return ()
     return (
-        f"No difference shown is not the same as none. What these rounds could not have seen: {'; '.join(missed)}.",
+        f"No difference shown does not mean that there is none. Too small to be detected by these rounds: "
+        f"{'; '.join(missed)}.",
     )
 
 
@@ -205,7 +205,7 @@ def _decisions(comparison: Comparison) -> list[tuple[str, Decision]]:
 
 
 def _licences(sizing: Sizing) -> tuple[str, ...]:
-    """Near the claim: a count of licences is no advice."""
+    """The disclaimer, where licences or prices are shown."""
     if not sizing.disclaimer or not any(need.licences or need.price for need in sizing.needs):
         return ()
     return (f"{sizing.disclaimer[0].upper()}{sizing.disclaimer[1:]}.",)

@@ -1,4 +1,4 @@
-"""The environment as names and values: all that would have to be the same to measure this again."""
+"""The environment as names and values: what has to be the same to repeat the measurement."""
 
 from collections.abc import Iterable, Mapping
 
@@ -34,10 +34,10 @@ def _run(record: RunRecord) -> FactList:
             plan.executions if plan.executions is not None else f"as many as fit into {plan.for_s or 0:g} s",
         ),
         ("seed", plan.seed),
-        ("sampler", f"{plan.sampler}, {plan.hz:g} polls a second"),
+        ("sampler", f"{plan.sampler}, {plan.hz:g} samples per second"),
         ("vCPUs", f"{plan.vcpus if plan.vcpus is not None else UNKNOWN} ({plan.vcpus_source})"),
         ("workload", f"{work.name}, size {work.size}, n = {work.n}, {work.rows} rows, answer {work.answer}"),
-        ("hash of the SQL", work.sql_hash),
+        ("SQL hash", work.sql_hash),
         ("plan", work.plan_shape),
         ("driven from", f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ")),
     ]
@@ -47,7 +47,7 @@ def _run(record: RunRecord) -> FactList:
 def _host(record: RunRecord) -> FactList:
     host = record.header.host
     if host is None:
-        return _facts("Host", [("host", "not looked at")])
+        return _facts("Host", [("host", "not known")])
     quota = host.limits.quota_cpus
     memory = gibibytes(host.memory_bytes) if host.memory_bytes else None
     smt = {True: "on", False: "off", None: None}[host.topology.smt_active]
@@ -60,8 +60,8 @@ def _host(record: RunRecord) -> FactList:
         ("name", host.hostname),
         ("CPU model", host.cpu_model),
         ("kernel", host.kernel),
-        ("hypervisor", host.hypervisor or "none seen"),
-        ("container", host.container or "none seen"),
+        ("hypervisor", host.hypervisor or "none found"),
+        ("container", host.container or "none found"),
         ("memory", memory),
         ("SMT", smt),
         ("SMT control", host.topology.smt_control or ""),

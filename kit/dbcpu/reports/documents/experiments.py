@@ -1,9 +1,9 @@
-"""A soak, a pool and several targets as tables and lines, once for every format."""
+"""A soak, a pool and several targets as tables and lines."""
 
 from dbcpu.analysis.experiments import duration
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import count, number, percent, plain, ranges, rate, seconds, times
+from dbcpu.formatting import count, number, percent, plain, plural, ranges, rate, seconds, times
 from dbcpu.reports.document import Column, Table
 
 MAX_SEGMENTS = 30
@@ -18,36 +18,36 @@ def _range(span: tuple[float | None, float | None]) -> str:
 
 
 _SEGMENT = (
-    Column("at_s", "from", lambda at_s: number(at_s / 60, 1), unit="s", meaning="minutes since the first segment"),
-    Column("executions", "executions", count, meaning="that ended in it"),
+    Column("at_s", "from min", lambda at_s: number(at_s / 60, 1), unit="s", meaning="minutes since the first segment"),
+    Column("executions", "executions", count, meaning="that ended in the segment"),
     Column("median_s", "median", seconds, unit="s", meaning="time of one execution"),
-    Column("fast_s", "5 %", seconds, unit="s", meaning="so many are faster"),
-    Column("slow_s", "95 %", seconds, unit="s", meaning="so many are faster"),
-    Column("second", "second", percent, meaning="share of executions at the second preferred value"),
-    Column("queue", "run queue", percent, meaning="share of the sessions' time that they waited for a CPU"),
-    Column("steal", "steal", percent, meaning="share of the CPUs' time that the hypervisor took"),
+    Column("fast_s", "5 %", seconds, unit="s", meaning="5 % of the executions are faster"),
+    Column("slow_s", "95 %", seconds, unit="s", meaning="95 % of the executions are faster"),
+    Column("second", "slow group", percent, meaning="share of executions in the slower of two groups (bimodal times)"),
+    Column("queue", "run-queue wait", percent, meaning="run-queue wait, as a share of the sessions' time"),
+    Column("steal", "steal", percent, meaning="CPU steal, as a share of the CPUs' time"),
     Column("cut", "remark", kind="text"),
 )
 _SIZE = (
     Column("size", "size", kind="text", meaning="of the workload"),
     Column("rows", "Mrows", lambda rows: number(rows / 1e6, 1), meaning="in one execution"),
     Column("executions", "executions", count, meaning="that ended"),
-    Column("alone_s", "alone", seconds, unit="s", meaning="one session, median of one execution"),
-    Column("median_s", "median", seconds, unit="s", meaning="of one execution beside the others"),
-    Column("x_alone", "x alone", number, meaning="median against one session alone"),
-    Column("slow_over_fast", "95 %/5 %", number, meaning="slow executions over fast ones"),
-    Column("cv", "CV", percent, meaning="standard deviation over mean"),
+    Column("alone_s", "single", seconds, unit="s", meaning="single-session time, median of one execution"),
+    Column("median_s", "median", seconds, unit="s", meaning="of one execution while all sessions run"),
+    Column("x_alone", "slowdown", number, meaning="median / single-session time"),
+    Column("slow_over_fast", "95 %/5 %", number, meaning="slow executions / fast executions"),
+    Column("cv", "CV", percent, meaning="standard deviation / mean"),
     Column(
-        "second", "second", times, meaning="second preferred value, over the first",
+        "second", "slow group", times, meaning="slower of two groups / faster one (bimodal times)",
         value=lambda size: size.second.ratio if size.second else None,
     ),
 )  # fmt: skip
 _POOL = (
-    Column("active", "active", count, meaning="sessions that share the work"),
-    Column("total_s", "total", seconds, unit="s", meaning="until all pieces are done"),
-    Column("piece_s", "per piece", seconds, unit="s", meaning="median time of one piece"),
-    Column("x_alone", "x alone", number, meaning="of a piece, against one session alone"),
-    Column("pieces_per_s", "pieces/s", lambda value: number(value, 1), meaning="throughput"),
+    Column("active", "active", count, meaning="sessions that share the jobs"),
+    Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done"),
+    Column("piece_s", "per job", seconds, unit="s", meaning="median time of one job"),
+    Column("x_alone", "slowdown", number, meaning="time of a job / single-session time"),
+    Column("pieces_per_s", "jobs/s", lambda value: number(value, 1), meaning="throughput"),
     Column("rss_bytes", "RSS MB", _megabytes, unit="bytes",
            meaning="memory of the server's processes, shared memory in each"),
     Column("pss_bytes", "PSS MB", _megabytes, unit="bytes", meaning="the same with shared memory counted once"),
@@ -58,30 +58,31 @@ _POOL = (
 )  # fmt: skip
 _PARTY = (
     Column("name", "target", kind="text"),
-    Column("sessions", "sessions", count, meaning="at once"),
+    Column("sessions", "sessions", count, meaning="concurrent"),
     Column("cpus", "CPUs", lambda cpus: ranges(cpus) or "-", kind="text",
-           value=lambda party: party.cpus or party.cpus_seen, meaning="held on; seen on, where not held"),
-    Column("alone_s", "alone", seconds, unit="s", meaning="median time of one execution, the others idle"),
-    Column("beside_s", "beside", seconds, unit="s", meaning="the same while all run"),
-    Column("loss", "loss", times, meaning="beside over alone"),
+           value=lambda party: party.cpus or party.cpus_seen, meaning="pinned to; if not pinned, where it ran"),
+    Column("alone_s", "separately", seconds, unit="s", meaning="median time of one execution, other targets idle"),
+    Column("beside_s", "together", seconds, unit="s", meaning="the same while all targets run"),
+    Column("loss", "slowdown", times, meaning="together / separately"),
     Column("range", "range", _range, meaning="over the rounds", value=lambda party: (party.low, party.high)),
-    Column("alone_rate", "Mrows/s alone", rate, unit="Mrows/s", meaning="sum of the sessions' rates"),
-    Column("beside_rate", "Mrows/s beside", rate, unit="Mrows/s", meaning="the same while all run"),
-    Column("told", "told", lambda more: "yes" if more else "no", kind="text",
-           meaning="whether that is more than chance"),
+    Column("alone_rate", "Mrows/s separately", rate, unit="Mrows/s", meaning="throughput of all its sessions"),
+    Column("beside_rate", "Mrows/s together", rate, unit="Mrows/s", meaning="the same while all targets run"),
+    Column("significant", "significant", lambda more: "yes" if more else "no", kind="text",
+           value=lambda party: party.told, meaning="whether the slowdown is larger than noise"),
 )  # fmt: skip
 
 
 def experiment_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """What there is to show beyond the levels; () for a sweep."""
+    """The tables of an experiment; () for a sweep."""
     found: list[Table] = []
     if analysis.soak is not None:
         found += _soak(analysis.soak)
     if analysis.pool is not None:
-        title = f"{analysis.pool.pieces} pieces of work through so many active sessions; enough: {analysis.pool.enough}"
+        jobs = plural(analysis.pool.pieces, "job")
+        title = f"{jobs} through pools of active sessions; best of the tested sizes: {analysis.pool.enough}"
         found.append(Table(title, _POOL, analysis.pool.sizes))
     if analysis.together is not None:
-        found.append(Table("Each target alone and beside the others", _PARTY, analysis.together.parties))
+        found.append(Table("Each target separately and together with the others", _PARTY, analysis.together.parties))
     return tuple(found)
 
 
@@ -94,13 +95,13 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     if soak.second is not None:
         second = soak.second
         both = f"{seconds(second.first_s)} and {seconds(second.second_s)} ({times(second.ratio)})"
-        share = f"{percent(second.share)} of the executions at the second, border {seconds(second.border_s)}"
-        lines.append(("two values", f"{both}, {share}"))
+        share = f"{percent(second.share)} of the executions in the slow group, above {seconds(second.border_s)}"
+        lines.append(("bimodal", f"{both}, {share}"))
     if soak.worst is not None:
         worst = soak.segments[soak.worst]
         when = f"the {duration(worst.lasted_s)} from {number(worst.at_s / 60, 1)} min"
-        lost = f"run queue {percent(worst.queue)}, steal {percent(worst.steal)}"
-        lines.append(("worst", f"{when}: {seconds(worst.median_s)}, {lost}"))
+        lost = f"run-queue wait {percent(worst.queue)}, steal {percent(worst.steal)}"
+        lines.append(("slowest", f"{when}: {seconds(worst.median_s)}, {lost}"))
     if soak.trend is not None:
         lines.append(("drift", f"{percent(soak.trend.change)} from start to end (p = {soak.trend.p:.2g})"))
     lines += [("gap", f"{duration(gap.to_s - gap.from_s)} from {number(gap.from_s / 60, 1)} min: {plain(gap.why)}")
@@ -110,12 +111,12 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
 
 def _soak(soak: Soak) -> list[Table]:
     if soak.sizes:
-        return [Table(f"Short and long SQL in turns, {soak.sessions} sessions", _SIZE, soak.sizes)]
+        return [Table(f"Short and long SQL in turns, {plural(soak.sessions, 'session')}", _SIZE, soak.sizes)]
     without = {"cut"} if not any(segment.cut for segment in soak.segments) else set()
     without |= {"second"} if soak.second is None else set()
-    shown, title = soak.segments, "The segments"
+    shown, title = soak.segments, "Segments"
     if len(shown) > MAX_SEGMENTS:
-        # The worst and those with something to say, in their order.
+        # The slowest and those with something to say, in their order.
         keep = sorted(range(len(shown)), key=lambda at: (not shown[at].cut, -(shown[at].median_s or 0.0)))
         shown = tuple(shown[at] for at in sorted(keep[:MAX_SEGMENTS]))
         title = f"The {MAX_SEGMENTS} slowest of {len(soak.segments)} segments"

@@ -1,4 +1,4 @@
-"""The trend of a target: sparklines, a row per run, and a picture; and many targets at a glance."""
+"""The trend of a target: sparklines, a row per run, and a chart; and an overview of many targets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,26 +17,26 @@ MIN_SPAN = 0.1
 """A sparkline shows at least this share of the median on either side: noise is not to look like an event."""
 MAX_SIGNS = 60
 MIN_RUNS = 8
-"""From here on a lasting change can be told."""
+"""From here on a lasting change can be detected."""
 COMPARABLE = (
-    "Only runs of the same work on the same host are put in a row; a kernel, a database version or a setting that "
-    "changed on the way is marked."
+    "Only runs of the same work on the same host are compared; a change of kernel, database version or setting is "
+    "marked."
 )
 READING = (
-    "Every dot is a run. Shaded is what is usual; an orange line is where a figure changed for good, with the median "
-    "before and after; a dotted line is where kernel, database or settings changed; grey is a time without runs."
+    "Every dot is a run. The shaded band is the usual range; an orange line marks a lasting change, with the median "
+    "before and after; a dotted line a change of kernel, database or settings; grey a time without runs."
 )
 TERMS = (
-    ("Mrows/s alone", "million rows per second of one session that has the host to itself"),
-    ("Mrows/s at N", "the same of N sessions together"),
-    ("max/min", "slowest over fastest session of a round: 1.00 is the same CPU for everybody"),
+    ("Mrows/s at N=1", "million rows per second of a single session"),
+    ("Mrows/s at N", "the same of N concurrent sessions"),
+    ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
     ("usual", "the band in which the runs since the last lasting change lie"),
     ("-", "not measured by these runs; never zero"),
 )
 NOTES = (
-    "Each letter is a run, the higher the more. Before it, · says that none was made for longer than usual, | that "
-    "kernel, database or settings differ from the run before, » that the figure changed for good (Mann-Whitney, 4 runs "
-    "or more on either side). Usual: the band of dbcpu check, since a lasting change.",
+    "In a trend each block is a run, a higher one a higher value. A sign before it: · a longer pause than usual, | a "
+    "change of kernel, database or settings, » a lasting change of the figure (Mann-Whitney, 4 runs or more on either "
+    "side). Usual: the band of `dbcpu check`, since a lasting change.",
 )
 
 
@@ -82,16 +82,16 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
     if len(trends) == 1:
         headline = _change_words(trends[0]) or _steady(trends[0])
     elif changes:
-        headline = f"{len({id(each) for each, _ in changes})} of {len(trends)} targets changed for good"
+        headline = f"{len({id(each) for each, _ in changes})} of {len(trends)} targets have a lasting change"
     else:
         headline = f"No lasting change shown on any of {plural(len(trends), 'target')}"
     long_enough = all(len(each.run_ids) >= MIN_RUNS for each in trends)
     tiles = [
-        Fact(_words(series), _told(series, series.values[-1]), f"newest; usual {_usual(series)}")
+        Fact(_words(series), _written(series, series.values[-1]), f"newest; usual {_usual(series)}")
         for series in trends[0].series
     ]
     return Front(
-        "Is it still as fast and as even as it was?",
+        "Is the host as fast and as even as before?",
         title,
         headline,
         BAD if worse else GOOD if changes or long_enough else "",
@@ -119,16 +119,16 @@ def _change_words(trend: Trend) -> str:
 
 
 def _went(series: Series) -> str:
-    """``Mrows/s alone went from 22.7 to 20.4 (0.90x)``; '' where it did not."""
+    """``Mrows/s at N=1 went from 22.7 to 20.4 (0.90x)``; '' where it did not."""
     change = series.change
     if change is None:
         return ""
-    ends = f"from {_told(series, change.before)} to {_told(series, change.after)}"
+    ends = f"from {_written(series, change.before)} to {_written(series, change.after)}"
     return f"{_words(series)} went {ends} ({change.ratio:.2f}x)"
 
 
 def _sentence(trend: Trend) -> str:
-    """What changed and has stayed so, of one target."""
+    """The lasting changes of one target."""
     changed = [f"{_went(series)}, sustained since {series.change.since}" for series in trend.series if series.change]
     of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
     return f"{of}: {'; '.join(changed) or _steady(trend).lower()}."
@@ -160,12 +160,12 @@ def sparkline(series: Series, trend: Trend) -> str:
     middle = median(known)
     low, high = min(*known, middle * (1 - MIN_SPAN)), max(*known, middle * (1 + MIN_SPAN))
     step = (high - low) / (len(BLOCKS) - 1) or 1.0
-    told = []
+    letters = []
     for at, value in enumerate(series.values):
         marks = {mark.kind for mark in trend.marks_at(at) if mark.metric in ("", series.metric)}
         signs = "".join(sign for kind, sign in SIGNS.items() if kind in marks)
-        told.append(signs + (" " if value is None else BLOCKS[round((value - low) / step)]))
-    return "".join(told[-MAX_SIGNS:])
+        letters.append(signs + (" " if value is None else BLOCKS[round((value - low) / step)]))
+    return "".join(letters[-MAX_SIGNS:])
 
 
 def _title(trend: Trend) -> str:
@@ -176,26 +176,26 @@ def _title(trend: Trend) -> str:
 def _words(series: Series) -> str:
     levels = short_ranges(series.levels)
     return {
-        SOLO: "Mrows/s alone",
+        SOLO: "Mrows/s at N=1",
         TOGETHER: f"Mrows/s at N={levels}",
-        SPREAD: f"max/min, worst of N={levels}" if len(series.levels) > 1 else f"max/min at N={levels}",
+        SPREAD: f"max/min, highest of N={levels}" if len(series.levels) > 1 else f"max/min at N={levels}",
     }[series.metric]
 
 
-def _told(series: Series, value: float | None) -> str:
+def _written(series: Series, value: float | None) -> str:
     return number(value, 2 if series.metric == SPREAD else 1)
 
 
 def _usual(series: Series) -> str:
     if series.usual is None:
         return UNKNOWN
-    return f"{_told(series, series.usual.low)} to {_told(series, series.usual.high)}"
+    return f"{_written(series, series.usual.low)} to {_written(series, series.usual.high)}"
 
 
 def _verdict(trend: Trend) -> tuple[str, ...]:
     changed = [
-        f"{_words(each)} is lastingly {each.change.ratio:.2f}x since {each.change.since} "
-        f"({_told(each, each.change.before)} before, {_told(each, each.change.after)} after)"
+        f"{_words(each)} changed to {each.change.ratio:.2f}x since {each.change.since} "
+        f"({_written(each, each.change.before)} before, {_written(each, each.change.after)} after)"
         for each in trend.series
         if each.change
     ]
@@ -204,7 +204,7 @@ def _verdict(trend: Trend) -> tuple[str, ...]:
         return (f"{of}: {'; '.join(changed)}.",)
     runs = len(trend.run_ids)
     if runs < MIN_RUNS:
-        return (f"{of}: {plural(runs, 'comparable run')}; from {MIN_RUNS} on a lasting change can be told.",)
+        return (f"{of}: {plural(runs, 'comparable run')}; a lasting change can be detected from {MIN_RUNS} runs on.",)
     return (f"{of}: no lasting change shown in {plural(runs, 'run')}.",)
 
 
@@ -213,7 +213,7 @@ def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Secti
         Column("metric", "figure", kind="text", value=_words),
         Column("trend", "trend", kind="text", value=lambda series: sparkline(series, trend)),
         Column("usual", "usual", kind="figure", value=_usual),
-        Column("newest", "newest", kind="figure", value=lambda series: _told(series, series.values[-1])),
+        Column("newest", "newest", kind="figure", value=lambda series: _written(series, series.values[-1])),
     )
     return titled_table(name, title, columns, trend.series)
 
@@ -225,7 +225,7 @@ def _runs(trend: Trend) -> Section:
 
     def of_series(series: Series) -> Column:
         return Column(
-            series.metric, titles[series.metric], lambda value: _told(series, value), kind="figure",
+            series.metric, titles[series.metric], lambda value: _written(series, value), kind="figure",
             value=lambda at: series.values[at],
         )  # fmt: skip
 
@@ -238,13 +238,13 @@ def _runs(trend: Trend) -> Section:
                value=trend.started_at.__getitem__),
         Column("run_id", "run", kind="text", value=trend.run_ids.__getitem__),
         *map(of_series, trend.series),
-        Column("new", "what is new" if one_label else "label, and what is new", kind="text", value=new),
+        Column("new", "changes" if one_label else "label and changes", kind="text", value=new),
     )  # fmt: skip
     return titled_table("runs", "Runs", columns, range(len(trend.run_ids) - 1, -1, -1))
 
 
 def _short(series: Series) -> str:
-    return {SOLO: "alone", TOGETHER: f"N={short_ranges(series.levels)}", SPREAD: "max/min"}[series.metric]
+    return {SOLO: "N=1", TOGETHER: f"N={short_ranges(series.levels)}", SPREAD: "max/min"}[series.metric]
 
 
 def _lines(trend: Trend) -> tuple[Line, ...]:

@@ -1,4 +1,4 @@
-"""What documents that compare have in common: their rows for programs, and the names of their JSON."""
+"""Shared by all documents that compare: rows for programs, and the names of their JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

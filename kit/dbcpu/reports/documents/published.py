@@ -9,11 +9,11 @@ from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front,
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 
 SAME_SCALE = 2.0
-READING = "Everything is over the baseline of its label and metric, which is 1."
-ELSEWHERE = "These figures were measured by others; dbcpu did not check them and only brings them to one scale."
+READING = "All figures are relative to the baseline of their label and metric = 1."
+ELSEWHERE = "These figures were measured by others; dbcpu only normalises them."
 TERMS = (
-    ("ratio", "the value over that of the baseline: of each label and metric the first row, unless one is named"),
-    ("linear", "what the ratio would be if the metric grew with the sessions or CPUs"),
+    ("ratio", "value / baseline: the first row of each label and metric, unless one is given by `--baseline`"),
+    ("linear", "the ratio if the metric grew in proportion to the sessions or CPUs"),
 )
 
 
@@ -60,7 +60,7 @@ def _headline(rows: Sequence[Normalised]) -> str:
     metric = rows[0].measurement.metric
     alike = [each for each in rows if each.measurement.metric == metric]
     if all(each.ratio == 1.0 for each in alike):
-        return f"{plural(len(rows), 'measurement')} against their baselines"
+        return f"{plural(len(rows), 'measurement')} relative to their baselines"
     low, high = (choose(alike, key=lambda each: each.ratio) for choose in (min, max))
     return f"{metric}: from {times(low.ratio)} ({place(low)}) to {times(high.ratio)} ({place(high)}) of the baseline"
 
@@ -118,7 +118,7 @@ def _bars(rows: Sequence[Normalised], title: str) -> list[Bars]:
             rows_of = zip(named, chosen, strict=True)
             found = {place: each.ratio for place, each in rows_of if each.measurement.metric == metric}
             series.append((metric, tuple((found[place], None, None) if place in found else None for place in places)))
-        made.append(Bars("Against the baseline = 1", tuple(places), tuple(series), title))
+        made.append(Bars("Relative to the baseline = 1", tuple(places), tuple(series), title))
     return made
 
 
@@ -133,7 +133,7 @@ def _panels_of(rows: Sequence[Normalised]) -> list[tuple[str, ...]]:
 
 
 def _places(rows: Sequence[Normalised]) -> list[str]:
-    """Names below the bars: configuration, led by the label and followed by the count where these tell rows apart."""
+    """Names below the bars: configuration, led by the label and followed by the count where rows differ by these."""
     several = len({each.measurement.label for each in rows}) > 1
     names = []
     for each in rows:
@@ -159,7 +159,7 @@ def _curves(rows: Sequence[Normalised], title: str) -> list[Curves]:
         by_metric.setdefault(metric, []).append((label, points))
         ideal.setdefault(metric, next(each.measurement.count or 1 for each in group if each.ratio == 1.0))
     by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
-    x_title = "CPUs" if by_cpus else "sessions at once (N)"
+    x_title = "CPUs" if by_cpus else "concurrent sessions (N)"
     return [
         Curves(f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series), ideal[metric], title)
         for metric, series in by_metric.items()

@@ -1,4 +1,4 @@
-"""One run as a document: the answer, what was measured, levels, who lost, findings; and the page with pictures."""
+"""One run as a document: the answer, what was measured, levels, slowed sessions, findings; and the page with charts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,22 +10,22 @@ from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
-from dbcpu.reports.documents.run_page import levels_section, losers_section, page_sections
+from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
 from dbcpu.reports.documents.run_sessions import session_rows
 from dbcpu.reports.documents.run_summary import head
 
-WIDTH = 100
+WIDTH = 114
 
 
 def document(record: RunRecord, analysis: Analysis) -> Document:
-    """Everything that is said of a run. Its JSON is a contract: names and meanings stay, more may be added."""
-    header, said = record.header, answer(analysis)
+    """The whole document of a run. Its JSON is a contract: names and meanings stay, more may be added."""
+    header, summary = record.header, answer(analysis)
     name = plain(header.label or header.run_id)
     return Document(
         title=f"CPU consistency: {name}",
         name="report",
         verdict=(analysis.verdict,),
-        sections=(*_experiment(analysis), *levels_section(record, analysis), *losers_section(analysis)),
+        sections=(*_experiment(analysis), *levels_section(record, analysis), *slowed_section(analysis)),
         data=lambda: _data(record, analysis),
         records=lambda: session_rows(record, analysis),
         facts=head(record, analysis),
@@ -33,10 +33,10 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
         front=Front(
             question="Does every database session get the same CPU?",
             heading=name,
-            headline=said.headline,
-            tone=said.kind,
-            remedy=said.remedy,
-            tiles=said.facts,
+            headline=summary.headline,
+            tone=summary.kind,
+            remedy=summary.remedy,
+            tiles=summary.facts,
         ),
         make_page=lambda: page_sections(record, analysis),
         footer=f"dbcpu {header.tool_version}, run {header.run_id}.",
@@ -47,7 +47,7 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
 
 
 def _experiment(analysis: Analysis) -> tuple[Section, ...]:
-    """What a soak, a pool or several targets have beyond the levels."""
+    """Tables of a soak, a pool or several targets."""
     lines = experiment_lines(analysis)
     facts = (FactList(lines),) if lines else ()
     tables = experiment_tables(analysis)

@@ -14,7 +14,7 @@ DECIMALS = ".6f"
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """What one row is made from."""
+    """The sources of one row."""
 
     header: Header
     round: Round
@@ -50,11 +50,11 @@ COLUMNS = (
     _column("database", "kind and version", lambda row: f"{row.header.database.kind} {row.header.database.version}"),
     _column("workload", "name of the unit of work", attrgetter("header.plan.workload.name")),
     _column("size", "its size", attrgetter("header.plan.workload.size")),
-    _column("variant", "how the host was set", attrgetter("round.variant")),
-    _column("level", "sessions at once", attrgetter("round.level")),
+    _column("variant", "setting of the host", attrgetter("round.variant")),
+    _column("level", "concurrent sessions", attrgetter("round.level")),
     _column("repeat", "counted from 0 within the level", attrgetter("round.repeat")),
     _column("order", "of the round within the run, from 0", attrgetter("round.order")),
-    _column("anchor", "an extra solo round", attrgetter("round.anchor")),
+    _column("anchor", "an extra single-session round", attrgetter("round.anchor")),
     _column("ordinal", "number of the session within the round", attrgetter("session.ordinal")),
     _column("valid", "counts in verdicts", attrgetter("view.valid")),
     _column("why", "why it does not", attrgetter("view.why")),
@@ -64,14 +64,14 @@ COLUMNS = (
     _column("executions", "that ended", attrgetter("view.executions")),
     _column("elapsed_s", "from the first start to the last end", attrgetter("view.elapsed_s")),
     _column("mrows_per_s", "rate of this session", attrgetter("view.mrows_per_s")),
-    _column("reference_s", "what one session alone takes for the same", attrgetter("view.reference_s")),
+    _column("reference_s", "single-session time of the same work", attrgetter("view.reference_s")),
     _column("slowdown", "elapsed_s / reference_s", attrgetter("view.slowdown")),
-    _column("inflation_s", "loss: more CPU time than alone", attrgetter("view.inflation_s")),
-    _column("queue_s", "loss: runnable, but waiting for a CPU", attrgetter("view.queue_s")),
-    _column("throttled_s", "loss: held back by a CPU quota", attrgetter("view.throttled_s")),
+    _column("inflation_s", "loss: more CPU time than with a single session", attrgetter("view.inflation_s")),
+    _column("queue_s", "loss: run-queue wait", attrgetter("view.queue_s")),
+    _column("throttled_s", "loss: throttled by a CPU quota", attrgetter("view.throttled_s")),
     _column("gap_s", "loss: the rest, neither running nor runnable, or stolen", attrgetter("view.gap_s")),
-    _column("unsplit_s", "loss that the host did not let us split", attrgetter("view.unsplit_s")),
-    _column("cause", "what took most of the loss", attrgetter("view.cause")),
+    _column("unsplit_s", "loss that could not be split on this host", attrgetter("view.unsplit_s")),
+    _column("cause", "cause of most of the loss", attrgetter("view.cause")),
     _column("group", "fast, slow, or empty if there are no two groups", attrgetter("view.group")),
     _column("evidence", "in words", attrgetter("view.evidence")),
     _column("cpu_s", "CPU time of the server process", attrgetter("session.cpu_s")),
@@ -80,8 +80,8 @@ COLUMNS = (
     _column("voluntary_switches", "it gave the CPU up", attrgetter("session.voluntary_switches")),
     _column("involuntary_switches", "the CPU was taken from it", attrgetter("session.involuntary_switches")),
     _column("migrations", "between CPUs, by the kernel's count", attrgetter("session.migrations")),
-    _column("migrations_seen", "of these, by polling", attrgetter("session.migrations_seen")),
-    _column("cpus", "where it was seen", lambda row: _cpus({each.cpu for each in row.session.residency})),
+    _column("migrations_seen", "of these, as sampled", attrgetter("session.migrations_seen")),
+    _column("cpus", "where it ran, as sampled", lambda row: _cpus({each.cpu for each in row.session.residency})),
     _column("allowed_cpus", "where it may run", lambda row: _cpus(set(row.session.allowed_cpus))),
     _column("policy", "of the scheduler", attrgetter("session.policy")),
     _column("nice", "of the server process", attrgetter("session.nice")),

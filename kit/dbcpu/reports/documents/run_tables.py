@@ -1,4 +1,4 @@
-"""The tables of one run: levels, who lost, and the numbers beside each picture; all taken from the analysis."""
+"""The tables of one run: levels, slowed sessions, and the numbers of each chart; all taken from the analysis."""
 
 import re
 from collections.abc import Sequence
@@ -28,31 +28,31 @@ from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Column, Table
-from dbcpu.reports.documents.run_summary import causes, losers, telling_sessions
+from dbcpu.reports.documents.run_summary import causes, sessions_of_round, slowed
 
 MILLISECONDS = partial(number, digits=3)
-VARIANT = Column("variant", "variant", kind="text", meaning="how the host was set")
-LEVEL = Column("level", "N", meaning="sessions at once")
-SECONDS = Column("median_s", "seconds", MILLISECONDS, unit="s", meaning="median elapsed time of one execution")
-MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest over fastest session")
-SPREAD = Column("cv", "CV", percent, meaning="standard deviation over mean of the elapsed times")
-SLOW = Column("slow", "slow", count, meaning="sessions in the slow one of two groups")
-LOST = "causes, with the number of sessions out of all rounds' sessions"
+VARIANT = Column("variant", "variant", kind="text", meaning="setting of the host")
+LEVEL = Column("level", "N", meaning="concurrent sessions")
+SECONDS = Column("median_s", "elapsed s", MILLISECONDS, unit="s", meaning="median elapsed time of one execution")
+MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest session / fastest session of a round")
+SPREAD = Column("cv", "CV", percent, meaning="standard deviation / mean of the elapsed times")
+SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
+CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
 LEVEL_COLUMNS = (
     LEVEL,
     SECONDS,
-    Column("slowdown_median", "x alone", number, meaning="median against one session alone"),
-    Column("slowdown_max", "worst", number, meaning="slowdown of the slowest session"),
+    Column("slowdown_median", "slowdown", number, meaning="elapsed / single-session time, median of the sessions"),
+    Column("slowdown_max", "slowdown (max)", number, meaning="slowdown of the slowest session"),
     MAX_OVER_MIN,
     SPREAD,
     SLOW,
-    Column("throughput", "Mrows/s", rate, unit="Mrows/s", meaning="sum of the sessions' rates while all ran"),
+    Column("throughput", "Mrows/s", rate, unit="Mrows/s", meaning="throughput while all sessions run"),
     Column("makespan_throughput", "makespan", rate, unit="Mrows/s",
-           meaning="Mrows/s over the time until the last ended"),
-    Column("efficiency", "ideal", percent, meaning="the sum against solo rate x min(N, vCPUs)"),
-    Column("causes", "lost to", kind="text", value=causes, meaning=LOST),
+           meaning="throughput until the last session has ended"),
+    Column("efficiency", "efficiency", percent, meaning="Mrows/s / (single-session rate x min(N, vCPUs))"),
+    Column("causes", "main cause", kind="text", value=causes, meaning=CAUSES_MEANING),
 )  # fmt: skip
-LEFT_OUT = "left out"
+EXCLUDED = "left out"
 
 
 def levels_table(analysis: Analysis, caption: str = "") -> Table:
@@ -61,22 +61,22 @@ def levels_table(analysis: Analysis, caption: str = "") -> Table:
     return Table(caption, (VARIANT, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS, analysis.levels)
 
 
-def losers_table(analysis: Analysis) -> Table:
-    """Who lost in the most telling round, and the evidence."""
+def slowed_table(analysis: Analysis) -> Table:
+    """The slowed sessions of the representative round, with cause and evidence."""
     columns = (
         Column("ordinal", "session"),
         Column("slowdown", "slowdown", times),
-        Column("cause", "cause", kind="name", value=lambda view: CAUSE_WORDS[view.cause] if view.valid else LEFT_OUT),
+        Column("cause", "cause", kind="name", value=lambda view: CAUSE_WORDS[view.cause] if view.valid else EXCLUDED),
         Column("evidence", "evidence", kind="text", brief=_without_slowdown),
     )
-    named = losers(analysis)
-    where = f"Who lost at N = {named[0].level} (repeat {named[0].repeat})" if named else ""
+    named = slowed(analysis)
+    where = f"Slowed sessions at N = {named[0].level} (round {named[0].repeat + 1})" if named else ""
     return Table(where, columns, named, worst_first=True)
 
 
 def _without_slowdown(evidence: str) -> str:
     """It has a column of its own."""
-    return re.sub(rf"^(?:[\d.]+x|{LEFT_OUT}): ", "", evidence)
+    return re.sub(rf"^(?:[\d.]+x|{EXCLUDED}): ", "", evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +115,32 @@ def host_table(record: RunRecord) -> Table | None:
 
 
 def slowdown_table(levels: Sequence[LevelView]) -> Table:
-    """What the strip plot shows, by level."""
+    """The figures of the strip plot, by level."""
     columns = (
         LEVEL,
         Column("sessions", "sessions"),
         Column("slowdown_median", "median", times),
         Column("slowdown_max", "slowest", times),
-        Column("ideal_slowdown", "fair", times),
-        Column("causes", "lost to", lambda text: text or "-", kind="text", value=causes),
+        Column("ideal_slowdown", "fair share", times),
+        Column("causes", "main cause", lambda text: text or "-", kind="text", value=causes),
     )
-    return _by_variant("Slowdown against one session alone", columns, levels)
+    return _by_variant("Slowdown relative to the single-session time", columns, levels)
 
 
 def throughput_table(levels: Sequence[LevelView]) -> Table:
-    """What the curve shows."""
+    """The figures of the throughput curves."""
     columns = (
         LEVEL,
         Column("throughput", "sum of rates", rate, unit="Mrows/s"),
         Column("makespan_throughput", "makespan", rate, unit="Mrows/s"),
         Column("ideal_throughput", "ideal", rate, unit="Mrows/s"),
-        Column("efficiency", "sum / ideal", percent),
+        Column("efficiency", "efficiency", percent),
     )
     return _by_variant("Mrows/s of all sessions together", columns, levels)
 
 
 def variants_table(found: Variants) -> Table:
-    """Every level under every variant; what is decided is below."""
+    """Every level under every variant; the decisions are below."""
     columns = (
         LEVEL,
         VARIANT,
@@ -150,7 +150,7 @@ def variants_table(found: Variants) -> Table:
         SLOW,
         Column("throughput", "Mrows/s", rate, unit="Mrows/s"),
         Column("ratio", f"over {found.first.name}", number),
-        Column("cause", "lost to", lambda cause: CAUSE_WORDS.get(cause, cause), kind="text"),
+        Column("cause", "main cause", lambda cause: CAUSE_WORDS.get(cause, cause), kind="text"),
     )
     rows = [
         row
@@ -164,7 +164,7 @@ def variants_table(found: Variants) -> Table:
 
 
 def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
-    """What the stacked bars show: only parts that occur."""
+    """The parts of the stacked bars that occur."""
     stacked = [part for each in telling_rounds(analysis) for part in time_parts(record, analysis, each.order)]
     present = [name for name in PART_WORDS if any(_part(each, name) > 0.000_05 for each in stacked)]
     columns = (
@@ -179,7 +179,7 @@ def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class CoreUse:
-    """What one core did: ``shares`` of the round by use."""
+    """The use of one core: ``shares`` of the round by use."""
 
     variant: str
     core: int
@@ -204,12 +204,12 @@ def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
         Column("cpus", "CPUs", ranges, kind="text"),
         *(_share(USE_WORDS[use], use) for use in uses),
     )
-    return _by_variant("What each core did, in shares of the round", columns, rows, note=_moments(lines[0][1]))
+    return _by_variant("Use of each core, in shares of the round", columns, rows, note=_moments(lines[0][1]))
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Where one session ran: ``shares`` of its own run by state; moves as polls saw and as the kernel counted."""
+    """Where one session ran: ``shares`` of its own run by state; migrations as sampled and as counted by the kernel."""
 
     variant: str
     view: SessionView
@@ -220,7 +220,7 @@ class Lane:
 
 
 def lanes_table(record: RunRecord, analysis: Analysis) -> Table:
-    """Where each session was and how it shared, in shares of its own run."""
+    """Placement of each session, in shares of its own run."""
     rows: list[Lane] = []
     note = ""
     for each in telling_rounds(analysis):
@@ -232,8 +232,8 @@ def lanes_table(record: RunRecord, analysis: Analysis) -> Table:
         Column("ordinal", "session", value=attrgetter("view.ordinal")),
         Column("slowdown", "slowdown", times, value=attrgetter("view.slowdown")),
         Column("cpus", "CPUs", lambda cpus: ranges(cpus) or "-", kind="text"),
-        Column("seen", "moves seen"),
-        Column("counted", "moves counted"),
+        Column("seen", "migrations sampled"),
+        Column("counted", "migrations counted"),
         *(_share(STATE_WORDS[state], state) for state in _STATES),
     )
     return _by_variant("Where each session ran, in shares of its own run", columns, rows, note=note)
@@ -244,7 +244,7 @@ def _lanes(record: RunRecord, analysis: Analysis, line: Timeline, variant: str, 
     rounds = [each for each in record.rounds if each.order == order]
     counted = {session.ordinal: session.migrations for each in rounds for session in each.sessions}
     made = []
-    for view in telling_sessions(analysis, order):
+    for view in sessions_of_round(analysis, order):
         at = place[view.ordinal]
         doing, where = line.doing[at], line.where[at]
         there = doing != ABSENT
@@ -259,7 +259,7 @@ def connect_table(levels: Sequence[LevelView]) -> Table:
     columns = (
         LEVEL,
         Column("connect_median_s", "median", seconds, unit="s"),
-        Column("connect_max_s", "longest", seconds, unit="s"),
+        Column("connect_max_s", "max", seconds, unit="s"),
     )
     return _by_variant("Time to connect", columns, levels)
 
@@ -286,4 +286,4 @@ def _part(each: TimeParts, name: str) -> float:
 
 
 def _moments(line: Timeline) -> str:
-    return f"Counted at {line.use.shape[1]} moments, {seconds(line.moment_s)} apart; evidence is in exact seconds."
+    return f"Counted at {line.use.shape[1]} moments, {seconds(line.moment_s)} apart; the evidence is in exact seconds."

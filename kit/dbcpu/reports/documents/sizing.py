@@ -1,17 +1,17 @@
-"""How much of each host the work takes, and the ranking of all of them, as sections of a comparison."""
+"""Required vCPUs of each host, and the ranking of the hosts, as sections of a comparison."""
 
 from dbcpu.analysis.comparison.sizing import RANKS, Need, Ranked, Sizing
-from dbcpu.formatting import listed, number, rate
+from dbcpu.formatting import listed, number, plural, rate
 from dbcpu.reports.document import Column, Section
 from dbcpu.reports.documents.lines import titled_table
 
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
-SAME_KIND = "A larger host of the same kind is taken to give as much per vCPU as the measured one."
+SAME_KIND = "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one."
 HOST = Column("host", "host", kind="text", value=lambda row: row.kind.name)
 
 
 def sections(sizing: Sizing) -> tuple[Section, ...]:
-    """Needs (if asked for) and the ranking of all hosts."""
+    """The sizing, if requested, and the ranking of all hosts."""
     return (*_needs(sizing), _ranking(sizing))
 
 
@@ -25,7 +25,7 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
         Column("licences", "licences", kind="figure"),
         Column("price", "price", kind="figure", value=money),
     )
-    title = f"What {sizing.busy} busy cores of {sizing.old.name} take"
+    title = f"Hosts that replace {plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
     return (titled_table("sizing", title, columns, sizing.needs, SAME_KIND, *_rules(sizing)),)
 
 
@@ -42,18 +42,18 @@ def _ranking(sizing: Sizing) -> Section:
     )  # fmt: skip
     note = (
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
-        "is what they get done together, the rest is fair N per counted thing."
+        "is their throughput; the other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else _rules(sizing)
-    title = "Ranking: sessions with even speed"
+    title = "Ranking by sessions with even times"
     return titled_table("ranking", title, columns, sizing.ranking, note, *_best(sizing), *rules)
 
 
 def _best(sizing: Sizing) -> tuple[str, ...]:
-    """Which host leads by what: with many of them the table shows only one order."""
+    """The leading host of each order: the table shows only one."""
     if len(sizing.ranking) < 3:
         return ()
-    told = []
+    leaders = []
     for by in RANKS:
         known = [
             (value, each.kind.name) for each in sizing.ranking if (value := getattr(each, f"per_{by}")) is not None
@@ -61,16 +61,16 @@ def _best(sizing: Sizing) -> tuple[str, ...]:
         if known:
             most = max(value for value, _ in known)
             first = [name for value, name in known if value == most]
-            told.append(f"per {WORDS[by]} {'all alike' if len(first) == len(sizing.ranking) else listed(first)}")
-    return (f"Most sessions {'; '.join(told)}.",)
+            leaders.append(f"per {WORDS[by]} {'all equal' if len(first) == len(sizing.ranking) else listed(first)}")
+    return (f"Most sessions {'; '.join(leaders)}.",)
 
 
 def _rules(sizing: Sizing) -> tuple[str, ...]:
-    idle = tuple(f"No host here is one for rule {each}." for each in sizing.idle)
+    idle = tuple(f"Rule {each} applies to none of these hosts." for each in sizing.idle)
     if not sizing.rules:
         return (
-            "Licences: name a rule by --licence or in dbcpu.toml; prices need a rule in dbcpu.toml. "
-            "docs/configuration.md shows both.",
+            "Licences need a rule (`--licence`, or in `dbcpu.toml`), prices a rule in `dbcpu.toml`: see "
+            "docs/configuration.md.",
             *idle,
         )
     return (

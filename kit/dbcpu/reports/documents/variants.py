@@ -1,4 +1,4 @@
-"""The variants of one run against its first: a sentence each, figures by level, decisions."""
+"""The variants of one run compared with its first: a sentence each, figures by level, decisions."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,13 +29,13 @@ from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_tabl
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 SECONDS = partial(number, digits=3)
 MAX_LOSS = 0.1
-"""A loss of throughput that has to be excluded before it is said that there was none."""
+"""A smaller loss of throughput counts as none."""
 
 
 def document(found: Variants, analysis: Analysis) -> Document:
     """Words, columns and pictures; ``analysis`` is that of the run, with the sessions of all variants."""
     first, others = found.first, found.variants[1:]
-    title = f"{listed([each.name for each in others])} against {first.name}: {found.workload}"
+    title = f"{listed([each.name for each in others])} compared with {first.name}: {found.workload}"
     levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis, title)
     notes = (
         "Mrows/s is all work over the time until the last session ended; CV and max/min are of the sessions' times "
@@ -74,8 +74,8 @@ def _front(found: Variants) -> Front:
     headline, tone = _headline(found)
     shown = [(under, row) for under in found.variants if (row := under.row(found.telling)) is not None]
     return Front(
-        "What does another setting of the host change?",
-        f"{listed([each.name for each in others])} against {first.name}",
+        "What do other settings of the host change?",
+        f"{listed([each.name for each in others])} compared with {first.name}",
         headline,
         tone,
         tiles=tuple(
@@ -87,21 +87,21 @@ def _front(found: Variants) -> Front:
 
 
 def _headline(found: Variants) -> tuple[str, str]:
-    """With its tone: which settings make sessions more even, and whether that costs throughput."""
+    """The headline with its tone: which settings make sessions more even, and whether that costs throughput."""
     first, others = found.first, found.variants[1:]
     if all(each.outcome == TOO_FEW for under in others for each in under.decisions):
         return "Undecided: too few rounds were measured", ""
     even = [under for under in others if _decided(under, SPREAD).outcome == LESS]
     slower = [under.name for under in even if _decided(under, THROUGHPUT).outcome == LESS]
     if not even:
-        return f"No setting was shown to be more even than {first.name}", ""
+        return f"No setting was significantly more even than {first.name}", ""
     gains = f"{listed([under.name for under in even])} {'makes' if len(even) == 1 else 'make'} sessions more even"
     if slower:
         return f"{gains}; {listed(slower)} {'costs' if len(slower) == 1 else 'cost'} throughput", PARTLY
-    # What a small loss is could not be seen by so few or so noisy rounds.
+    # So few, or so noisy, rounds could have missed a loss.
     if any((_decided(under, THROUGHPUT).detectable or 1.0) > MAX_LOSS for under in even):
-        return f"{gains}; what that costs in throughput is not decided", PARTLY
-    return f"{gains}; no loss of throughput was shown", GOOD
+        return f"{gains}; the effect on throughput is undecided", PARTLY
+    return f"{gains}; no significant loss of throughput", GOOD
 
 
 def _decided(under: VariantResult, summary: str) -> Decision:
@@ -117,16 +117,16 @@ def _levels(found: Variants) -> Section:
     columns = (
         Column("level", "N", kind="figure"),
         Column("variant", "variant", kind="text"),
-        Column("median_s", "s", SECONDS, kind="figure", unit="s"),
+        Column("median_s", "elapsed s", SECONDS, kind="figure", unit="s"),
         Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
         Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
         Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
         Column("cv", "CV", percent, kind="figure"),
         Column("max_over_min", "max/min", number, kind="figure"),
-        Column("slow", "slow", count, kind="figure"),
+        Column("slow", "slow group", count, kind="figure"),
         Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
-        Column("ratio", f"against {first.name}", _signed, kind="figure", value=against),
-        Column("cause", "lost to", _lost, kind="text"),
+        Column("ratio", f"compared with {first.name}", _signed, kind="figure", value=against),
+        Column("cause", "main cause", _cause, kind="text"),
     )
     levels = sorted({row.level for each in found.variants for row in each.rows})
     rows = [row for level in levels for each in found.variants if (row := each.row(level)) is not None]
@@ -137,17 +137,17 @@ def _signed(share: float | None) -> str:
     return UNKNOWN if share is None else signed(share)
 
 
-def _lost(cause: str) -> str:
+def _cause(cause: str) -> str:
     return "" if cause == "none" else CAUSE_WORDS.get(cause, cause)
 
 
 def _decisions(found: Variants) -> Section:
     columns = (
         Column("variant", "variant", kind="text", value=lambda row: row[0]),
-        Column("decision", "what", decision_words, kind="text", value=lambda row: row[1]),
+        Column("decision", "decision", decision_words, kind="text", value=lambda row: row[1]),
     )
     rows = [(each.name, one) for each in found.variants[1:] for one in each.decisions]
-    return titled_table("decisions", f"Decided against {found.first.name}", columns, rows)
+    return titled_table("decisions", f"Decisions, compared with {found.first.name}", columns, rows)
 
 
 def _lines(found: Variants) -> list[Line]:
@@ -173,7 +173,7 @@ def _data(found: Variants) -> Mapping[str, Any]:
 def _charts(found: Variants, analysis: Analysis, title: str) -> tuple[Chart, ...]:
     names, series = tuple(each.name for each in found.variants), variant_ratios(found)
     panels = Panels(title, tuple(_panel(each, analysis) for each in found.variants))
-    charts = [Chart("panels", "Every session of every level", panels)]
+    charts = [Chart("panels", "All sessions of all levels", panels)]
     if series:
         bars = Bars(f"N = {found.telling}, {found.first.name} = 1", names, series, title)
         charts.append(Chart("bars", "At a glance", bars))
@@ -208,6 +208,6 @@ def _curves(found: Variants, title: str) -> tuple[Chart, ...]:
         for each in found.variants
         if len(each.rows) > 1
     )
-    name = f"Work done together, over that of one session under {found.first.name}"
-    curves = Curves(name, "sessions at once (N)", "throughput by makespan", series, below=title)
+    name = f"Throughput, relative to a single session under {found.first.name}"
+    curves = Curves(name, "concurrent sessions (N)", "throughput by makespan", series, below=title)
     return (Chart("scaling", name, curves),) if series else ()

@@ -1,6 +1,6 @@
 """A format in which a document is shown: one module per format, which renders any document and computes nothing.
 
-A member offers ``SUFFIX`` (``.md``), ``BINARY``, ``IN_FOLDER`` (a folder of files has it without being asked) and
+A member offers ``SUFFIX`` (``.md``), ``BINARY``, ``IN_FOLDER`` (a folder of files has it by default) and
 ``render(document, pictures)``; one for a terminal offers ``show(document, console)`` as well.
 """
 

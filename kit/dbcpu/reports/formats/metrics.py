@@ -40,10 +40,10 @@ class Family:
 
 LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], ...] = (
     ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda level: level.median_s),
-    ("dbcpu_slowdown_ratio", "ratio", "Slowest session over one session alone.", lambda level: level.slowdown_max),
-    ("dbcpu_max_over_min_ratio", "ratio", "Slowest over fastest session.", lambda level: level.max_over_min),
-    ("dbcpu_slow_sessions", "", "Sessions in the slow one of two groups.", lambda level: level.slow),
-    ("dbcpu_throughput_rows_per_second", "", "Sum of the sessions' rates while all ran.",
+    ("dbcpu_slowdown_ratio", "ratio", "Slowdown of the slowest session.", lambda level: level.slowdown_max),
+    ("dbcpu_max_over_min_ratio", "ratio", "Slowest / fastest session of a round.", lambda level: level.max_over_min),
+    ("dbcpu_slow_sessions", "", "Sessions in the slower of two groups.", lambda level: level.slow),
+    ("dbcpu_throughput_rows_per_second", "", "Throughput while all sessions run.",
      lambda level: None if level.throughput is None else level.throughput * 1e6),
     ("dbcpu_connect_seconds", "seconds", "Median time to connect.", lambda level: level.connect_median_s),
 )  # fmt: skip
@@ -103,13 +103,13 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
     yield Family("dbcpu_run_complete", "1 when all its rounds were run.", "", ((target, complete),))
     reference = analysis.reference
     solo = None if reference is None else reference.mrows_per_s * 1e6
-    yield Family("dbcpu_solo_rows_per_second", "Rate of one session alone.", "", ((target, solo),))
+    yield Family("dbcpu_solo_rows_per_second", "Throughput of a single session.", "", ((target, solo),))
     for name, unit, meaning, value in LEVEL_METRICS:
         samples = tuple(
             (target | {"level": str(view.level), "variant": view.variant}, value(view)) for view in analysis.levels
         )
         yield Family(name, meaning, unit, samples)
-    yield Family("dbcpu_effective_cores", "Best throughput in solo rates.", "",
+    yield Family("dbcpu_effective_cores", "Peak throughput / throughput of a single session.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
     counts = tuple(
         (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import plain
-from dbcpu.reports.document import Document, Pair, Section, Table
+from dbcpu.reports.document import Column, Document, Pair, Section, Table
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
 SUFFIX = ".txt"
@@ -70,12 +70,18 @@ def _grid(table: Table) -> Grid:
     title = Text(plain(table.caption)) if table.caption else None
     grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
     for column in table.columns:
-        heading = Text(plain(column.heading))
+        heading = Text(_heading(column))
         side: JustifyMethod = "left" if column.is_left else "right"
         grid.add_column(heading, justify=side, no_wrap=not column.may_break, overflow="fold")
     for row in table.texts(MAX_ROWS, brief=True):
         grid.add_row(*map(Text, row))
     return grid
+
+
+def _heading(column: Column) -> str:
+    """Above numbers the words stand below each other: a figure is narrower than ``slowdown (max)``."""
+    heading = plain(column.heading)
+    return heading if column.is_left or column.may_break else heading.replace(" ", "\n")
 
 
 def _finding(finding: Finding) -> Text:

@@ -53,12 +53,12 @@ def test_lanes_are_named_then_coloured_by_sharing_then_sampled() -> None:
     assert any("150 of 300 shown" in text for text in texts(figures[2]))
 
 
-def test_a_lane_bears_the_number_of_its_cpu_and_says_how_often_sessions_moved() -> None:
+def test_a_lane_bears_the_number_of_its_cpu_and_has_the_number_of_migrations() -> None:
     moving = session(0, 2.0, stays=[(0, 0.0, 1.0), (1, 1.0, 2.0)])
     run = record([*solos(), round_of([moving, session(1, 3.0, cpu=1)])])
     shown = texts(lanes.draw(run, explain(run)))
     assert {"0", "1"} <= set(shown)
-    assert "black line: a move to another CPU (1 seen)" in shown
+    assert "black line: migration (1 sampled)" in shown
 
 
 def test_crowded_slowdowns_are_counted_on_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_crowded_slowdowns_are_counted_on_a_grid(monkeypatch: pytest.MonkeyPatch
     grid = slowdown.draw(run, explain(run))
     assert grid is not None
     assert len(grid.axes[0].images) == 1
-    assert {"run queue", "median", "fair: N / vCPUs"} <= set(texts(grid))
+    assert {"run-queue wait", "median", "fair share: N / vCPUs"} <= set(texts(grid))
 
 
 def test_crowded_connect_times_are_a_band(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_the_command_writes_every_form_and_picture(tmp_path: Path, capsys: pytes
     out = tmp_path / "out"
     assert main(["compare", *files, "--format", "markdown", "--out", str(out)]) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("# cloud against =old")
+    assert shown.out.startswith("# cloud compared with =old")
     assert {file.name for file in out.iterdir()} >= {
         "comparison.html",
         "comparison.md",
@@ -166,7 +166,7 @@ def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureF
     for name, run in zip(names, runs, strict=True):
         write_record(name, run)
     assert main(["compare", *names[:2], "--aa", names[2]]) == 0
-    assert "A/A run run-7, 6 rounds against 6" in capsys.readouterr().out
+    assert "A/A run run-7, 6 rounds against 6" in " ".join(capsys.readouterr().out.split())
     assert main(["compare", *names[:2], "--aa", names[1]]) == 2
 
 

@@ -75,7 +75,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: 
     ]:
         assert " ".join(text.split()) in page.text
     rows = [list(row) for row in levels_table(analysis).texts()]
-    assert page.tables["Medians over rounds, by the number of sessions at once (N)"][1:] == rows
+    assert page.tables["Medians over rounds, by concurrency (N)"][1:] == rows
     bars = page.tables["Where the time of each session went"]
     for part, row in zip(time_parts(run, analysis), bars[1:], strict=True):
         assert row[:3] == [str(part.view.ordinal), seconds(part.view.elapsed_s), times(part.view.slowdown)]
@@ -115,18 +115,18 @@ def test_text_from_outside_stays_text() -> None:
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (record([], status="failed"), "No round shows anything."),
+        (record([], status="failed"), "No round can be shown."),
         (
             record([round_of([session(0), session(1, 2.7)])]),
-            "No valid session of this run can be compared with one alone.",
+            "No valid session of this run can be compared with the single-session time.",
         ),
         (
             record([*solos(), round_of([unsampled(session(0, 3.0)), unsampled(session(1))], not_sampled="no root")]),
-            "2 sessions not watched: no root.",
+            "2 sessions not sampled: no root.",
         ),
         (
             replace(three_on_two(), header=replace(three_on_two().header, host=None)),
-            "The measured host was not looked at: the database runs elsewhere.",
+            "The host was not sampled: the database runs elsewhere.",
         ),
     ],
     ids=["empty", "no solo", "not sampled", "no host"],
@@ -172,7 +172,7 @@ def test_256_levels_up_to_512_sessions_make_a_page_that_can_be_mailed() -> None:
     run = record([*solos(), *rounds], build_host(64), vcpus=64)
     page = html.render(document(run, explain(run)))
     assert len(page.encode("utf-8")) < 10_000_000
-    assert len(read_page(page).tables["Slowdown against one session alone"]) == 258
+    assert len(read_page(page).tables["Slowdown relative to the single-session time"]) == 258
 
 
 def test_the_same_run_gives_the_same_page(pages: dict[str, str]) -> None:

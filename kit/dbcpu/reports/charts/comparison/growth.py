@@ -10,7 +10,7 @@ from dbcpu.reports.charts.style import fitted, legend
 from dbcpu.reports.document import Curves
 
 LABELLED = 10
-"""More curves than this are drawn thin and grey: a legend of twenty lines helps nobody."""
+"""More curves than this are drawn thin and grey: a legend of twenty lines is not readable."""
 WIDTH = 7.2
 LOG_FROM = 48
 

@@ -15,18 +15,18 @@ from dbcpu.reports.document import FigureHistory, TimelineSeries
 WIDTH = 7.2
 PANEL, REST = 1.45, 1.1
 MAX_EVENTS = 8
-"""More of them are drawn, but not told below the picture: the table has all."""
+"""More of them are drawn, but not listed below the chart: the table has all."""
 DAY_S = 86_400.0
 MIN_SPAN = 0.1
 """Share of the median that the axis shows at least: noise is not to look like an event."""
 LINE, CHANGE = "#0072b2", "#d55e00"
-LEGEND = "shaded: usual; orange: changed for good; grey: not measured; dotted: settings changed"
+LEGEND = "shaded: usual range; orange: lasting change; grey: not measured; dotted: settings changed"
 
 
 def draw(timeline: FigureHistory) -> Figure:
     """One figure; its height grows with the number of series and events."""
-    told = timeline.events[:MAX_EVENTS]
-    height = REST + PANEL * len(timeline.series) + 0.19 * len(told)
+    listed = timeline.events[:MAX_EVENTS]
+    height = REST + PANEL * len(timeline.series) + 0.19 * len(listed)
     width = fitted(WIDTH)
     figure = Figure(figsize=(width, height), layout="constrained")
     panels = figure.subplots(len(timeline.series), sharex=True, squeeze=False)[:, 0]
@@ -44,9 +44,9 @@ def draw(timeline: FigureHistory) -> Figure:
     if len(set(moments)) == 1:
         panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
     titled(figure, panels[0], timeline.title, LEGEND, width)
-    lines = [f"{number}  {cut(text, width)}" for number, (_, text) in enumerate(told, 1)]
-    if len(timeline.events) > len(told):
-        lines[-1] += f"  (and {len(timeline.events) - len(told)} more)"
+    lines = [f"{number}  {cut(text, width)}" for number, (_, text) in enumerate(listed, 1)]
+    if len(timeline.events) > len(listed):
+        lines[-1] += f"  (and {len(timeline.events) - len(listed)} more)"
     if lines:
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=GREY)
     return figure

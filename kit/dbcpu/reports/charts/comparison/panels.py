@@ -1,4 +1,4 @@
-"""Side by side with shared axes: every session's time per N, one panel per run, coloured by what took its loss."""
+"""Side by side with shared axes: every session's time per N, one panel per run, coloured by cause."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -41,7 +41,7 @@ def draw(data: Panels) -> Figure:
     for line in grid:
         line[0].set_ylabel("seconds per execution")
     for axes in grid[-1]:
-        axes.set_xlabel("sessions at once (N)")
+        axes.set_xlabel("concurrent sessions (N)")
     present = [cause for cause in CAUSES if any(point[2] == cause for each in panels for point in each.points)]
     handles = [
         Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])

@@ -11,7 +11,7 @@ from dbcpu.reports.charts.style import fitted, is_narrow, legend
 from dbcpu.reports.document import Bars
 
 CLOSE = (0.8, 1.1)
-"""If all ratios lie within, the axis begins near the least one: differences of a few per cent are to be seen."""
+"""If all ratios lie within, the axis begins near the least one: differences of a few per cent are visible."""
 WIDEST = 15.0
 MAX_UPRIGHT_BARS, MAX_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"

@@ -1,4 +1,4 @@
-"""What pictures that compare have in common: colours of runs, titles, cut texts."""
+"""Shared by the charts of comparisons: colours of runs, titles, cut texts."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from dbcpu.formatting import plain
 
 COLOURS = ("#0072b2", "#d55e00", "#356e46", "#7e257e", "#a28e4e", "#4197c8", "#e73c80", "#651ad5", "#6b6b6b", "#435719")
-"""Told apart by colour-blind people; beyond ten they repeat, with another mark."""
+"""Distinguishable by colour-blind people; beyond ten they repeat, with another mark."""
 LINE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">")
 LETTERS_PER_INCH, BOLD_LETTERS_PER_INCH = 13.0, 8.6
 GREY = "#555f69"

@@ -1,1 +1,1 @@
-"""Pictures of one run: who lost, how much, where and to what."""
+"""Charts of one run: which sessions are slowed, by how much, where and why."""

@@ -1,4 +1,4 @@
-"""How long it took to connect: every session at its level, with the median and the longest."""
+"""How long it took to connect: every session at its level, with the median and the maximum."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     several = len(panels) > 1
     frame = framed_variants(
         9.4 if several else 7.2, [3.2 if several else 3.6] * len(panels), record, analysis,
-        "Time to connect, one session after the other", [shown[0].variant for shown in panels], beside_for(panels),
+        "Time to connect", [shown[0].variant for shown in panels], beside_for(panels),
     )  # fmt: skip
     dots = [_dots(analysis, shown) for shown in panels]
     many = sum(map(len, dots)) > MAX_DOTS
@@ -34,7 +34,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     medians = [each.connect_median_s or 0.0 for shown in panels for each in shown]
     values = [value for own in dots for _, value in own] or medians
     _axes(frame.panels[0], max(each.level for shown in panels for each in shown), values, [*values, *longest])
-    frame.label("sessions at once (N)")
+    frame.label("concurrent sessions (N)")
     legend(frame.figure, [handle for axes in frame.panels for handle in axes.get_legend_handles_labels()[0]], 3)
     return frame.figure
 
@@ -59,7 +59,7 @@ def _panel(axes: Axes, shown: Sequence[LevelView], dots: Sequence[tuple[int, flo
             [x for x, _ in dots], [y for _, y in dots], s=9, color="#8a949e", alpha=0.7, lw=0, label="a session"
         )
     axes.plot(counts, medians, color="#0072b2", marker="o", ms=3.5, label="median")
-    axes.plot(counts, longest, color="#d55e00", marker="s", ms=3.5, lw=1, label="longest")
+    axes.plot(counts, longest, color="#d55e00", marker="s", ms=3.5, lw=1, label="max")
     axes.grid()
 
 

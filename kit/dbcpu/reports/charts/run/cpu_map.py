@@ -1,4 +1,4 @@
-"""CPU x time of the most telling rounds, cores grouped: doubled cores beside free ones are seen at a glance."""
+"""CPU x time of the representative rounds, cores grouped: shared cores beside idle ones are visible."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,14 +47,14 @@ class _Rows:
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
-    """One figure, or None where no session of the round was watched."""
+    """One figure, or None where no session of the round was sampled."""
     rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
     found = [(each, _rows(line)) for each, line in rounds if line is not None]
     if not found:
         return None
     several, first = len(found) > 1, found[0][1]
-    place = f"N = {first.line.level}" + ("" if several else f", repeat {first.line.repeat}")
-    title = f"What the {'cores' if first.counted else 'CPUs'} did ({place})"
+    place = f"N = {first.line.level}" + ("" if several else f", round {first.line.repeat + 1}")
+    title = f"Use of the {'cores' if first.counted else 'CPUs'} ({place})"
     heights = [each.height - (1.1 if several else 0.0) for _, each in found]
     names = [each.variant for each, _ in found]
     frame = framed_variants(8.2, heights, record, analysis, title, names, share_y=False)

@@ -1,4 +1,4 @@
-"""So many slowdowns that dots would run together: how many sessions, and lost to what, per field of a grid."""
+"""So many slowdowns that dots would overlap: sessions and main cause per field of a grid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Density:
     """A grid of C columns (neighbouring levels together) and R rows (slowdown, equal steps of its logarithm).
 
     ``levels`` are the levels of each column; ``edges`` (R + 1) slowdowns; ``share`` (R, C) the part of the column's
-    sessions; ``cause`` (R, C) indexes ``CAUSES``: what most sessions of the field lost to; -1 where there are none.
+    sessions; ``cause`` (R, C) indexes ``CAUSES``: the most frequent cause of the field; -1 where there are no sessions.
     """
 
     levels: tuple[tuple[LevelView, ...], ...]
@@ -27,12 +27,12 @@ def density(levels: Sequence[LevelView], views: Sequence[SessionView], columns: 
     """Count the ``views`` that have a slowdown; at most ``columns`` columns, ``rows`` rows."""
     parts = np.array_split(np.arange(len(levels)), min(columns, len(levels)))
     column_of = {levels[int(at)].level: column for column, part in enumerate(parts) for at in part}
-    told = [each for each in views if each.slowdown is not None and each.level in column_of]
-    slowdowns = np.array([each.slowdown for each in told], dtype=np.float64)
+    known = [each for each in views if each.slowdown is not None and each.level in column_of]
+    slowdowns = np.array([each.slowdown for each in known], dtype=np.float64)
     edges = np.geomspace(min(0.95, float(slowdowns.min())), max(2.0, float(slowdowns.max())) * 1.001, rows + 1)
     row = np.clip(np.searchsorted(edges, slowdowns, side="right") - 1, 0, rows - 1)
-    column = np.array([column_of[each.level] for each in told], np.int64)
-    cause = np.array([CAUSES.index(each.cause) for each in told], np.int64)
+    column = np.array([column_of[each.level] for each in known], np.int64)
+    cause = np.array([CAUSES.index(each.cause) for each in known], np.int64)
     counts = np.zeros((rows, len(parts), len(CAUSES)), np.int64)
     np.add.at(counts, (row, column, cause), 1)
     total = counts.sum(axis=2)

@@ -21,7 +21,7 @@ MAX_LEVELS_OF_THREE = 10
 
 
 def framed(width: float, height: float, record: RunRecord, analysis: Analysis, title: str) -> tuple[Figure, Axes]:
-    """An empty figure (inches) with a title and a line below it that says what was measured."""
+    """An empty figure (inches) with a title and a line below it with host and workload."""
     frame = framed_variants(width, [height], record, analysis, title, [""])
     return frame.figure, frame.panels[0]
 
@@ -94,10 +94,10 @@ def _cut(text: str, width: float) -> str:
 
 
 def nothing(record: RunRecord, analysis: Analysis) -> Figure:
-    """A picture that says that there is none."""
+    """A picture without data."""
     figure, axes = framed(7, 2.2, record, analysis, "Nothing to draw")
     axes.set_axis_off()
-    axes.text(0, 0.5, "this run has no valid sessions to show", transform=axes.transAxes)
+    axes.text(0, 0.5, "this run has no valid sessions", transform=axes.transAxes)
     return figure
 
 

@@ -40,7 +40,7 @@ class _Node:
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
-    """One figure, or None when the host was not looked at."""
+    """One figure, or None when the host was not sampled."""
     host = record.header.host
     if host is None or not host.topology.cpus:
         return None
@@ -54,7 +54,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     rows = [sockets[at : at + beside] for at in range(0, len(sockets), beside)]
     inner = sum(max(heights[socket] for socket in row) + MARGIN for row in rows)
     total = inner + 0.21 * len(lines) + 0.1
-    figure, axes = framed(across, total + 1.1, record, analysis, "The host, as its kernel shows it")
+    figure, axes = framed(across, total + 1.1, record, analysis, "The host, as reported by its kernel")
     axes.set_axis_off()
     axes.set_xlim(0, across - 0.3)
     axes.set_ylim(total, 0)
@@ -135,5 +135,5 @@ def _legend(host: HostInfo) -> list[Patch]:
         ),
     ]
     if allowed and any(each.cpu not in allowed for each in online):
-        handles.append(Patch(facecolor=DENIED, edgecolor="white", hatch="////", label="may not be used here"))
+        handles.append(Patch(facecolor=DENIED, edgecolor="white", hatch="////", label="not allowed"))
     return handles

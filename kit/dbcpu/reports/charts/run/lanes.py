@@ -1,4 +1,4 @@
-"""A lane per session of the most telling round: on which CPU it was, where it had to share, and when it moved."""
+"""A lane per session of the representative round: its CPU, where it shared one, and its migrations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend
-from dbcpu.reports.documents.run_summary import telling_sessions
+from dbcpu.reports.documents.run_summary import sessions_of_round
 
 WIDTH = 8.2
 DRAWN_LANES = 48
@@ -37,7 +37,7 @@ NUMBER_INCHES = 0.37
 """A shorter piece of a lane does not bear the number of its CPU."""
 RASTER_PIECES = 3000
 CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00")
-"""A core's CPUs have one colour; with more cores they repeat, and the CPU's number in the lane tells."""
+"""A core's CPUs have one colour; with more cores they repeat, and the CPU's number in the lane is exact."""
 HATCHES = {SIBLING: "////", QUEUED: "xxxx"}
 STATE_COLOURS = {
     ABSENT: "#ffffff",
@@ -69,14 +69,14 @@ class _Shown:
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
-    """One figure, or None where no session of the round was watched."""
+    """One figure, or None where no session of the round was sampled."""
     rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
     found = [_shown(each, line, analysis) for each, line in rounds if line is not None]
     if not found:
         return None
     several, first = len(found) > 1, found[0]
     every = f", {len(first.lanes)} of {first.of} shown" if len(first.lanes) < first.of else ""
-    place = f"N = {first.line.level}" + ("" if several else f", repeat {first.line.repeat}")
+    place = f"N = {first.line.level}" + ("" if several else f", round {first.line.repeat + 1}")
     heights = [each.height - (1.1 if several else 0.0) for each in found]
     title, names = f"Where each session ran ({place}{every})", [each.variant for each in found]
     frame = framed_variants(WIDTH, heights, record, analysis, title, names, share_y=False)
@@ -98,15 +98,15 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     frame.label("seconds from the release", "" if first.drawn else "sessions, slowest on top")
     moves = sum(len(each.line.moves_s[at]) for each in found for _, at in each.lanes)
     if moves:
-        words = f"black line: a move to another CPU ({moves} seen)" if first.drawn else plural(moves, "move")
-        handles.append(Patch(facecolor="black", label=words if first.drawn else f"{words} to another CPU"))
+        words = f"black line: migration ({moves} sampled)" if first.drawn else plural(moves, "migration")
+        handles.append(Patch(facecolor="black", label=words))
     legend(frame.figure, handles, 3)
     return frame.figure
 
 
 def _shown(each: Telling, line: Timeline, analysis: Analysis) -> _Shown:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
-    order = [(one.ordinal, place[one.ordinal]) for one in telling_sessions(analysis, each.order)]
+    order = [(one.ordinal, place[one.ordinal]) for one in sessions_of_round(analysis, each.order)]
     return _Shown(each.variant, line, order[:: -(-len(order) // MAX_LANES)], len(order))
 
 

@@ -1,4 +1,4 @@
-"""A pool by its size: the total hardly changes beyond the knee, while each piece takes longer and memory grows."""
+"""A pool by its size: the total hardly changes beyond the knee, while each job takes longer and memory grows."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import FAINT, fitted
@@ -19,7 +20,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     pool = analysis.pool
     if pool is None:
         return None
-    title = f"{pool.pieces} pieces of work through so many active sessions"
+    title = f"{plural(pool.pieces, 'job')} through pools of active sessions"
     wide = fitted(WIDTH) > NARROW_BELOW
     figure, first = framed(WIDTH, 3.5 if wide else 8.0, record, analysis, title)
     grid = figure.add_gridspec(1, 3) if wide else figure.add_gridspec(3, 1)
@@ -31,7 +32,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
     axes[0].annotate("\n".join(notes), (0, 0), (0, 3), xycoords=top, **look)
     _curve(axes[0], pool, [each.total_s for each in pool.sizes], "total seconds", "#0072b2")
-    _curve(axes[1], pool, [each.piece_s for each in pool.sizes], "seconds per piece", "#d55e00")
+    _curve(axes[1], pool, [each.piece_s for each in pool.sizes], "seconds per job", "#d55e00")
     memory = [each.pss_bytes if each.pss_bytes is not None else each.rss_bytes for each in pool.sizes]
     _curve(axes[2], pool, [(each or 0.0) / 1e6 for each in memory], "server memory, MB", "#009e73")
     return figure
@@ -47,6 +48,6 @@ def _curve(axes: Axes, pool: Pool, values: list[float], label: str, colour: str)
     axes.set_title(label, loc="left", fontsize=9.5)
     axes.set_xlabel("active sessions")
     axes.axvline(pool.enough, color=FAINT, lw=0.9, ls="--")
-    axes.annotate("enough", (pool.enough, 0.98), (3, 0), xycoords=("data", "axes fraction"),
+    axes.annotate("best tested", (pool.enough, 0.98), (3, 0), xycoords=("data", "axes fraction"),
                   textcoords="offset points", va="top", fontsize=8, color=FAINT)  # fmt: skip
     axes.grid(axis="y")

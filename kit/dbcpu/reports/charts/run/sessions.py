@@ -1,4 +1,4 @@
-"""Stacked bar per session of the most telling rounds: as long as alone, and what was lost to what."""
+"""Stacked bar per session of the representative rounds: single-session time, and the time lost to each cause."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -23,7 +23,7 @@ LABELLED_SESSIONS = 32
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
-    """One figure, or None when no session can be compared with a solo one."""
+    """One figure, or None when no session can be compared with a single-session round."""
     rounds = [(each, time_parts(record, analysis, each.order)) for each in telling_rounds(analysis)]
     rounds = [(each, stacked) for each, stacked in rounds if stacked]
     if not rounds:
@@ -31,7 +31,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     several = len(rounds) > 1
     first, amount = rounds[0][0], max(len(stacked) for _, stacked in rounds)
     labelled = amount <= LABELLED_SESSIONS
-    place = f"N = {first.level}" + ("" if several else f", repeat {first.repeat}")
+    place = f"N = {first.level}" + ("" if several else f", round {first.repeat + 1}")
     title = f"Where the time of {plural(amount, 'session')} went ({place})"
     if several:
         heights = [0.75 + 0.25 * len(stacked) if labelled else 3.4 for _, stacked in rounds]

@@ -1,4 +1,4 @@
-"""Strip plot: every session of every round at its level, so that two groups, and who was slow why, are seen."""
+"""Strip plot: every session of every round at its level, so that groups and causes are visible."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
 MAX_POINTS = 4000
 """More points than this run together: they are counted on a grid instead."""
 LABELS_PER_INCH = 4.0
-TITLE = "How much slower than one session alone"
+TITLE = "Slowdown relative to a single session"
 LOG_FROM = 6.0
 MAX_LEVELS = 40
 WIDEST_PANELS = 9.4
@@ -56,7 +56,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     frame.panels[0].set_xlim(-0.6, len(levels) - 0.4)
     for axes in frame.panels:
         axes.set_xticks(range(0, len(levels), every), [str(level) for level in levels[::every]])
-    frame.label("sessions at once (N)", "elapsed / elapsed alone")
+    frame.label("concurrent sessions (N)", "slowdown")
     present = [cause for cause in CAUSES if any(view.cause == cause for view in views)]
     handles = [
         Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])
@@ -64,7 +64,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     ]
     handles += [
         Line2D([], [], color="black", lw=1.8, label="median"),
-        Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"),
+        Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair share: N / vCPUs"),
     ]
     legend(frame.figure, handles, 6)
     return frame.figure

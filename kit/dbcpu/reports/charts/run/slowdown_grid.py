@@ -1,4 +1,4 @@
-"""The strip plot of so many sessions that dots would smear: a grid of fields, the darker the more sessions."""
+"""The strip plot of so many sessions that dots would overlap: a grid of fields, the darker the more sessions."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -32,7 +32,7 @@ def draw(
     views: Sequence[Sequence[SessionView]],
 ) -> Figure:
     """One figure: per panel the levels shown, and all its views, which have a slowdown."""
-    title, names = "How much slower than one session alone", [shown[0].variant for shown in panels]
+    title, names = "Slowdown relative to a single session", [shown[0].variant for shown in panels]
     height = 4.8 if len(panels) == 1 else 3.8
     frame = framed_variants(WIDTH, [height] * len(panels), record, analysis, title, names, 2)
     columns = COLUMNS if frame.beside == 1 else COLUMNS // 2
@@ -52,12 +52,12 @@ def draw(
         axes.set_xticks(range(0, len(most), every), [_name(most[at]) for at in range(0, len(most), every)])
         if together:
             axes.tick_params(axis="x", labelrotation=40)
-    sessions = "sessions at once (N)" + (", neighbouring levels together" if together else "")
-    frame.label(sessions, "elapsed / elapsed alone")
+    sessions = "concurrent sessions (N)" + (", neighbouring levels together" if together else "")
+    frame.label(sessions, "slowdown")
     present = [cause for at, cause in enumerate(CAUSES) if any((grid.cause == at).any() for grid in grids)]
     handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
-    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair: N / vCPUs"))
+    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair share: N / vCPUs"))
     legend(frame.figure, handles, 6)
     return frame.figure
 
@@ -77,7 +77,7 @@ def _panel(axes: Axes, grid: Density, analysis: Analysis) -> None:
 
 
 def _image(grid: Density) -> np.ndarray:
-    """(rows, columns, 3): white where there is nobody; the square root, so that a few sessions stay visible."""
+    """(rows, columns, 3): white where there is no session; the square root, so that a few sessions stay visible."""
     colours = np.array([to_rgb(MARKS[cause][0]) for cause in CAUSES] + [(1.0, 1.0, 1.0)])[grid.cause]
     share = grid.share / max(1e-9, float(grid.share.max()))
     weight = np.where(grid.cause >= 0, FAINTEST + (1 - FAINTEST) * np.sqrt(share), 0.0)[..., np.newaxis]

@@ -1,4 +1,4 @@
-"""A soak over time: a row per session coloured by its speed, the course of the times, what was lost, a histogram."""
+"""A soak over time: a row per session coloured by its speed, the times, the waits, a histogram."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     rows = len(soak.heat.ordinals)
     wide = fitted(WIDTH) > NARROW_BELOW
     height = 4.6 + 0.2 * min(rows, MAX_ROWS)
-    figure, heat_axes = framed(WIDTH, height, record, analysis, "Time of one execution, session by session")
+    figure, heat_axes = framed(WIDTH, height, record, analysis, "Elapsed time of one execution, by session")
     heat_axes.remove()
     ratios = [max(0.6, 0.2 * min(rows, MAX_ROWS)), 2.0, 0.55]
     grid = figure.add_gridspec(3, 2 if wide else 1, height_ratios=ratios, width_ratios=[5, 1] if wide else [1])
@@ -65,7 +65,7 @@ def _heat(figure: Figure, axes: Axes, soak: Soak, heat: Heat, unit_s: float) -> 
     axes.set_yticklabels([str(each) for each in heat.ordinals] if len(heat.ordinals) <= MAX_ROWS else [])
     axes.tick_params(axis="y", length=0)
     bar = figure.colorbar(image, ax=axes, location="right", fraction=0.04, pad=0.01, aspect=12)
-    bar.set_label("x alone" if soak.alone_s else "x median", fontsize=8)
+    bar.set_label("slowdown" if soak.alone_s else "relative to median", fontsize=8)
 
 
 def _course(axes: Axes, soak: Soak, unit_s: float) -> None:
@@ -78,7 +78,7 @@ def _course(axes: Axes, soak: Soak, unit_s: float) -> None:
     high = max(each.slow_s or 0.0 for each in known)
     room = 0.12 * (high - low) or 0.1 * high
     axes.set_ylim(max(0.0, low - room), high + room)
-    axes.set_ylabel("seconds (median,\n5 % to 95 %)")
+    axes.set_ylabel("elapsed s (median,\n5 % to 95 %)")
     axes.grid(axis="y")
     if soak.second is not None:
         for value, colour in ((soak.second.first_s, INK), (soak.second.second_s, SECOND)):
@@ -86,7 +86,7 @@ def _course(axes: Axes, soak: Soak, unit_s: float) -> None:
     if soak.worst is not None:
         worst = soak.segments[soak.worst]
         axes.axvspan(worst.at_s / unit_s, (worst.at_s + worst.lasted_s) / unit_s, color=CARD_EDGE, alpha=0.4, lw=0)
-        axes.annotate("worst", ((worst.at_s + worst.lasted_s / 2) / unit_s, 0.98), xycoords=("data", "axes fraction"),
+        axes.annotate("slowest", ((worst.at_s + worst.lasted_s / 2) / unit_s, 0.98), xycoords=("data", "axes fraction"),
                       ha="center", va="top", fontsize=8, color=FAINT)  # fmt: skip
     for gap in soak.gaps:
         axes.axvspan(gap.from_s / unit_s, gap.to_s / unit_s, color=CUT, alpha=0.25, lw=0)
@@ -95,13 +95,13 @@ def _course(axes: Axes, soak: Soak, unit_s: float) -> None:
 
 def _lost(axes: Axes, soak: Soak, unit_s: float) -> None:
     """Steps, as each value stands for a whole segment."""
-    for name, label, key in (("queue", "run queue", "queue_s"), ("steal", "steal", "steal_s")):
+    for name, label, key in (("queue", "run-queue wait", "queue_s"), ("steal", "steal", "steal_s")):
         shares = [getattr(each, name) for each in soak.segments]
         if any(share is not None for share in shares):
             edges = [each.at_s / unit_s for each in soak.segments]
             edges.append((soak.segments[-1].at_s + soak.segments[-1].lasted_s) / unit_s)
             axes.stairs([100 * (share or 0.0) for share in shares], edges, color=PART_COLOURS[key], label=label, lw=1.3)
-    axes.set_ylabel("% lost")
+    axes.set_ylabel("% of time")
     axes.set_ylim(0, max(5.0, 1.7 * axes.get_ylim()[1]))
     axes.set_xlim(0, soak.lasted_s / unit_s)
     axes.grid(axis="y")
@@ -117,8 +117,8 @@ def _histogram(axes: Axes, soak: Soak, histogram: Histogram) -> None:
     if soak.second is None:
         return
     for value, word, colour in (
-        (soak.second.first_s, "first", INK),
-        (soak.second.second_s, "second", SECOND),
+        (soak.second.first_s, "fast group", INK),
+        (soak.second.second_s, "slow group", SECOND),
     ):
         axes.axhline(value, color=colour, lw=0.9, ls="--")
         axes.annotate(f"{word}\n{seconds(value)}", (0.97, value), xycoords=("axes fraction", "data"), ha="right",

@@ -23,7 +23,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     several = len(panels) > 1
     frame = framed_variants(
         9.4 if several else 7.2, [3.6 if several else 4.4] * len(panels), record, analysis,
-        "Work done by all sessions together", [shown[0].variant for shown in panels], beside_for(panels),
+        "Throughput of all sessions", [shown[0].variant for shown in panels], beside_for(panels),
     )  # fmt: skip
     for axes, shown in zip(frame.panels, panels, strict=True):
         _curves(axes, shown)
@@ -34,7 +34,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     counts = sorted({each.level for shown in panels for each in shown})
     rates = [rate for shown in panels for each in shown for rate in (each.throughput, each.ideal_throughput) if rate]
     _axes(frame.panels[0], counts, max(rates, default=1.0))
-    frame.label("sessions at once (N)", "Mrows/s")
+    frame.label("concurrent sessions (N)", "Mrows/s")
     handles = [handle for axes in frame.panels for handle in axes.get_legend_handles_labels()[0]]
     legend(frame.figure, handles, 2)
     return frame.figure
@@ -44,25 +44,31 @@ def _curves(axes: Axes, shown: Sequence[LevelView]) -> None:
     counts = [each.level for each in shown]
     ideal = [(each.level, each.ideal_throughput) for each in shown if each.ideal_throughput is not None]
     if ideal:
-        axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.1, ls="--", label="ideal: solo rate x min(N, vCPUs)")
+        axes.plot(
+            *zip(*ideal, strict=True),
+            color="#7a858f",
+            lw=1.1,
+            ls="--",
+            label="ideal: single-session rate x min(N, vCPUs)",
+        )
     rates = [each.throughput or 0.0 for each in shown]
-    axes.plot(counts, rates, color="#0072b2", marker="o", ms=4.5, label="sum of rates", zorder=3)
-    makespan, words = [each.makespan_throughput or 0.0 for each in shown], "all work until the last session ended"
+    axes.plot(counts, rates, color="#0072b2", marker="o", ms=4.5, label="while all sessions run", zorder=3)
+    makespan, words = [each.makespan_throughput or 0.0 for each in shown], "until the last session has ended (makespan)"
     axes.plot(counts, makespan, color="#d55e00", marker="s", ms=4, lw=1.2, label=words, zorder=3)
 
 
 def _fit(axes: Axes, analysis: Analysis) -> None:
-    """The fitted lines, broad and below the others, and a diamond where they bend."""
+    """The fitted lines, broad and below the others, and a diamond at each knee."""
     fitted = analysis.scaling.curve
     if fitted:
-        label = "fitted lines, early ends counted out"
+        label = "fit, corrected for stragglers"
         axes.plot(*zip(*fitted, strict=True), color="#9cc3e0", lw=5.0, solid_capstyle="round", label=label)
     at = dict(fitted)
     for knee in analysis.scaling.knees:
         if knee in at:
             axes.plot(knee, at[knee], color="#0b3c5d", marker="D", ms=6, ls="", zorder=4)
             axes.annotate(
-                f"bend at {number(knee, 1)}",
+                f"knee at {number(knee, 1)}",
                 (knee, at[knee]),
                 (-9, 0),
                 textcoords="offset points",

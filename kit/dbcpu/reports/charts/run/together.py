@@ -1,4 +1,4 @@
-"""Several targets: the time of one execution alone and beside the others, in pairs of bars."""
+"""Several targets: the time of one execution separately and together, in pairs of bars."""
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -20,7 +20,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     parties = [each for each in analysis.together.parties if each.alone_s and each.beside_s]
     if not parties:
         return None
-    title = "One execution alone and beside the others"
+    title = "Time of one execution, separately and together"
     figure, axes = framed(7.4, 1.9 + 0.75 * len(parties), record, analysis, title)
     for at, each in enumerate(parties):
         axes.barh([at - 0.19, at + 0.19], [each.alone_s or 0.0, each.beside_s or 0.0], height=0.34,
@@ -36,7 +36,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(parties) - 0.5, -0.5)
     axes.set_xlim(0, 1.12 * max(max(each.beside_s or 0.0, each.alone_s or 0.0) for each in parties))
-    axes.set_xlabel("seconds per execution; the line: from round to round")
+    axes.set_xlabel("seconds per execution; thin line: range over the rounds")
     axes.grid(axis="x")
-    legend(figure, [Patch(color=ALONE, label="alone"), Patch(color=BESIDE, label="beside the others")], 2)
+    legend(figure, [Patch(color=ALONE, label="separately"), Patch(color=BESIDE, label="together with the others")], 2)
     return figure

@@ -1,4 +1,4 @@
-"""What another setting of the host changes: each variant's figures over those of the first, which are 1."""
+"""The figures of each variant relative to the first = 1."""
 
 from matplotlib.figure import Figure
 
