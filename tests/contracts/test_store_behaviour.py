@@ -19,7 +19,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     if request.param == "sqlite":
         url = str(tmp_path / "with space and %.db")
     else:
-        url = request.getfixturevalue("postgres_database")
+        # A crowded machine may take longer to accept a connection than a user would wait.
+        url = f"{request.getfixturevalue('postgres_database')}?connect_timeout=120"
         upgrade_store(url)
     with open_store(url) as opened:
         yield opened

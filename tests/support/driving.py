@@ -18,7 +18,7 @@ from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.record import RunRecord
 from dbcpu.store.database import RunSummary, open_store
 
-PATIENCE_S = 180.0
+PATIENCE_S = 600.0
 LOOK_EVERY_S = 0.03
 """Some conditions look at every process of the machine: that must not take a CPU of its own."""
 SECRETS = ("s3cret-of-the-tests", "wr0ng-password")

@@ -10,7 +10,7 @@ from dbcpu.cli._variants_help import CommandWithVariants
 
 @click.command(cls=CommandWithVariants)
 @click.argument("target", default="embedded")
-@click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see below.")
+@click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
 @click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling test: S sessions per CPU.")
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
 @measuring_options

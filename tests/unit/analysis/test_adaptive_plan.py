@@ -108,7 +108,7 @@ def test_the_answer_comes_in_a_tenth_of_the_time_of_every_level_once() -> None:
     every_level_s = sum(work_s * max(1.0, level / at_most) for level in range(1, 257))
     assert virtual_s(run) <= every_level_s / 10
     assert told.verdict.startswith("Up to 64 sessions every session gets the same CPU")
-    assert "at 65 sessions 2 of 65 took 1." in told.verdict
+    assert "at 65 sessions 2 of 65 have a slowdown of 1." in told.verdict
     assert "shared core" in told.verdict
     assert told.scaling.knees == pytest.approx((64, 128), rel=0.05)
     assert told.scaling.smt_yield == pytest.approx(smt_yield, abs=0.03)

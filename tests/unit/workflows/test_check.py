@@ -29,7 +29,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_slow_night_is_told_in_lines_and_exits_with_one(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--last", "--target", "box", "--store", store]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("box run-8: throughput alone is ")
+    assert lines[0].startswith("box run-8: single-session throughput is ")
     assert lines[1].startswith("box run-8: throughput at N=2 is ")
     assert len(lines) == 2
 

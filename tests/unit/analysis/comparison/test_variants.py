@@ -127,7 +127,7 @@ def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> N
     assert spread.outcome == "less"
     (sentence,) = shown(varied).verdict
     assert sentence.startswith("smt_off against baseline at N=5: CV ")
-    assert "throughput lower at N=8, spread lower at N=4-8 (3 levels)" in sentence
+    assert "throughput lower at N=8, max/min lower at N=4-8 (3 levels)" in sentence
 
 
 def test_throughput_is_by_makespan_so_that_taking_turns_is_no_gain() -> None:
@@ -213,7 +213,7 @@ def test_linear_scaling_is_called_so() -> None:
     assert [each.times for each in found.points] == pytest.approx([1.0, 2.0, 4.0], rel=0.03)
     assert (found.linear_to, found.flat_from, found.per_cpu) == (4, None, 1.0)
     sentences = shown(scaled(1, 2, 4)).verdict
-    assert sentences[0].startswith("Linear over all that was measured: 4 CPUs do")
+    assert sentences[0].startswith("Linear over all measured sizes: 4 CPUs have")
     assert sentences[1] == "One instance can have all 4 CPUs."
 
 
@@ -224,8 +224,8 @@ def test_where_it_flattens_several_instances_are_suggested() -> None:
     assert (found.linear_to, found.flat_from) == (4, 4)
     first, second = shown(record).verdict
     assert first.startswith("Linear up to 4 CPUs (4.0")
-    assert "from 4 CPUs on one more adds little" in first
-    assert second.startswith("2 instances of 4 CPUs would do 1.8")
+    assert "from 4 CPUs on a further one adds little" in first
+    assert second.startswith("2 instances of 4 CPUs would have 1.8")
 
 
 def test_variants_of_equal_size_are_not_taken_for_scaling(varied: RunRecord) -> None:

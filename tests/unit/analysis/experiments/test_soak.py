@@ -191,8 +191,8 @@ def test_every_form_shows_the_soak() -> None:
     record = build.soak(stuck, sessions=5)
     analysis = explain(record)
     text = table.render(document(record, analysis))
-    assert "two values" in text
-    assert "The segments" in text
+    assert "Segments" in text
+    assert "stayed in it" in text
     drawn = charts.drawn(document(record, analysis).charts, ["svg"])["svg"]
     assert next(iter(drawn)) == "soak"
 

@@ -39,7 +39,7 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     assert "sharing CPUs, a has a slowdown of 1.70x and b has a slowdown of 1.02x" in analysis.verdict
     assert "significant for a, not for the rest" in analysis.verdict
     assert next(iter(charts.drawn(document(record, analysis).charts, ["svg"])["svg"])) == "together"
-    assert "Alone and beside the others" in html.render(document(record, analysis))
+    assert "Separately and together" in html.render(document(record, analysis))
 
 
 def test_rounds_that_overlap_tell_no_loss() -> None:

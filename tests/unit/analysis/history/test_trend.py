@@ -107,7 +107,7 @@ def test_a_flat_series_is_drawn_flat() -> None:
 @pytest.mark.parametrize("count", [1, 2])
 def test_few_runs_are_shown_and_nothing_is_claimed(count: int) -> None:
     shown = history.document(trend(past(*nights(count))))
-    assert "from 8 on a lasting change can be told" in shown.verdict[0]
+    assert "a lasting change can be detected from 8 runs on" in shown.verdict[0]
     assert set(charts.drawn(shown.charts, ["svg"])["svg"]) == {"history"}
 
 

@@ -72,7 +72,7 @@ def test_the_finding_prints_it() -> None:
     assert told.noise_floor is not None
     (finding,) = [each for each in told.findings if each.code == "noise-floor"]
     least = f"{told.noise_floor.level_ratio - 1:.1%}".replace("%", " %")
-    assert f"the least that can be told from chance is {least}, in max/min " in finding.seen
+    assert f"the smallest detectable difference is {least}, in max/min " in finding.seen
 
 
 def test_a_simulated_host_is_measured_in_interleaved_halves() -> None:

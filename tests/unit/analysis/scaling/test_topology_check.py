@@ -78,7 +78,7 @@ def test_hidden_siblings_are_told_by_two_speeds_and_make_a_finding(cores: int) -
     assert told.scaling.turbo is None
     finding = next(each for each in told.findings if each.code == "cores-fewer-than-shown")
     assert finding.seen.startswith(f"the host reports {2 * cores} cores and scales like {cores}")
-    assert f"behaves like {cores}" in told.verdict
+    assert f"scales like {cores}" in told.verdict
 
 
 def test_full_cores_behind_siblings_make_a_finding() -> None:
@@ -91,7 +91,7 @@ def test_full_cores_behind_siblings_make_a_finding() -> None:
 
 @pytest.mark.parametrize(
     ("simulated", "reason"),
-    [(preset("steal"), "hypervisor"), (preset("noisy"), "other processes"), (preset("quota-4"), "quota")],
+    [(preset("steal"), "CPU steal"), (preset("noisy"), "other processes"), (preset("quota-4"), "quota")],
     ids=["steal", "foreign load", "quota"],
 )
 def test_what_else_bends_a_curve_is_looked_at_first(simulated: SimulatedHost, reason: str) -> None:

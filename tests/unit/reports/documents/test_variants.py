@@ -152,7 +152,7 @@ def test_all_forms_show_all_variants_and_agree() -> None:
     (sentence,) = variant_sentences(analysis.variants)
     assert sentence in page.text
     assert sentence in " ".join(table.render(document(run, analysis)).split())
-    assert "smt\\_off compared with baseline" in markdown.render(document(run, analysis))
+    assert "smt\\_off against baseline" in markdown.render(document(run, analysis))
     (found,) = (row for row in data["variants"]["variants"][1]["rows"] if row["level"] == 9)
     rows = page.tables["The same sessions under each variant"]
     (shown,) = (row for row in rows if row[:2] == ["9", "smt_off"])
