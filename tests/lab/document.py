@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binom
 
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.analysis.statistics.inference import ALPHA, least_p
+from dbcpu.analysis.statistics.inference import ALPHA, min_p
 from lab import cpu_speed, emulated, labelled, pairs
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -301,7 +301,7 @@ def _chance(data: Mapping[str, Any]) -> str:
         f"| {told(row['sessions_found'], row['slow'])} |"
         for row in data["detections"]
     ]
-    least = least_p(PAIR_REPEATS, PAIR_REPEATS)
+    least = min_p(PAIR_REPEATS, PAIR_REPEATS)
     share = 2 * (ALPHA // least) * least
     low, high = binom.interval(0.95, every["pairs"], share)
     return f"""

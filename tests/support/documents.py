@@ -104,4 +104,5 @@ KINDS: dict[str, Callable[[], Document]] = {
     "overview": of_overview,
     "variants": of_variants,
     "published": of_published,
+    "cpu_counts": of_cpu_counts,
 }

@@ -10,7 +10,7 @@ from dbcpu.analysis.results.comparison import (
     Figure,
     Side,
 )
-from dbcpu.analysis.statistics.inference import least_p
+from dbcpu.analysis.statistics.inference import min_p
 from dbcpu.formatting import number, percent, rate, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
@@ -42,7 +42,7 @@ def decision_words(decision: Decision) -> str:
     if decision.outcome == TOO_FEW:
         return (
             f"{what} is {times(decision.ratio)}, but {_rounds(decision)} cannot reach significance "
-            f"(the smallest possible p is {least_p(*decision.rounds):.2g}; give --repeats 6 or more)"
+            f"(the smallest possible p is {min_p(*decision.rounds):.2g}; give --repeats 6 or more)"
         )
     numbers = f"{times(decision.ratio)}, 95 % interval {_interval(decision)}, p = {decision.p:.2g}"
     if decision.outcome == NOT_SHOWN:

@@ -147,11 +147,11 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
     return clean or [members for members in rest if members]
 
 
-def round_figures(members: Sequence[Timed], least_gap: float, rows: int) -> dict[str, float | None]:
+def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[str, float | None]:
     """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
     spans = _spans(members)
     elapsed = np.array([span.per_execution_s for span in spans])
-    ratio, fastest_of_slow = split(list(elapsed), least_gap)
+    ratio, fastest_of_slow = split(list(elapsed), min_gap)
     several = len(spans) > 1
     rows_done = rows * sum(len(span.executions) for span in spans)
     makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)

@@ -52,16 +52,16 @@ def real_variants(record: RunRecord) -> tuple[str, ...]:
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
     """The usable rounds of a run of one variant, by level and then in the order they ran."""
     sessions = timed(record)
-    least_gap = gate(reference(record, sessions))
+    min_gap = gate(reference(record, sessions))
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         rounds.setdefault(each.level, []).append(members)
     rows = record.header.plan.workload.rows
-    return tuple(_figures(members, least_gap, rows) for level in sorted(rounds) for members in usable(rounds[level]))
+    return tuple(_figures(members, min_gap, rows) for level in sorted(rounds) for members in usable(rounds[level]))
 
 
-def _figures(members: Sequence[Timed], least_gap: float, rows: int) -> RoundFigures:
-    found = round_figures(members, least_gap, rows)
+def _figures(members: Sequence[Timed], min_gap: float, rows: int) -> RoundFigures:
+    found = round_figures(members, min_gap, rows)
     each = members[0].round
     return RoundFigures(
         level=each.level,

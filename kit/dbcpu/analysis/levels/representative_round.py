@@ -19,11 +19,11 @@ class Telling:
     order: int
 
 
-def level_to_show(levels: Sequence[LevelView], least_gap: float) -> LevelView | None:
+def level_to_show(levels: Sequence[LevelView], min_gap: float) -> LevelView | None:
     """The level to be drawn: the most uneven one, else the slowest, else the largest."""
     counted = [each for each in levels if each.sessions]
-    uneven = [each for each in counted if (each.max_over_min or 1.0) > least_gap]
-    slow = [each for each in counted if (each.slowdown_median or 1.0) > least_gap]
+    uneven = [each for each in counted if (each.max_over_min or 1.0) > min_gap]
+    slow = [each for each in counted if (each.slowdown_median or 1.0) > min_gap]
     if uneven:
         most = max(each.max_over_min or 1.0 for each in uneven)
         return next(each for each in uneven if (each.max_over_min or 1.0) >= most * (1 - SAME))

@@ -43,16 +43,14 @@ def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> tuple[
     return tuple(max(speed[1], 1e-9) / rate for rate in rates)
 
 
-def expected_slow(
-    level: int, threads: Sequence[int], elapsed: Sequence[float] | None, least_gap: float
-) -> float | None:
+def expected_slow(level: int, threads: Sequence[int], elapsed: Sequence[float] | None, min_gap: float) -> float | None:
     """Slow sessions by the formula where it holds, else by the largest gap of a frozen placement."""
     cores = len(threads)
     if set(threads) == {2} and cores < level <= 2 * cores:
         return 2.0 * (level - cores)
     if elapsed is None or level < 2:
         return None
-    _, fastest_of_slow = split(elapsed, least_gap)
+    _, fastest_of_slow = split(elapsed, min_gap)
     return 0.0 if fastest_of_slow is None else float(sum(each > fastest_of_slow for each in elapsed))
 
 
@@ -77,19 +75,19 @@ def core_speeds(threads: Sequence[int], throughput: Throughput, least: int) -> l
 
 
 def with_stickiness(
-    levels: Sequence[LevelView], threads: Sequence[int], least_gap: float
+    levels: Sequence[LevelView], threads: Sequence[int], min_gap: float
 ) -> tuple[tuple[LevelView, ...], float | None]:
     """The levels of one variant with what a frozen placement predicts, and the median of their stickiness."""
     throughput = {each.level: each.throughput for each in levels if each.throughput is not None}
-    predicted = tuple(_predicted(each, threads, throughput, least_gap) for each in levels) if threads else tuple(levels)
+    predicted = tuple(_predicted(each, threads, throughput, min_gap) for each in levels) if threads else tuple(levels)
     # Beyond the threads queues are evened out by every scheduler: that is another question.
     known = [each.stickiness for each in predicted if each.stickiness is not None and each.level <= sum(threads)]
     return predicted, float(np.median(known)) if known else None
 
 
-def _predicted(level: LevelView, threads: Sequence[int], throughput: Throughput, least_gap: float) -> LevelView:
+def _predicted(level: LevelView, threads: Sequence[int], throughput: Throughput, min_gap: float) -> LevelView:
     elapsed = frozen(level.level, threads, throughput)
-    slow = expected_slow(level.level, threads, elapsed, least_gap)
+    slow = expected_slow(level.level, threads, elapsed, min_gap)
     if elapsed is None or level.level < 2:
         return replace(level, slow_expected=slow)
     cv = float(np.std(elapsed, ddof=1) / np.mean(elapsed))

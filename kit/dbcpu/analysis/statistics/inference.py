@@ -30,14 +30,14 @@ def hodges_lehmann_ratio(base: Sequence[float], other: Sequence[float]) -> float
     return float(np.exp(np.median(np.subtract.outer(np.log(other), np.log(base)))))
 
 
-def least_p(base: int, other: int) -> float:
+def min_p(base: int, other: int) -> float:
     """The least two-sided p that ``base`` rounds against ``other`` rounds can give: 3 against 3 give 0.10."""
     return min(1.0, 2.0 / math.comb(base + other, base))
 
 
 def can_decide(base: int, other: int) -> bool:
     """Whether so few rounds can decide anything: 5 against 5 cannot, 6 against 6 can."""
-    return base > 0 and other > 0 and least_p(base, other) < ALPHA
+    return base > 0 and other > 0 and min_p(base, other) < ALPHA
 
 
 def mann_whitney_p(base: Sequence[float], other: Sequence[float]) -> float:

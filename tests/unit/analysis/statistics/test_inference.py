@@ -8,9 +8,9 @@ from dbcpu.analysis.statistics import inference
 
 
 def test_three_against_three_never_decide_and_four_against_four_can() -> None:
-    assert inference.least_p(3, 3) == pytest.approx(0.10)
+    assert inference.min_p(3, 3) == pytest.approx(0.10)
     assert not inference.can_decide(3, 3)
-    assert inference.least_p(5, 5) == pytest.approx(2 / 252)
+    assert inference.min_p(5, 5) == pytest.approx(2 / 252)
     assert not inference.can_decide(5, 5)
     assert inference.can_decide(6, 6)
     assert not inference.can_decide(0, 5)
