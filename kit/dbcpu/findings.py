@@ -38,8 +38,14 @@ class Finding:
     remedy: str = ""
 
 
+UNANSWERED = ("inconclusive", "no-solo-round", "incomplete-run")
+"""Findings of a run that does not answer whether every session gets the same CPU."""
+
+
 def reached(findings: Iterable[Finding], fail_on: str) -> bool:
-    """Whether any finding is at or above ``fail_on``: never, info, warning or problem."""
+    """Whether any finding is at or above ``fail_on``: never, info, warning or problem; inconclusive: see UNANSWERED."""
+    if fail_on == "inconclusive":
+        return any(finding.code in UNANSWERED or finding.level >= Level.PROBLEM for finding in findings)
     return fail_on != "never" and any(finding.level >= Level[fail_on.upper()] for finding in findings)
 
 
@@ -110,8 +116,8 @@ TRUST = Topic("How far can the figures be trusted?", {
     "no-solo-round": Entry(WARNING, "no valid single-session round",
         "the slowdown cannot be computed without a baseline: if all sessions are equally slow, it does not show",
         "measure again with level 1 included: `--sessions 1,...`"),
-    "noisy-reference": Entry(WARNING, "single-session times that vary by more than 10 % (three robust standard "
-        "deviations)",
+    "noisy-reference": Entry(WARNING, "times of sessions that share nothing which vary by more than 10 % (three robust "
+        "standard deviations), or a single session that was measured only once",
         "a slowdown of less than {tolerance} cannot be distinguished from noise",
         "measure on a quieter host, or with longer executions: `--size long`"),
     "unsteady-cpu": Entry(WARNING, "sessions with a core of their own whose CPU times vary, which explains most of the "
@@ -173,8 +179,15 @@ HOST = Topic("What else was on the host?", {
 })  # fmt: skip
 
 RESULT = Topic("What was found", {
-    "uneven-sessions": Entry(WARNING, "levels at which the slowest session took more than 1.25 times as long as the "
-        "fastest",
+    "inconclusive": Entry(WARNING, "levels up to the vCPUs at which neither equal CPU nor a difference is shown",
+        "this run does not answer whether these sessions get the same CPU (`--fail-on inconclusive`: exit code 1)",
+        "longer executions (`--size long`), a quieter host, or more rounds (`--repeats {repeats}`)"),
+    "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
+        "this is impossible: the single-session rounds were slowed by something else, and slowdown and efficiency of "
+        "this run are not reliable",
+        "measure again on a quieter host; compare the single-session times in `dbcpu show RUN --json`"),
+    "uneven-sessions": Entry(WARNING, "levels at which the slowest session took longer than the fastest, beyond chance "
+        "or as the kernel counted (equal: no)",
         "sessions that did the same work at the same time did not get the same CPU",
         "see the findings misplaced, shared-cores and oversubscribed for what helps; "
         "`dbcpu show RUN --json` has the cause for each session"),

@@ -23,6 +23,13 @@ def seconds(value: float | None) -> str:
     return f"{value:.2f} s" if size < 99.95 else f"{value:.0f} s"
 
 
+def duration(value: float) -> str:
+    """A long time in a suitable unit: 42 s, 9.5 min, 8.0 h."""
+    if value < 90:
+        return f"{number(value, 0)} s"
+    return f"{number(value / 60, 1)} min" if value < 5400 else f"{number(value / 3600, 1)} h"
+
+
 def moment(text: str) -> datetime | None:
     """A time in ISO 8601, in UTC where it names no zone; None for what is no time."""
     try:

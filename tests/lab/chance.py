@@ -14,7 +14,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.consistency import work
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.placement.valid_sessions import timed
-from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.analysis.results.run import Analysis, Answer, SessionView
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.findings import RESULT
 from dbcpu.record import RunRecord
@@ -28,7 +28,6 @@ PAIR_REPEATS = 6
 ALARMS = {*RESULT.entries, "solo-drift"}
 """Findings that say that something was found: on a host on which nobody loses anything all of them are false."""
 TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
-TRUE_SENTENCES = ("Every session gets the same CPU", "Inconclusive: no difference shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,8 @@ def _alarms(kind: str, host: SimulatedHost, record: RunRecord) -> Alarms:
 def false_claims(analysis: Analysis, kind: str) -> tuple[str, ...]:
     """Of a run in which nobody lost anything: 'verdict' if its sentence is false, and the codes of false findings."""
     true = TRUE_OF_FREE_THREADS if kind == FREE_THREADS else frozenset[str]()
-    sentence = () if analysis.verdict.startswith(TRUE_SENTENCES) else ("verdict",)
+    lost = any(Answer.NO in (each.even, each.full_speed) for each in analysis.levels)
+    sentence = ("verdict",) if lost else ()
     return (*sentence, *(each.code for each in analysis.findings if each.code in ALARMS and each.code not in true))
 
 
@@ -160,7 +160,9 @@ def _detected(shape: str, cv: float, level: int, analysis: Analysis) -> Detectio
     slow = [each for each in there if shape.startswith("all") or (each.shared_s or 0.0) > 0.1 * (each.reference_s or 1)]
     sharing = analysis.shared_core
     told = bool(sharing and sharing.speeds and sharing.speeds[0].costs)
-    return Detection(shape, cv, view.uneven or view.slowed or told, len(slow), sum(_is_slow(each) for each in slow))
+    return Detection(
+        shape, cv, Answer.NO in (view.even, view.full_speed) or told, len(slow), sum(_is_slow(each) for each in slow)
+    )
 
 
 def curves(count: int, seed: int) -> Iterator[Covered]:

@@ -90,8 +90,8 @@ def test_the_order_of_sessions_changes_nothing(drawn: Drawn, random: Random) -> 
     before, after = explain(record), explain(replace(record, rounds=tuple(mixed)))
     assert said(after) == said(before)
     assert after.verdict == before.verdict
-    assert [(one.level, one.uneven, one.slowed, one.main_cause) for one in after.levels] == [
-        (one.level, one.uneven, one.slowed, one.main_cause) for one in before.levels
+    assert [(one.level, one.even, one.full_speed, one.main_cause) for one in after.levels] == [
+        (one.level, one.even, one.full_speed, one.main_cause) for one in before.levels
     ]
 
 
@@ -101,8 +101,8 @@ def test_twice_the_time_everywhere_is_the_same_verdict(drawn: Drawn) -> None:
     record = short(drawn)
     before, after = explain(record), explain(replace(record, rounds=tuple(doubled(each) for each in record.rounds)))
     assert said(after) == said(before)
-    assert [(one.level, one.uneven, one.slowed, one.main_cause) for one in after.levels] == [
-        (one.level, one.uneven, one.slowed, one.main_cause) for one in before.levels
+    assert [(one.level, one.even, one.full_speed, one.main_cause) for one in after.levels] == [
+        (one.level, one.even, one.full_speed, one.main_cause) for one in before.levels
     ]
     assert after.verdict == before.verdict
     assert [one.slowdown for one in after.sessions] == pytest.approx([one.slowdown for one in before.sessions])

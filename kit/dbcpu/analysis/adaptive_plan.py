@@ -5,7 +5,8 @@
    vCPUs that the kernel shows, or their successors, else the middle.
 3. One session alone again, to see drift and noise.
 4. Again the level whose slowdown is known least well, until the interval of each is narrow, or it had its repeats.
-5. One session alone, last.
+5. Up to the vCPUs, and up to twice the repeats: again a level that is undecided, if so many rounds probably decide it.
+6. One session alone, last.
 
 The interval of a level rests on the scatter of rounds over the whole run, and on its own once it has three rounds.
 """
@@ -16,11 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dbcpu.analysis.levels.answers import Seen, answers
 from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.rounds_needed import would_decide
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, reference
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
-from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.results.run import Answer, Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import RoundSpec, auto_levels
 from dbcpu.record import Header, Round, RunRecord
@@ -28,7 +31,10 @@ from dbcpu.record import Header, Round, RunRecord
 NARROW = 0.05
 """Half-width of the 95 % interval of a level's median and worst slowdown, relative, that is good enough."""
 MIN_ROUNDS = 2
-"""Of the levels between which the verdict changes; others may do with one where rounds scatter little."""
+"""Of the levels up to the vCPUs; others may do with one where rounds scatter little."""
+MIN_SOLOS = 3
+LONGER = 2
+"""Times the repeats that a level may have while its answer is undecided."""
 MAX_REFINED = 8
 MAX_ANCHORS = 3
 OWN_SCATTER_FROM = 3
@@ -79,9 +85,12 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
     wanted = _deciding(seen, vcpus, cores) if refined < MAX_REFINED else None
     if wanted is not None:
         return wanted
-    if done.count(1) < 2:
+    repeats = record.header.plan.repeats
+    if done.count(1) < min(2, repeats):
         return 1
-    wanted = _least_known(seen, done, record.header.plan.repeats)
+    wanted = _least_known(seen, done, repeats, vcpus)
+    if wanted is None:
+        wanted = _undecided(seen, done, alone, vcpus, LONGER * repeats)
     if wanted is not None:
         return wanted
     return 1 if done[-1] != 1 and done.count(1) < record.header.plan.repeats + MAX_ANCHORS else None
@@ -122,15 +131,34 @@ def _deciding(seen: Mapping[int, _Level], vcpus: int, cores: int | None) -> int 
     return next((level for level in likely if low < level < high), (low + high) // 2)
 
 
-def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int) -> int | None:
+def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int, vcpus: int) -> int | None:
     """The level to measure again: ends of the border first, then the widest interval; None when all are narrow."""
     border = _border(seen) or (max(seen), max(seen))
-    due = [level for level in (1, *border) if level in seen and done.count(level) < min(MIN_ROUNDS, most)]
-    if due:
-        return due[0]
+    within = sorted(level for level in seen if 1 < level <= vcpus)
+    due = [level for level in (*border, *within) if level in seen and done.count(level) < min(MIN_ROUNDS, most)]
+    if done.count(1) < min(MIN_SOLOS, most) or due:
+        return due[0] if due else 1
     widths = {level: _half_width(seen, level) for level in seen if done.count(level) < most}
     wide = {level: width for level, width in widths.items() if width > NARROW}
     return max(wide, key=lambda level: (-done.count(level), wide[level], -level), default=None)
+
+
+def _undecided(seen: Mapping[int, _Level], done: Sequence[int], alone: Reference, vcpus: int, most: int) -> int | None:
+    """The level to measure again because its answer is undecided and not out of reach; 1 where the baseline is due."""
+    due = []
+    for level, each in seen.items():
+        if not 1 < level <= vcpus or done.count(level) >= most:
+            continue
+        medians = tuple(float(np.exp(value)) for value in each.median)
+        found = answers(Seen(level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus), alone)
+        so_far = found.even, found.full_speed
+        is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
+        if is_open and would_decide(level, so_far, float(np.median(medians)), alone, most):
+            due.append(level)
+    if not due:
+        return None
+    wanted = min(due, key=lambda level: (done.count(level), level))
+    return 1 if done.count(1) <= done.count(wanted) else wanted
 
 
 def _half_width(seen: Mapping[int, _Level], level: int) -> float:

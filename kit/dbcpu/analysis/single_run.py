@@ -9,6 +9,7 @@ from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.verdict import verdict
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.consistency import gate, groups, levels, work
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
@@ -45,10 +46,13 @@ def explain_variant(
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would.
         curve = replace(curve, turbo=None, smt_yield=curve.effective_cores / topology.cores_told - 1)
+    if vcpus and curve.effective_cores is not None and curve.effective_cores > vcpus:
+        # More than there are: noise of the baseline, or a wrong one.
+        curve = replace(curve, effective_cores=float(vcpus) if curve.effective_cores <= EQUAL * vcpus else None)
     first = likely(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
-    room = capacity(context, first, curve)
+    room = capacity(context, first, curve, topology)
     rules = shipped() if licence_rules is None else licence_rules
     given = CheckInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
@@ -56,7 +60,7 @@ def explain_variant(
     shown = level_to_show(first, gate(ref))
     return Analysis(
         run_id=record.header.run_id,
-        verdict=verdict(context, first, topology),
+        verdict=verdict(context, first, topology, curve),
         reference=ref,
         levels=level_views,
         sessions=tuple(views[session.key] for session in context.sessions),

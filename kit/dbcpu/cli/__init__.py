@@ -63,7 +63,7 @@ class Commands(click.Group):
 \b
 Exit codes:
     0  fine
-    1  a finding at or above --fail-on, or a violation of a limit (check)
+    1  a finding at or above --fail-on (also: inconclusive), or a violation of a limit (check)
     2  wrong usage: command line or configuration file
     3  could not measure, store or read
   130  interrupted; finished rounds are stored

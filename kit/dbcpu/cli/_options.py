@@ -159,10 +159,10 @@ def licence_option(help_text: str) -> Callable[[Function], Function]:
 
 fail_on_option = click.option(
     "--fail-on",
-    type=click.Choice(["never", "info", "warning", "problem"]),
+    type=click.Choice(["never", "info", "warning", "problem", "inconclusive"]),
     default="never",
     show_default=True,
-    help="Exit code 1 if there is a finding at or above this level.",
+    help="Exit code 1 if there is a finding at or above this level; inconclusive: if the run gives no answer.",
 )
 
 host_option = click.option(

@@ -10,12 +10,11 @@ from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.published import Published, parse
-from dbcpu.analysis.comparison.sizing import size
+from dbcpu.analysis.comparison.sizing import FAIR, size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.scaling.capacity import EVEN
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
@@ -38,7 +37,7 @@ def comparison_document(
     names: Sequence[str],
     store: str | None = None,
     busy: int | None = None,
-    ratio: float = EVEN,
+    ratio: float = FAIR,
     aa: str | None = None,
     licences: Sequence[str] = (),
     rank_by: str | None = None,

@@ -69,7 +69,8 @@ def test_the_level_from_which_sessions_differ_is_found_by_halving(border: int) -
 def test_a_quiet_host_needs_fewer_rounds_than_a_noisy_one_and_none_more_than_the_cap() -> None:
     quiet, noisy = levels(play(header(8, 2))), levels(play(header(8, 2), cv=0.08))
     assert len(quiet) < len(noisy) <= sum(3 for _ in auto_levels(16, 8)) + MAX_ANCHORS + 3 * MAX_REFINED
-    assert all(noisy.count(level) <= 3 for level in set(noisy) if level > 1)
+    assert all(noisy.count(level) <= 3 for level in set(noisy) if level > 16)
+    assert all(noisy.count(level) <= 6 for level in set(noisy) if level > 1)
 
 
 def test_the_order_is_seeded() -> None:
@@ -107,7 +108,7 @@ def test_the_answer_comes_in_a_tenth_of_the_time_of_every_level_once() -> None:
     at_most = cores * (1 + smt_yield)
     every_level_s = sum(work_s * max(1.0, level / at_most) for level in range(1, 257))
     assert virtual_s(run) <= every_level_s / 10
-    assert told.verdict.startswith("Up to 64 sessions every session gets the same CPU")
+    assert told.verdict.startswith("Up to 64 sessions all get equal CPU at full speed")
     assert "at 65 sessions 2 of 65 have a slowdown of 1." in told.verdict
     assert "shared core" in told.verdict
     assert told.scaling.knees == pytest.approx((64, 128), rel=0.05)
@@ -130,7 +131,7 @@ def test_it_comes_to_the_same_verdict_as_the_fixed_plan_in_less_time(name: str, 
     fixed = len(rounds(auto_levels(len(simulated.online), usable_cores(simulated.info())), 3, 1, (BASELINE,)))
     assert len(run.rounds) < 0.75 * fixed
     if border:
-        assert f"from {border} on sessions slow down" in explain(run).verdict
+        assert f"from {border} on some are slower" in explain(run).verdict
     else:
         told = explain(run).topology
         assert told is not None

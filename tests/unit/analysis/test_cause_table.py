@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.checks.headline import answer
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
-from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.results.run import CAUSES, Answer
 from dbcpu.findings import ENTRIES, noted
 from dbcpu.reports.charts.style import MARKS
 from support.builders.example import three_on_two
@@ -45,9 +45,11 @@ def test_it_is_written_by_its_name(cause: Cause) -> None:
 def test_the_verdict_says_what_it_means(cause: Cause) -> None:
     run = three_on_two()
     found = explain(run)
-    levels = [replace(level, main_cause=cause, uneven=level.level > 1) for level in found.levels]
+    levels = [
+        replace(level, main_cause=cause, even=Answer.NO if level.level > 1 else Answer.YES) for level in found.levels
+    ]
     said = verdict(run_context(run), levels)
-    if cause not in (Cause.NONE, Cause.RUN_QUEUE):  # of no loss nothing is said, of a queue the number of vCPUs
+    if cause.is_known and cause is not Cause.RUN_QUEUE:  # of a queue the number of vCPUs is said
         assert cause.sentence in said
     assert (cause.words in said) == cause.is_known
 
@@ -56,7 +58,10 @@ def test_the_verdict_says_what_it_means(cause: Cause) -> None:
 def test_what_helps_is_a_finding_with_a_remedy_and_the_headline_gives_it(cause: Cause) -> None:
     assert set(cause.helped_by) <= set(ENTRIES)
     found = explain(three_on_two())
-    levels = tuple(replace(level, main_cause=cause, uneven=level.level > 1) for level in found.levels)
+    levels = tuple(
+        replace(level, main_cause=cause, even=Answer.NO if level.level > 1 else Answer.YES) for level in found.levels
+    )
     findings = tuple(replace(noted("steal", "seen"), code=code, remedy=f"mend {code}") for code in cause.helped_by)
-    remedy = answer(replace(found, levels=levels, findings=findings)).remedy
-    assert (remedy in {each.remedy for each in findings}) if findings else remedy == ""
+    remedy = headline(replace(found, levels=levels, findings=findings, vcpus=8)).remedy
+    assert remedy in {each.remedy for each in findings} if findings else remedy == cause.remedy
+    assert bool(remedy) is (cause is not Cause.NONE)

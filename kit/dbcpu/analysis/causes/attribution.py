@@ -190,7 +190,18 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         unsplit_s=split.unsplit_s if split else None,
         shared_s=seen.sibling_s if seen else None,
         avoidable_s=_avoidable_s(cause, seen) if seen else None,
+        counted_s=_counted_s(case, split),
     )
+
+
+def _counted_s(case: _Case, split: Loss | None) -> float | None:
+    """What the kernel counted as lost. Steal that it left in the CPU time counts; a gap is held against one alone."""
+    delay_s, evidence = case.timed.session.run_delay_s, case.evidence
+    if case.timed.span is None or delay_s is None or case.timed.session.cpu_s is None:
+        return None
+    asleep_s = (split.gap_s or 0.0) if split else 0.0
+    stolen_s = (evidence.steal_s or 0.0) if evidence else 0.0
+    return min(delay_s + max(0.0, asleep_s, stolen_s), case.timed.span.elapsed_s)
 
 
 def _avoidable_s(cause: str, evidence: Evidence) -> float | None:

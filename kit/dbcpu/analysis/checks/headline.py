@@ -6,13 +6,12 @@ what would fix it?
 
 from dataclasses import dataclass
 
-from dbcpu.analysis.checks.verdict import even_and_short, is_blind
+from dbcpu.analysis.checks.verdict import is_turbo, lost_words
+from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, Outcome, is_loss, outcome
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.results.run import Analysis, Answer, LevelView
 from dbcpu.findings import Finding
-from dbcpu.formatting import count, number, plural, rate, seconds, times
-
-GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
+from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,8 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """``kind`` is good (all even), partly (short only beyond the vCPUs), bad or unknown. ``remedy`` is '' if none."""
+class Headline:
+    """``kind`` is good, partly (short only beyond the vCPUs), bad or unknown. ``remedy`` is '' if there is none."""
 
     kind: str
     headline: str
@@ -34,44 +33,66 @@ class Answer:
     remedy: str
 
 
-def answer(analysis: Analysis) -> Answer:
-    """For the first variant. Levels that count as short are those of the verdict."""
+def headline(analysis: Analysis) -> Headline:
+    """For the first variant, by the answers of its levels."""
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
-    together = [each for each in levels if each.level > 1]
-    if analysis.reference is None or not together:
-        headline = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        return Answer(UNKNOWN, headline, _alone(analysis), "")
-    even, short = even_and_short(together)
-    if not short and is_blind(analysis.reference):
-        return Answer(
-            UNKNOWN, "Inconclusive: too much noise", _facts(analysis, levels), _noise_remedy(analysis.findings)
-        )
-    if not short:
-        return Answer(GOOD, f"Yes: equal CPU up to {plural(even[-1].level, 'session')}", _facts(analysis, levels), "")
-    beyond = analysis.vcpus is not None and short[0].level > analysis.vcpus
-    slower = short[0].slower or 0
-    all_lose = slower >= short[0].level if slower else not short[0].uneven
-    lose = "all are slower" if all_lose else "some are slower"
-    headline = f"No: already at {short[0].level} sessions {lose}"
-    if even:
-        headline = f"Yes up to {plural(even[-1].level, 'session')}, from {short[0].level} on {lose}"
-    remedy = _remedy(analysis.findings, short[0])
-    return Answer(PARTLY if beyond else BAD, headline, _facts(analysis, levels, short[0]), remedy)
+    if analysis.experiment is not None:
+        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), "")
+    found = outcome(levels, analysis.vcpus)
+    if analysis.reference is None or not any(each.level > 1 for each in levels):
+        words = "Nothing was measured" if not levels else "Too few measurements for an answer"
+        return Headline(UNKNOWN, words, _alone(analysis), _noise_remedy(analysis) if levels else "")
+    remedy = _noise_remedy(analysis) if found.kind == UNKNOWN else _remedy(analysis, found)
+    return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
 
 
-def _facts(analysis: Analysis, levels: list[LevelView], short: LevelView | None = None) -> tuple[Fact, ...]:
-    facts = []
+def _words(found: Outcome, vcpus: int | None) -> str:
+    up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
+    if found.kind == GOOD:
+        return f"Yes: equal CPU at full speed {up_to}"
+    if found.kind == PARTLY:
+        uneven = any(each.even is Answer.NO for each in found.beyond)
+        above = f"above {vcpus} {'shares are unequal' if uneven else 'they take turns'}"
+        return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
+    if found.kind == BAD:
+        return _loss_words(found, up_to)
+    where = f"N={short_ranges(each.level for each in found.undecided)}" if found.undecided else "all levels"
+    return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
+
+
+def _loss_words(found: Outcome, up_to: str) -> str:
+    first = found.losses[0]
+    if first.level == 1:
+        return "No: even a single session does not get a whole CPU"
+    lose = lost_words(first)
+    where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at {first.level}"
+    if up_to:
+        return f"Yes {up_to}, {where} {lose}"
+    open_ = [each.level for each in found.undecided if each.level < first.level]
+    words = f"No: {where} {lose}"
+    return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
+
+
+def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple[Fact, ...]:
+    facts, worst = [], found.worst
     spread = [each for each in levels if each.max_over_min is not None]
     if spread:
-        worst = max(spread, key=lambda each: each.max_over_min or 1.0)
-        facts.append(Fact("slowest over fastest", times(worst.max_over_min), f"at most, at {worst.level} sessions"))
-    if short is not None and short.main_cause != Cause.NONE:
-        many = dict(short.causes).get(short.main_cause, 0)
-        share = f"{many} of {short.sessions} sessions at N = {short.level}"
-        facts.append(Fact("main cause", Cause(short.main_cause).words, share))
-    elif short is not None and short.likely_cause:
-        facts.append(Fact("probable cause", Cause(short.likely_cause).words, f"{count(short.slow)} slow"))
+        widest = max(spread, key=lambda each: each.max_over_min or 1.0)
+        facts.append(Fact("slowest over fastest", times(widest.max_over_min), f"at most, at {widest.level} sessions"))
+    if worst is not None and worst.main_cause != Cause.NONE:
+        many = dict(worst.causes).get(worst.main_cause, 0)
+        share = f"{many} of {worst.sessions} sessions at N = {worst.level}"
+        facts.append(Fact("main cause", Cause(worst.main_cause).words, share))
+    elif worst is not None and worst.likely_cause:
+        facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
+    elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:
+        lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
+        facts.append(Fact("time lost", percent(lost), f"as the kernel counted, at N = {worst.level}"))
+    if found.undecided and not found.losses:
+        limits = [each.detectable for each in found.undecided if each.detectable is not None]
+        if limits:
+            facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
     room = analysis.capacity
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
@@ -85,15 +106,44 @@ def _alone(analysis: Analysis) -> tuple[Fact, ...]:
     return (Fact("single session", rate(ref.mrows_per_s), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
 
 
-def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:
-    """Of the finding that fits the main cause; of two regimes the one in which more time was spent."""
-    wanted = Cause(short.main_cause).helped_by or Cause(short.likely_cause or Cause.NONE).helped_by
-    if (short.misplaced_s or 0.0) <= max(short.sharing_s or 0.0, short.oversubscribed_s or 0.0):
+def _remedy(analysis: Analysis, found: Outcome) -> str:
+    """Of the finding that fits the main cause of the worst level, else what helps against this cause in general."""
+    worst = found.worst
+    if worst is None:
+        return ""
+    by_code = {each.code: each.remedy for each in analysis.findings}
+    cause = _main(worst, analysis.findings)
+    if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling):
+        return Cause.FREQUENCY.remedy
+    wanted = cause.helped_by
+    if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
-    by_code = {each.code: each.remedy for each in findings}
-    return next((by_code[code] for code in wanted if by_code.get(code)), "")
+    beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
+    if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
+        return by_code.get("oversubscribed") or f"run no more than {plural(analysis.vcpus or 0, 'busy session')}"
+    return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy
 
 
-def _noise_remedy(findings: tuple[Finding, ...]) -> str:
-    known = ("foreign-load", "steal", "unsteady-cpu", "noisy-reference")
-    return next((each.remedy for code in known for each in findings if each.code == code), "")
+def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
+    """What the worst level lost most to: as attributed, as likely, or as a finding about the whole run says."""
+    cause = Cause(worst.main_cause)
+    if cause.is_known:
+        return cause
+    if worst.likely_cause:
+        return Cause(worst.likely_cause)
+    codes = {each.code for each in findings}
+    return next((c for c in (Cause.THROTTLED, Cause.STEAL, Cause.COMPETITOR) if codes & set(c.helped_by)), cause)
+
+
+def _noise_remedy(analysis: Analysis) -> str:
+    """What takes the noise away: of the finding that explains it, else of the noise itself."""
+    by_code = {each.code: each.remedy for each in analysis.findings}
+    codes = ("steal", "foreign-load", "throttled", "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive")
+    return next((by_code[code] for code in codes if by_code.get(code)), "")
+
+
+def tone(level: LevelView) -> str:
+    """The colour of a level: good, bad, or unknown."""
+    if is_loss(level):
+        return BAD
+    return GOOD if Answer.UNDECIDED not in (level.even, level.full_speed) else UNKNOWN

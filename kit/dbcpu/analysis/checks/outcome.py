@@ -1,22 +1,30 @@
 """What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.outcome import is_loss, outcome
+from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
-from dbcpu.analysis.results.run import REGIME_SHARE
+from dbcpu.analysis.results.run import REGIME_SHARE, Answer
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import count, number, percent, plural, ranges, seconds, times
 
-UNEVEN = 1.25
-"""Median of the per-round max/min above which unevenness is worth a warning, if it is beyond chance."""
 TAIL_S = 0.1
+NO_END = 50
+"""Rounds that are proposed where the noise is so large that not even 40 are expected to decide."""
+BALANCING_KERNEL = (6, 6)
+"""The first kernel whose scheduler balances over SMT."""
+PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
 
 
 def uneven_sessions(given: CheckInput) -> Finding | None:
-    uneven = [each for each in given.levels if each.uneven and (each.max_over_min or 1.0) > UNEVEN]
+    uneven = [each for each in given.levels if each.even is Answer.NO]
     if not uneven:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
@@ -32,7 +40,8 @@ def slow_together(given: CheckInput) -> Finding | None:
     if given.reference is None:
         return None
     within = [each for each in given.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
-    slow = [each for each in within if each.slowed and not each.uneven]
+    slow = [each for each in within if each.full_speed is Answer.NO and each.even is not Answer.NO]
+    slow = [each for each in slow if (each.slowdown_median or 1.0) > EQUAL]
     if not slow:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
@@ -48,17 +57,26 @@ def misplaced(given: CheckInput) -> Finding | None:
     if not seen:
         return None
     worst = max(seen, key=lambda each: each.share(each.misplaced_s))
-    return noted(
+    host = given.record.header.host
+    # A newer kernel balances over SMT already, and without SMT there is nothing to balance over.
+    pins = host is not None and (_balances(host.kernel) or given.vcpus == given.cores)
+    found = noted(
         "misplaced",
         f"at N={ranges(each.level for each in seen)} sessions shared a core or a CPU while another that they may use "
         f"was idle, for up to {percent(worst.share(worst.misplaced_s))} of their time (N={worst.level})",
     )
+    return replace(found, remedy=PINNED) if pins else found
+
+
+def _balances(kernel: str) -> bool:
+    found = re.match(r"(\d+)\.(\d+)", kernel)
+    return found is not None and (int(found[1]), int(found[2])) >= BALANCING_KERNEL
 
 
 def shared_cores(given: CheckInput) -> Finding | None:
     vcpus, cores = given.vcpus, given.cores
     # Where a second thread is as good as a core, sharing one slows nothing.
-    within = [e for e in given.levels if vcpus and e.level <= vcpus and (e.uneven or e.slowed)]
+    within = [e for e in given.levels if vcpus and e.level <= vcpus and is_loss(e)]
     seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
     if not seen:
         return None
@@ -75,22 +93,26 @@ def shared_cores(given: CheckInput) -> Finding | None:
 
 def oversubscribed(given: CheckInput) -> Finding | None:
     vcpus = given.vcpus
-    seen = [e for e in given.levels if vcpus and e.level > vcpus and e.uneven]
+    seen = [e for e in given.levels if vcpus and e.level > vcpus and is_loss(e)]
     seen = [each for each in seen if each.share(each.oversubscribed_s) > REGIME_SHARE]
     if not seen:
         return None
-    worst = max(seen, key=lambda each: each.max_over_min or 1.0)
+    worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]
+    shares = "took turns"
+    if uneven:
+        worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
+        shares = f"took turns, in unequal shares: {times(worst.max_over_min)} between fastest and slowest"
     return noted(
         "oversubscribed",
-        f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}, "
-        f"and CPU time was shared unevenly: {times(worst.max_over_min)} between fastest and slowest (N={worst.level})",
+        f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}: "
+        f"they {shares}, with a median slowdown of {times(worst.slowdown_median)} (N={worst.level})",
         vcpus=vcpus,
     )
 
 
 def sticky_placement(given: CheckInput) -> Finding | None:
     index, share = given.scaling.stickiness, given.scaling.makespan_share
-    if index is None or index < STICKY or not any(each.uneven for each in given.levels):
+    if index is None or index < STICKY or not any(each.even is Answer.NO for each in given.levels):
         return None
     jigsaw = f"; makespan throughput is {percent(share)} of the rate sum" if share is not None else ""
     counts = [
@@ -146,7 +168,43 @@ def shared_core_cost(given: CheckInput) -> Finding | None:
     )
 
 
+def inconclusive(given: CheckInput) -> Finding | None:
+    """Levels up to the vCPUs without an answer; not for experiments, which ask another question."""
+    first = [each for each in given.levels if each.variant == given.levels[0].variant]
+    undecided = outcome(first, given.vcpus).undecided
+    if not undecided or given.reference is None or given.record.header.plan.experiment != "sweep":
+        return None
+    more = more_rounds(undecided, given.reference, given.rounds)
+    limits = [each.detectable for each in undecided if each.detectable is not None]
+    limit = f": slowdowns below {times(max(limits))} are within noise" if limits else ""
+    return noted(
+        "inconclusive",
+        f"at N={ranges(each.level for each in undecided)} neither equality nor a difference is shown{limit}",
+        repeats=more.rounds if more else NO_END,
+    )
+
+
+def impossible_figures(given: CheckInput) -> Finding | None:
+    """More throughput than so many sessions alone could have: the baseline, and all that rests on it, is wrong."""
+    seen = [
+        (each.throughput / each.ideal_throughput, each.level)
+        for each in given.levels
+        if each.level > 1 and each.throughput and each.ideal_throughput
+    ]
+    fast = [each for each in seen if each[0] > EQUAL]
+    if not fast:
+        return None
+    ratio, level = max(fast)
+    return noted(
+        "baseline-too-slow",
+        f"at N={ranges(each for _, each in fast)} the throughput is up to {times(ratio)} of what so many single "
+        f"sessions would reach (N={level})",
+    )
+
+
 CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
+    inconclusive,
+    impossible_figures,
     uneven_sessions,
     slow_together,
     misplaced,

@@ -71,9 +71,12 @@ def noisy_reference(given: CheckInput) -> Finding | None:
     ref = given.reference
     if ref is None or ref.tolerance <= MIN_TOLERANCE:
         return None
+    seen = f"times of sessions that share nothing vary by {percent(ref.spread)} (robust SD)"
+    if ref.noise_range is None:
+        seen = f"a single session was measured only once: its spread is not known, {percent(ref.spread)} is assumed"
     return noted(
         "noisy-reference",
-        f"single-session times vary by {percent(ref.spread)} (robust SD of {plural(ref.sessions, 'session')})",
+        seen,
         tolerance=percent(ref.tolerance),
     )
 

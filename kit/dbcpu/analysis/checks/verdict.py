@@ -1,37 +1,39 @@
-"""One sentence: does every session get the same CPU, and if not, from which level on, how much slower, and why?"""
+"""What is known, what is undecided, and what would decide it: does every session get the same CPU?"""
 
 from collections.abc import Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.levels.outcome import Outcome, is_fine, is_loss, loss, outcome
+from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView, Reference, TopologyCheck
-from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
+from dbcpu.analysis.results.run import Answer, LevelView, Scaling, TopologyCheck
+from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 
-BLIND = 0.5
-"""With a larger tolerance the slowdown of a shared core (1.3x to 2.0x) is within noise."""
 STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
+MUCH_WORSE = 1.2
+"""A later level is named beside the first one where it loses this many times as much."""
+HIDDEN = 4.0
+"""Above this the exact limit tells nobody anything."""
+NEAR_KNEE = 1.05
+WORTH_SAYING = 0.05
+"""Loss of turbo frequency that explains a slowdown."""
 
 
-def verdict(context: RunContext, levels: Sequence[LevelView], topology: TopologyCheck | None = None) -> str:
-    """The sentence for the levels of one variant, smallest level first."""
+def verdict(
+    context: RunContext,
+    levels: Sequence[LevelView],
+    topology: TopologyCheck | None = None,
+    scaling: Scaling | None = None,
+) -> str:
+    """The sentences for the levels of one variant, smallest level first."""
     measured = [each for each in levels if each.sessions]
-    body = _body(context.record, measured, context.reference, context.vcpus, topology)
-    return (_restriction(context.record) if measured else "") + body
-
-
-def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], Sequence[LevelView]]:
-    """The levels below the first that is slowed or uneven, and the rest."""
-    first = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
-    return together[:first], together[first:]
-
-
-def is_blind(reference: Reference) -> bool:
-    """Whether the noise hides even the slowdown of a shared core."""
-    return reference.tolerance > BLIND
+    if not measured:
+        return _nothing(context.record)
+    return _restriction(context.record) + _Words(context, topology, scaling).body(measured)
 
 
 def _restriction(record: RunRecord) -> str:
@@ -44,44 +46,166 @@ def _restriction(record: RunRecord) -> str:
     return ""
 
 
-def _body(
-    record: RunRecord,
-    levels: Sequence[LevelView],
-    reference: Reference | None,
-    vcpus: int | None,
-    topology: TopologyCheck | None,
-) -> str:
-    together = [each for each in levels if each.level > 1]
-    if not levels:
-        return _nothing(record)
-    if reference is None:
-        worst = max(together or levels, key=lambda each: each.max_over_min or 1.0)
+def _nothing(record: RunRecord) -> str:
+    reason = next((plain(each.error) for each in record.rounds if each.error), "")
+    reason = reason or next((plain(s.error) for each in record.rounds for s in each.sessions if s.error), "")
+    return f"Nothing was measured: {reason or 'no round was finished'}."
+
+
+class _Words:
+    """The parts of the verdict; what they all need is kept here."""
+
+    def __init__(self, context: RunContext, topology: TopologyCheck | None, scaling: Scaling | None) -> None:
+        self.record, self.reference, self.vcpus = context.record, context.reference, context.vcpus
+        self.topology, self.scaling = topology, scaling
+
+    def body(self, levels: Sequence[LevelView]) -> str:
+        together = [each for each in levels if each.level > 1]
+        if self.reference is None:
+            worst = max(together or levels, key=lambda each: each.max_over_min or 1.0)
+            return (
+                f"Without a valid single-session baseline only the spread is known: max/min is at most "
+                f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
+            )
+        found = outcome(levels, self.vcpus)
+        if not together:
+            alone = f"A single session reaches {number(self.reference.mrows_per_s)} Mrows/s"
+            lost = f"{self._alone(levels[0])}; " if is_loss(levels[0]) else ""
+            return (
+                f"{alone} ({seconds(self.reference.elapsed_s)}); {lost}"
+                "measure more sessions to see whether each gets the same CPU."
+            )
+        known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
+        sentences = [_sentence("; ".join(known)), _sentence(self._undecided(found))]
+        return " ".join(each for each in sentences if each)
+
+    def _losses(self, found: Outcome) -> str:
+        if not found.losses:
+            return ""
+        first, worst = found.losses[0], found.worst
+        where = ""
+        if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
+            where = f"from {first.level} on {lost_words(first)}: "
+        parts = [f"{where}{self._at(first)}"]
+        if worst is not None and loss(worst) > MUCH_WORSE * loss(first):
+            parts.append(self._at(worst))
+        return ", and ".join(parts)
+
+    def _beyond(self, found: Outcome) -> str:
+        lost = [each for each in found.beyond if is_loss(each)]
+        if found.losses or not lost or self.vcpus is None:
+            return ""
+        uneven = [each for each in lost if each.even is Answer.NO]
+        if uneven:
+            return f"above the {plural(self.vcpus, 'vCPU')} shares are unequal: {self._at(uneven[0])}"
+        last = lost[-1]
         return (
-            f"Without a valid single-session baseline only the spread is known: max/min is at most "
-            f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
+            f"above the {plural(self.vcpus, 'vCPU')} sessions take turns: at {last.level} sessions the median slowdown "
+            f"is {times(last.slowdown_median)}"
         )
-    if not together:
+
+    def _undecided(self, found: Outcome) -> str:
+        assert self.reference is not None
+        if not found.undecided:
+            return ""
+        where = f"N={short_ranges(each.level for each in found.undecided)}"
+        limits = [each.detectable for each in found.undecided if each.detectable is not None]
+        why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
+        if limits and max(limits) > HIDDEN:
+            why = f"even a slowdown of {times(HIDDEN)} is within noise"
+        if self.reference.noise_range is None:
+            why = "a single session was measured only once, so the noise is not known"
+        elif all(each.rounds < 2 for each in found.undecided):
+            why = "one round of a level proves no equality"
+        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide(found)}"
+
+    def _would_decide(self, found: Outcome) -> str:
+        assert self.reference is not None
+        more = more_rounds(found.undecided, self.reference, self.record.rounds)
+        if self.reference.noise_range is None:
+            return "more rounds of one session would decide"
+        if more is None:
+            return "a quieter host or longer executions would decide"
         return (
-            f"A single session reaches {number(reference.mrows_per_s)} Mrows/s ({seconds(reference.elapsed_s)}); "
-            "measure more sessions to see whether each gets the same CPU."
+            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}: {more.rounds} of each level) "
+            "would probably decide"
         )
-    even, short = even_and_short(together)
-    if not short and is_blind(reference):
-        return (
-            f"Inconclusive: no difference shown up to {_sessions(even)}, but slowdowns below "
-            f"{times(1 + reference.tolerance)} are not distinguishable from the noise of single-session times"
-            f"{_meanwhile(record)} ({_ratio(even)})."
-        )
-    if not short:
-        return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
-    from_here = _at(record, short[0], vcpus, topology)
-    slows = short[0].slower or not short[0].uneven
-    if not even:
-        return f"{'Slowdown' if slows else 'Imbalance'} from the first level: {from_here}."
-    return (
-        f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
-        f"from {short[0].level} on {'sessions slow down' if slows else 'their times differ'}: {from_here}."
-    )
+
+    def _at(self, level: LevelView) -> str:
+        if level.level == 1:
+            return self._alone(level)
+        why = self._why(level)
+        why = f" ({why})" if why else ""
+        here = f"at {level.level} sessions"
+        if level.even is Answer.NO:
+            many = level.slow if level.slow else level.slower or 0.0
+            if 0.5 <= many <= level.level - 0.5:
+                factor = level.slower_factor if level.slower and level.slower_factor else level.slowdown_max
+                return f"{here} {count(round(many))} of {level.level} have a slowdown of {times(factor)}{why}"
+            return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
+        if (level.slowdown_median or 1.0) <= 1.0 + (1.0 - 1.0 / (level.counted_slowdown or 1.0)) / 2:
+            lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
+            return f"{here} sessions lost {percent(lost)} of their time, as the kernel counted{why}"
+        if level.even is Answer.YES:
+            return f"{here} all are equally slow, with a slowdown of {times(level.slowdown_median)}{why}"
+        return f"{here} the median slowdown is {times(level.slowdown_median)}{why}"
+
+    def _alone(self, level: LevelView) -> str:
+        assert self.reference is not None
+        lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
+        stolen = typical_share(self.record.rounds) or 0.0
+        parts = {
+            Cause.THROTTLED: self.reference.throttled_s or 0.0,
+            Cause.RUN_QUEUE: self.reference.queue_s or 0.0,
+            Cause.STEAL: stolen * self.reference.elapsed_s,
+        }
+        cause = max(parts, key=lambda each: parts[each])
+        return f"even a single session loses {percent(lost)} of its time ({cause.words})"
+
+    def _why(self, level: LevelView) -> str:
+        blind = next((r for r in self.record.rounds if r.level == level.level and not_sampled(r)), None)
+        if blind is not None:
+            reason = plain(blind.not_sampled or "no reason recorded")
+            if level.likely_cause is None:
+                return f"cause unknown, not sampled: {reason}"
+            return (
+                f"probably {Cause(level.likely_cause).words}, with lower confidence: {level.likely_why}, "
+                f"and the host was not sampled: {reason}"
+            )
+        cause = Cause(level.main_cause)
+        if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling):
+            return "as by a turbo frequency that falls with the number of busy cores"
+        if not cause.is_known:
+            return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
+        sentence = cause.sentence
+        if cause is Cause.RUN_QUEUE and (self.vcpus is None or level.level > self.vcpus):
+            sentence = "" if self.vcpus is None else f"more sessions than the {plural(self.vcpus, 'vCPU')}"
+        if cause is Cause.SLOWER_CPU and self.topology is not None and self.topology.verdict == "fewer_cores":
+            scaled = number(self.topology.cores_told, 0)
+            sentence = f"the host reports {self.topology.cores} cores and scales like {scaled}"
+        return f"{cause.words}: {sentence}" if sentence else cause.words
+
+
+def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:
+    """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy."""
+    if scaling is None or (scaling.turbo or 0.0) < WORTH_SAYING or level.even is Answer.NO:
+        return False
+    return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
+
+
+def lost_words(level: LevelView) -> str:
+    """Who loses at a level: some, all, or, where that is undecided, sessions."""
+    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
+
+
+def _fine(found: Outcome) -> str:
+    if not found.fine:
+        return ""
+    ratio = f"max/min at most {number(max(each.max_over_min or 1.0 for each in found.fine))}"
+    up_to = plural(found.fine[-1].level, "session")
+    if all(map(is_fine, found.levels)):
+        return f"all sessions get equal CPU at full speed, at every level up to {up_to} ({ratio})"
+    return f"up to {up_to} all get equal CPU at full speed ({ratio})"
 
 
 def _meanwhile(record: RunRecord) -> str:
@@ -90,48 +214,5 @@ def _meanwhile(record: RunRecord) -> str:
     return f", with {percent(share)} CPU steal" if taken else ""
 
 
-def _sessions(even: Sequence[LevelView]) -> str:
-    return plural(even[-1].level, "session")
-
-
-def _ratio(even: Sequence[LevelView]) -> str:
-    return f"max/min at most {number(max(each.max_over_min or 1.0 for each in even))}"
-
-
-def _at(record: RunRecord, level: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
-    if not level.slower:
-        ratio = f"the slowest took {times(level.max_over_min)} as long as the fastest"
-        if not level.uneven:
-            ratio = f"the median slowdown is {times(level.slowdown_median)}"
-        why = f" ({_why(record, level, vcpus, topology)})" if level.main_cause != "none" else ""
-        return f"at {level.level} sessions {ratio}{why}"
-    who = f"all {level.level}" if level.slower >= level.level else f"{count(level.slower)} of {level.level}"
-    loss = f"have a slowdown of {times(level.slower_factor)}"
-    return f"at {level.level} sessions {who} {loss} ({_why(record, level, vcpus, topology)})"
-
-
-def _why(record: RunRecord, level: LevelView, vcpus: int | None, topology: TopologyCheck | None) -> str:
-    blind = next((r for r in record.rounds if r.level == level.level and not_sampled(r)), None)
-    if blind is not None:
-        reason = plain(blind.not_sampled or "no reason recorded")
-        if level.likely_cause is None:
-            return f"cause unknown, not sampled: {reason}"
-        return (
-            f"probably {Cause(level.likely_cause).words}, with lower confidence: {level.likely_why}, "
-            f"and the host was not sampled: {reason}"
-        )
-    cause = Cause(level.main_cause)
-    if not cause.is_known:
-        return cause.sentence
-    sentence = cause.sentence
-    if cause is Cause.RUN_QUEUE and (vcpus is None or level.level > vcpus):
-        sentence = "" if vcpus is None else f"more sessions than the {plural(vcpus, 'vCPU')}"
-    if cause is Cause.SLOWER_CPU and topology is not None and topology.verdict == "fewer_cores":
-        sentence = f"the host reports {topology.cores} cores and scales like {number(topology.cores_told, 0)}"
-    return f"{cause.words}: {sentence}" if sentence else cause.words
-
-
-def _nothing(record: RunRecord) -> str:
-    reason = next((plain(each.error) for each in record.rounds if each.error), "")
-    reason = reason or next((plain(s.error) for each in record.rounds for s in each.sessions if s.error), "")
-    return f"Nothing was measured: {reason or 'no round was finished'}."
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -10,8 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.scaling.capacity import EVEN, even_level
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, rule_words
 from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
 from dbcpu.errors import UsageError
@@ -19,6 +18,8 @@ from dbcpu.formatting import listed, plural
 from dbcpu.record import RunRecord
 
 RANKS = ("vcpu", "core", "licence", "money")
+FAIR = 1.1
+"""Largest max/min, as measured, at which a level counts for sizing, if the user gives no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def size(
     runs: Sequence[tuple[str, RunRecord, Analysis]],
     rules: SizingRules,
     busy: int | None = None,
-    ratio: float = EVEN,
+    ratio: float = FAIR,
     rank_by: str | None = None,
 ) -> Sizing:
     """Size the work of ``busy`` cores of the first run on the others; rank all of them.
@@ -116,11 +117,23 @@ def size(
     )
 
 
+def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelView | None:
+    """The largest level up to ``most`` with max/min <= ``ratio`` there and at every smaller one; None if none has."""
+    found = None
+    for each in sorted(levels, key=lambda view: view.level):
+        if not each.sessions or each.level > most:
+            continue
+        if (each.max_over_min or 1.0) > ratio:
+            break
+        found = each
+    return found
+
+
 def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
     name, record, analysis = run
     levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
     # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
-    fair = even_level(levels, ratio, most=analysis.vcpus or 0)
+    fair = fair_level(levels, ratio, most=analysis.vcpus or 0)
     if not analysis.vcpus or not analysis.cores:
         raise UsageError(f"{name}: its vCPUs and cores are not known, so sizing is not possible; measure on the host")
     if fair is None or not fair.throughput:

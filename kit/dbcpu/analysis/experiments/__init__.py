@@ -6,11 +6,12 @@ from dataclasses import replace
 from dbcpu.analysis.experiments.pool import pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
+from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.experiments import PartyView, Pool, PoolSize, SecondValue, Soak, Together
+from dbcpu.analysis.results.experiments import Conclusion, PartyView, Pool, PoolSize, SecondValue, Soak, Together
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 
 MAX_KEPT = 60
@@ -35,7 +36,8 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
 
 def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
-    return replace(analysis, soak=soak, verdict=_begin(header, len(soak.segments)) + _soaked(soak, analysis))
+    verdict = _begin(header, len(soak.segments)) + _soaked(soak, analysis)
+    return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak), capacity=None)
 
 
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
@@ -45,11 +47,36 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     if kind == "pool":
         found = pool(record, timed(record))
         said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis)
-        return replace(analysis, pool=found, verdict=begin + said)
+        return replace(analysis, pool=found, verdict=begin + said, experiment=_pool_conclusion(found), capacity=None)
     if kind == "together":
         both = together(record, timed(record))
-        return replace(analysis, together=both, verdict=begin + _beside(both, analysis))
+        said, conclusion = _beside(both, analysis), _together_conclusion(both)
+        return replace(analysis, together=both, verdict=begin + said, experiment=conclusion, capacity=None)
     return analysis
+
+
+def _soak_conclusion(soak: Soak) -> Conclusion:
+    if soak.median_s is None:
+        return Conclusion("Nothing was measured", UNKNOWN)
+    if soak.second is not None:
+        return Conclusion(f"Two speeds: {percent(soak.second.share)} of the executions are slow", BAD)
+    if soak.trend is not None:
+        word = "slower" if soak.trend.change > 0 else "faster"
+        return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
+    return Conclusion("No drift and no second speed was shown", "")
+
+
+def _pool_conclusion(found: Pool | None) -> Conclusion:
+    if found is None:
+        return Conclusion("No pool finished all of its jobs", UNKNOWN)
+    return Conclusion(f"Enough: {plural(found.enough, 'active session')}", "")
+
+
+def _together_conclusion(both: Together) -> Conclusion:
+    slowed = [plain(each.name) for each in both.parties if each.told]
+    if slowed:
+        return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
+    return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
 
 
 def _begin(header: Header, rounds: int) -> str:
@@ -139,7 +166,7 @@ def _beside(both: Together, analysis: Analysis) -> str:
     slowdowns = [f"{plain(each.name)} has a slowdown of {times(each.loss)}" for each in known]
     slowed = [each for each in known if each.told]
     if not slowed:
-        return f"Together, {place}, {listed(slowdowns)}: within noise for every target."
+        return f"Together, {place}, {listed(slowdowns)}: not significant for any target; more rounds may decide."
     return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
 
 
@@ -154,10 +181,3 @@ def _main(analysis: Analysis) -> str:
         each.main_cause for each in analysis.levels if each.variant == "together" and each.main_cause != Cause.NONE
     ]
     return f" ({Cause(causes[0]).words})" if causes else ""
-
-
-def duration(value: float) -> str:
-    """A long time in a suitable unit: 42 s, 9.5 min, 8.0 h."""
-    if value < 90:
-        return f"{number(value, 0)} s"
-    return f"{number(value / 60, 1)} min" if value < 5400 else f"{number(value / 3600, 1)} h"

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.comparison.comparability import same_work
+from dbcpu.analysis.levels.outcome import is_loss
 from dbcpu.analysis.placement.host_time import typical_share
-from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.results.run import Analysis, Answer, LevelView
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.config.rules import CheckLimits
 from dbcpu.formatting import number, percent, plural, seconds, times
@@ -42,11 +43,12 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One metric of one run at one level (0: of the run)."""
+    """One metric of one run at one level (0: of the run). ``shown`` False: it may be noise of this run."""
 
     metric: str
     level: int
     value: float
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,14 @@ class LastingChange:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One limit that was exceeded, as one line."""
+    """One limit that was exceeded, as one line. ``inconclusive``: the figure is, but within the noise of the run."""
 
     metric: str
     level: int
     seen: float
     limit: float
     text: str
+    inconclusive: bool = False
 
 
 def point(record: RunRecord, analysis: Analysis) -> Point:
@@ -112,7 +115,12 @@ def point(record: RunRecord, analysis: Analysis) -> Point:
             found["throughput"] = each.throughput
         if _has_a_core_each(each, analysis):
             found |= {"slowdown": each.slowdown_max, "max_over_min": each.max_over_min}
-        values += [Value(metric, each.level, value) for metric, value in found.items() if value is not None]
+        shown = {"slowdown": is_loss(each), "max_over_min": each.even is Answer.NO}
+        values += [
+            Value(metric, each.level, value, shown.get(metric, True))
+            for metric, value in found.items()
+            if value is not None
+        ]
     stolen = typical_share(record.rounds)
     if stolen is not None:
         values.append(Value("steal", 0, stolen))
@@ -143,14 +151,17 @@ def comparable(header: Header, other: Header) -> bool:
 def check(
     record: RunRecord, analysis: Analysis, earlier: Sequence[Point], limits: CheckLimits
 ) -> tuple[Violation, ...]:
-    """The limits that a run exceeds; ``earlier`` is ordered from the oldest; () when there is none."""
+    """The limits that a run exceeds, and where that is inconclusive; ``earlier`` is ordered from the oldest.
+
+    The answers of the levels decide what is shown (see ``answers``); the limits how much of it matters.
+    """
     now = point(record, analysis)
     found = [*_status(record), *_fixed(now, limits)]
     usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
     usual = sorted(usual, key=lambda each: each.started_at)[-limits.runs :]
     already = {(each.metric, each.level) for each in found}
     for value in now.values:
-        if (value.metric, value.level) not in already:
+        if value.shown and (value.metric, value.level) not in already:
             found += _unusual(value, now, usual, limits)
     return tuple(found)
 
@@ -211,9 +222,11 @@ def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
     for metric, limit in fixed.items():
         over = [each for each in now.values if each.metric == metric and limit is not None and each.value > limit]
         if over and limit is not None:
-            worst = max(over, key=lambda each: each.value)
+            worst = max(over, key=lambda each: (each.shown, each.value))
             text = f"{_what(worst)} is {_amount(metric, worst.value)}, above the limit of {_amount(metric, limit)}"
-            found.append(Violation(metric, worst.level, worst.value, limit, text))
+            if not worst.shown:
+                text += ", but inconclusive: within the noise of this run"
+            found.append(Violation(metric, worst.level, worst.value, limit, text, not worst.shown))
     return found
 
 

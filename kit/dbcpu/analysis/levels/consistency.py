@@ -12,7 +12,8 @@ from itertools import groupby
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import gap_gate, slowed_gate, uneven_gate
+from dbcpu.analysis.levels.answers import EQUAL, Answers, Counted, Seen, answers
+from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
@@ -20,7 +21,6 @@ from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
-from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import Round
 
 
@@ -89,20 +89,19 @@ def _level(
     slower = [_slower(members, views) for members in used]
     connects = [[each.session.connect_s for each in members] for members in rounds]
     seen = [views[each.key] for members in used for each in members]
-    ratio = _median(figure["max_over_min"] for figure in figures)
-    noise = reference.noise if reference else Chance(0.0, 1.0)
-    slowdown = elapsed / reference.elapsed_s if reference and elapsed is not None else None
-    least = 1.0 + (reference.tolerance if reference else MIN_TOLERANCE)
-    slowed = slowed_gate(noise, level, len(used), reference.sessions) if reference else None
+    counted = _counted([[views[each.key] for each in members] for members in used])
+    whole = used and all(len(members) == level for members in used)
+    # Where a session failed, the others had more CPU than this level gives.
+    answered = answers(_seen(level, figures, slower, counted, context), reference) if whole else Answers()
     return LevelView(
         level=level,
         variant=variant,
         rounds=len(used),
         sessions=sum(len(members) for members in used),
         median_s=elapsed,
-        slowdown_median=slowdown,
+        slowdown_median=elapsed / reference.elapsed_s if reference and elapsed is not None else None,
         slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
-        max_over_min=ratio,
+        max_over_min=_median(figure["max_over_min"] for figure in figures),
         cv=_median(figure["cv"] for figure in figures),
         slow=_median(figure["slow"] for figure in figures),
         gap_ratio=_median(figure["gap_ratio"] for figure in figures),
@@ -115,20 +114,68 @@ def _level(
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=_median(_start_spread_s(members) for members in used),
         regime=regime(level, context.cores, vcpus),
-        efficiency=throughput / ideal if throughput is not None and ideal else None,
+        efficiency=_possible(throughput / ideal) if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
         slower=_median(float(len(each)) for each in slower) if reference and used else None,
         slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
-        uneven=ratio is not None and ratio > max(least, uneven_gate(noise, level, len(used))),
-        slowed=slowed is not None and _shift(elapsed, reference) > max(1.0 + MIN_TOLERANCE, slowed),
+        even=answered.even,
+        full_speed=answered.full_speed,
+        even_bound=answered.even_bound,
+        slowdown_low=answered.slowdown_low,
+        slowdown_high=answered.slowdown_high,
+        detectable=answered.detectable,
+        counted_slowdown=counted.slowdown if counted else None,
         alone_s=_median(each.alone_s for each in spent),
         misplaced_s=_median(each.misplaced_s for each in spent),
         sharing_s=_median(each.sharing_s for each in spent),
         oversubscribed_s=_median(each.oversubscribed_s for each in spent),
         tail_misplaced_s=_median(each.tail_misplaced_s for each in spent),
     )
+
+
+def _seen(
+    level: int,
+    figures: Sequence[Mapping[str, float | None]],
+    slower: Sequence[Sequence[float]],
+    counted: Counted | None,
+    context: RunContext,
+) -> Seen:
+    """What the answers of a level rest on."""
+    alone_s = context.reference.elapsed_s if context.reference else 1.0
+    many = float(np.median([len(each) for each in slower]))
+    ratio = _median(figure["max_over_min"] for figure in figures) or 1.0
+    grouped = _median(figure["slow"] for figure in figures) or 0.0
+    return Seen(
+        sessions=level,
+        ratios=tuple(value for figure in figures if (value := figure["max_over_min"]) is not None),
+        medians=tuple(value / alone_s for figure in figures if (value := figure["median_s"]) is not None),
+        counted=counted,
+        split=grouped >= 0.5 or (0.5 <= many <= level - 0.5 and ratio > EQUAL),
+        slow=many >= level / 2,
+        vcpus=context.vcpus,
+    )
+
+
+def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
+    """Of the rounds in which the kernel counted what every session lost; None without one."""
+    slowdowns, ratios = [], []
+    for views in rounds:
+        lost = [(each.elapsed_s, each.counted_s) for each in views]
+        factors = [elapsed_s / (elapsed_s - counted_s) if counted_s < elapsed_s else np.inf
+                   for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
+        if factors and len(factors) == len(lost):
+            slowdowns.append(float(np.median(factors)))
+            ratios.append(max(factors) / min(factors) if min(factors) < np.inf else 1.0)
+    if not slowdowns:
+        return None
+    return Counted(float(np.median(slowdowns)), float(np.median(ratios)))
+
+
+def _possible(share: float) -> float | None:
+    """At most 1; None where it is so much more that the baseline must be wrong (finding baseline-too-slow)."""
+    return min(1.0, share) if share <= EQUAL else None
 
 
 def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[list[Span]]]:
@@ -175,11 +222,6 @@ def _spans(members: Sequence[Timed]) -> list[Span]:
 def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:
     seen = [views[each.key] for each in members]
     return [view.slowdown for view in seen if view.slowdown is not None and view.cause != Cause.NONE]
-
-
-def _shift(median_s: float | None, reference: Reference | None) -> float:
-    """Median of the rounds' medians over the centre of the solo sessions."""
-    return median_s / reference.centre_s if reference and reference.centre_s and median_s is not None else 1.0
 
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:

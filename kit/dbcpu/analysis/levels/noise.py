@@ -14,6 +14,7 @@ noise itself, the further out they are (Student's t, ``studentized_range``).
 """
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.statistics import studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.robust import CENTRE, MEDIAN, relative_deviation
+from dbcpu.analysis.statistics.range_bound import NoiseRange
+from dbcpu.analysis.statistics.robust import MEDIAN, relative_deviation
 
 EFFICIENT = {"pooled": 0.9, "median": 0.37}
 """What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
 MIN_FREEDOM = 4.0
 """A lower limit, also for two solo sessions: with fewer degrees of freedom no difference would pass a gate."""
+ASSUMED = 0.10
+"""Noise of a run with a single solo session, which has no spread: only large differences are shown there."""
 ENOUGH_FREEDOM = 6
 MIN_TO_SPLIT = 5
 SPLIT = 5.0
@@ -34,8 +38,6 @@ SPLIT = 5.0
 INTERVAL = 0.998
 FALSE_ALARM = 0.0001
 """Chance that one level without any loss passes a gate on its spread."""
-SLOWED_ALARM = 0.001
-"""The same for the slowdown: levels are not independent there, they share the reference."""
 PAIR = 3.64
 """99 % quantile of the range of two standard normal values: the largest gap of more values is smaller."""
 
@@ -43,6 +45,23 @@ PAIR = 3.64
 def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance:
     """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
     return _noise(np.array([each.span.per_execution_s for each in alone if each.span]), sessions, cores)
+
+
+def noise_range(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> NoiseRange | None:
+    """Between which standard deviations the noise of one session lies; None where nothing was measured twice.
+
+    Solo sessions alone overestimate it where the host drifts, rounds where their sessions truly differ: the range
+    holds what either gives.
+    """
+    own = np.log([each.span.per_execution_s for each in alone if each.span])
+    groups = within_rounds(sessions, cores)
+    freedom = sum(logs.size - 1 for logs in groups)
+    found = []
+    if own.size > 1:
+        found.append(NoiseRange.of(float(np.std(own, ddof=1)), own.size - 1))
+    if freedom >= ENOUGH_FREEDOM:
+        found.append(NoiseRange.of(pooled_robust(groups).spread, EFFICIENT["pooled"] * freedom))
+    return reduce(NoiseRange.with_range, found) if found else None
 
 
 def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance | None:
@@ -55,6 +74,8 @@ def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Chance:
     groups = [np.log(own), *within_rounds(sessions, cores)]
     freedom = sum(logs.size - 1 for logs in groups)
     solo = relative_deviation(own)
+    if own.size < 2 and freedom < ENOUGH_FREEDOM:
+        return Chance(ASSUMED, MIN_FREEDOM)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
         return Chance(solo, max(MIN_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
     spread = min(pooled_robust(groups).spread, _largest_deviation(own))
@@ -109,12 +130,12 @@ def uneven_gate(noise: Chance, sessions: int, rounds: int) -> float:
     return float(np.exp(noise.spread * studentized_range.quantile(sessions, rounds, noise.freedom, FALSE_ALARM)))
 
 
-def slowed_gate(noise: Chance, sessions: int, rounds: int, alone: int) -> float:
-    """The same for the median of the rounds' medians over the centre of ``alone`` solo sessions."""
+def slowdown_error(noise: Chance, sessions: int, rounds: int, alone: int) -> Chance:
+    """Standard error of the logarithm of a slowdown: median of the rounds' medians over that of ``alone`` solos."""
     medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
     of_rounds = medians / np.sqrt(max(1, sessions * rounds))
-    error = float(np.hypot(of_rounds, CENTRE / np.sqrt(max(1, alone))))
-    return float(np.exp(noise.times(error).passed_by(SLOWED_ALARM)))
+    of_solos = (MEDIAN if alone > 2 else 1.0) / np.sqrt(max(1, alone))
+    return noise.times(float(np.hypot(of_rounds, of_solos)))
 
 
 def gap_gate(noise: float) -> float:

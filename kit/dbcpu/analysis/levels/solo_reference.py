@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import noise
+from dbcpu.analysis.levels.noise import noise, noise_range
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.run import Reference
-from dbcpu.analysis.statistics.robust import centre, deviation
+from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
@@ -34,7 +34,8 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
     if not elapsed.size:
         return None
     median_s = float(np.median(elapsed))
-    known = noise(alone, sessions, core_count(record) or vcpu_count(record))
+    cores = core_count(record) or vcpu_count(record)
+    known, within = noise(alone, sessions, cores), noise_range(alone, sessions, cores)
     throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
     delays = [each.session.run_delay_s for each in alone]
     queues = [
@@ -51,7 +52,8 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
         spread_freedom=known.freedom,
-        centre_s=centre(elapsed.tolist()),
+        noise_low=within.low if within else None,
+        noise_high=within.high if within else None,
         counted_tolerance=_counted_tolerance(alone),
     )
 

@@ -18,6 +18,8 @@ class Cause(StrEnum):
     """Colour and mark in charts: colour-blind people see the difference, and the marks do without colour (tested)."""
     helped_by: tuple[str, ...]
     """Codes of the findings whose remedy applies, the best first."""
+    remedy: str
+    """What helps against it in general, where no finding fits; '' if nothing was lost."""
     counted: bool
     """The kernel or the database counts the time lost to it; else it is inferred from where sessions were seen."""
 
@@ -30,11 +32,12 @@ class Cause(StrEnum):
         sentence: str = "",
         helped_by: tuple[str, ...] = (),
         counted: bool = False,
+        remedy: str = "",
     ) -> "Cause":
         cause = str.__new__(cls, name)
         cause._value_ = name
         cause.words, cause.sentence, cause.colour, cause.mark = words, sentence, colour, mark
-        cause.helped_by, cause.counted = helped_by, counted
+        cause.helped_by, cause.counted, cause.remedy = helped_by, counted, remedy
         return cause
 
     @property
@@ -44,27 +47,60 @@ class Cause(StrEnum):
 
     NONE = "none", "no loss", "#8a949e", "o", "the evidence does not account for it"
     SHARED_CORE = (
-        "shared_core", "shared core", "#d55e00", "s", "two sessions on the hardware threads of one core",
-        ("misplaced", "shared-cores", "cores-fewer-than-shown"),
+        "shared_core", "shared core", "#d55e00", "s", "sessions ran on both hardware threads of one core",
+        ("misplaced", "shared-cores", "cores-fewer-than-shown"), False,
+        "run no more sessions than cores, or switch SMT off (EC2, RDS: `ThreadsPerCore=1`)",
     )  # fmt: skip
     RUN_QUEUE = (
         "run_queue", "run-queue wait", "#0072b2", "^", "sessions queued for the same CPU though there were enough",
         ("misplaced", "oversubscribed"), True,
+        "look for pinned sessions (`taskset -cp PID`) and for other work on these CPUs (`top -H`)",
     )  # fmt: skip
-    STEAL = "steal", "CPU steal", "#7e257e", "D", "", ("steal",), True
-    THROTTLED = "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled",), True
-    FREQUENCY = "frequency", "lower frequency", "#e73c80", "P"
-    REMOTE_MEMORY = "remote_memory", "remote memory", "#24464c", "X"
-    COMPETITOR = "competitor", "other processes", "#356e46", "p", "", ("foreign-load",)
-    IRQ = "irq", "interrupts", "#435719", "h", "", (), True
-    RESOURCE_MANAGER = "resource_manager", "resource manager", "#651ad5", "<", "", (), True
-    WAIT = "wait", "non-CPU wait", "#4197c8", ">", "", (), True
-    STOPPED = "stopped", "stopped", "#000000", "d"
+    STEAL = (
+        "steal", "CPU steal", "#7e257e", "D", "", ("steal",), True,
+        "use a dedicated host, or a CPU reservation in the hypervisor",
+    )  # fmt: skip
+    THROTTLED = (
+        "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled", "cpu-quota"), True,
+        "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`)",
+    )  # fmt: skip
+    FREQUENCY = (
+        "frequency", "lower frequency", "#e73c80", "P", "", (), False,
+        "a lower turbo frequency with more busy cores is normal; else `cpupower frequency-set -g performance`",
+    )  # fmt: skip
+    REMOTE_MEMORY = (
+        "remote_memory", "remote memory", "#24464c", "X", "", (), False,
+        "bind the database to one node: `numactl --cpunodebind=N --membind=N`",
+    )  # fmt: skip
+    COMPETITOR = (
+        "competitor", "other processes", "#356e46", "p", "", ("foreign-load", "host-busy"), False,
+        "stop the other processes, or keep them off these CPUs (`systemctl set-property UNIT AllowedCPUs=...`)",
+    )  # fmt: skip
+    IRQ = (
+        "irq", "interrupts", "#435719", "h", "", (), True,
+        "move interrupts to other CPUs: `/proc/irq/N/smp_affinity_list`, `irqbalance`",
+    )  # fmt: skip
+    RESOURCE_MANAGER = (
+        "resource_manager", "resource manager", "#651ad5", "<", "", ("resource-manager-waits",), True,
+        "raise the limit of the resource plan, or `cpu_count` for instance caging",
+    )  # fmt: skip
+    WAIT = (
+        "wait", "non-CPU wait", "#4197c8", ">", "", ("physical-io",), True,
+        "look at the wait events of the sessions: `dbcpu show RUN --json`",
+    )  # fmt: skip
+    STOPPED = (
+        "stopped", "stopped", "#000000", "d", "", (), True,
+        "find who stops the server processes (a debugger, a frozen control group: `cgroup.freeze`)",
+    )  # fmt: skip
     SLOWER_CPU = (
         "slower_cpu", "slower CPU", "#4c3f24", "H", "the same work needed more CPU time, and nothing seen says why",
-        ("cores-fewer-than-shown", "slow-together"),
+        ("cores-fewer-than-shown", "unsteady-cpu", "slow-together"), False,
+        "measure at several times (`dbcpu show last --history`): another tenant or a lower frequency may be why",
     )  # fmt: skip
-    UNEXPLAINED = "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it"
+    UNEXPLAINED = (
+        "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", (), False,
+        "measure where the host can be sampled: `dbcpu run` on it, or `--host ssh:NAME`",
+    )  # fmt: skip
 
 
 CAUSE_WORDS = {cause.value: cause.words for cause in Cause}

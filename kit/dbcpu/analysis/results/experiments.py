@@ -4,6 +4,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What an experiment other than a sweep found, in a headline. ``tone``: good, partly, bad or unknown."""
+
+    headline: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
 class Segment:
     """One segment of a soak. ``at_s`` counts from the first; times of executions are per execution.
 

@@ -1,18 +1,28 @@
 """The answers that analysis gives of a record; ``None`` always means "not known from this record"."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
-from dbcpu.analysis.results.experiments import Pool, Soak, Together
+from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.range_bound import NoiseRange
 from dbcpu.findings import Finding
 
 CAUSES = tuple(cause.value for cause in Cause)
 
 REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
+
+
+class Answer(StrEnum):
+    """What is known of one question. Not having found a difference is ``UNDECIDED``."""
+
+    YES = "yes"
+    NO = "no"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +33,8 @@ class Reference:
     is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
     ``db_cpu_s`` is the CPU time that the database counts, where it does. ``spread_freedom``: degrees of freedom with
-    which the spread is known. ``centre_s``: Hodges-Lehmann centre of their times, against which levels are held.
+    which the spread is known. ``noise_low`` and ``noise_high``: the noise of a session lies between these standard
+    deviations of logarithms (99 %); None where nothing was measured twice, and then ``spread`` is an assumption.
     ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
     gap): that this is lost is known however much CPU times differ.
     """
@@ -38,13 +49,21 @@ class Reference:
     throttled_s: float | None = None
     db_cpu_s: float | None = None
     spread_freedom: float = 4.0
-    centre_s: float | None = None
+    noise_low: float | None = None
+    noise_high: float | None = None
     counted_tolerance: float | None = None
 
     @property
     def noise(self) -> Chance:
         """What chance does to one session."""
         return Chance(self.spread, self.spread_freedom)
+
+    @property
+    def noise_range(self) -> NoiseRange | None:
+        """Between which values its standard deviation lies; None where it is assumed."""
+        if self.noise_low is None or self.noise_high is None:
+            return None
+        return NoiseRange(self.noise_low, self.noise_high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +77,8 @@ class SessionView:
     the loss. ``group`` is 'fast', 'slow' or ''
     (no two groups). ``valid`` False: left out of verdicts, ``why`` says so. ``shared_s`` of its CPU time another
     session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
-    another core or CPU that it may use was idle.
+    another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
+    throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
     """
 
     level: int
@@ -84,6 +104,7 @@ class SessionView:
     unsplit_s: float | None = None
     shared_s: float | None = None
     avoidable_s: float | None = None
+    counted_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +116,13 @@ class LevelView:
     ``skew_s`` are the largest of all rounds.
     ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
-    ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached, and
+    ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached (None
+    where that is impossible), and
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
-    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``uneven`` and ``slowed``:
-    ``max_over_min`` and ``slowdown_median`` are beyond what chance and the tolerance allow at this level.
+    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``even`` (equal shares)
+    and ``full_speed`` (as fast as alone) are the answers of this level; ``even_bound``, ``slowdown_low``,
+    ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``).
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
@@ -132,8 +155,13 @@ class LevelView:
     slower_factor: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
     main_cause: str = "none"
-    uneven: bool = False
-    slowed: bool = False
+    even: Answer = Answer.UNDECIDED
+    full_speed: Answer = Answer.UNDECIDED
+    even_bound: float | None = None
+    slowdown_low: float | None = None
+    slowdown_high: float | None = None
+    detectable: float | None = None
+    counted_slowdown: float | None = None
     alone_s: float | None = None
     misplaced_s: float | None = None
     sharing_s: float | None = None
@@ -185,8 +213,8 @@ class LicenceNeed:
 class Capacity:
     """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
 
-    ``at_least``: no uneven level was measured, so that there may be more. ``even_again``: a larger level at which all
-    are equal again, and equally slow. ``full_speed_up_to``: nobody takes longer than alone by more than the tolerance.
+    ``at_least``: that is the highest level measured, so that there may be more. ``even_again``: a larger level at which
+    all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``most_throughput``: of any level.
     ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
     """
 
@@ -284,7 +312,7 @@ class Analysis:
 
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
     that shows best what happened: the median round of the most uneven level. ``variants``: each against
-    the first, if there are several.
+    the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
     """
 
     run_id: str
@@ -304,4 +332,5 @@ class Analysis:
     soak: Soak | None = None
     pool: Pool | None = None
     together: Together | None = None
+    experiment: Conclusion | None = None
     variants: Variants | None = None

@@ -1,10 +1,9 @@
 """Middle and spread of values of which some may be far out. Pure.
 
-Sources: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation); Hodges and Lehmann, 1963 (centre); David and
-Nagaraja, "Order Statistics", 2003, section 2.3 (range).
+Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,8 +11,6 @@ NORMAL_CONSISTENT = 1.4826
 """Makes the median absolute deviation estimate the standard deviation of normal data."""
 MEDIAN = 1.2533
 """Standard error of a median over that of a mean."""
-CENTRE = 1.0233
-"""The same of the Hodges-Lehmann centre: sqrt(pi / 3)."""
 
 
 def deviation(values: Iterable[float], middle: float | None = None) -> float:
@@ -32,10 +29,3 @@ def relative_deviation(values: Iterable[float]) -> float:
 def log_deviation(values: Iterable[float]) -> float:
     """The same of logarithms; values are positive."""
     return deviation(np.log(np.asarray(list(values), dtype=np.float64)))
-
-
-def centre(values: Sequence[float]) -> float:
-    """Hodges-Lehmann: the median of the means of all pairs, of logarithms. Nearly as exact as a mean, and robust."""
-    logs = np.log(np.asarray(values, dtype=np.float64))
-    first, second = np.triu_indices(logs.size)
-    return float(np.exp(np.median((logs[first] + logs[second]) / 2)))

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.checks.headline import BAD, GOOD, PARTLY, Fact
+from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.comparison.sizing import Need, Sizing
+from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
     LESS,
     MORE,

@@ -1,9 +1,8 @@
 """A soak, a pool and several targets as tables and lines."""
 
-from dbcpu.analysis.experiments import duration
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import count, number, percent, plain, plural, ranges, rate, seconds, times
+from dbcpu.formatting import count, duration, number, percent, plain, plural, ranges, rate, seconds, times
 from dbcpu.reports.document import Column, Table
 
 MAX_SEGMENTS = 30

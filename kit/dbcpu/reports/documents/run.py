@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from dbcpu.analysis.checks.headline import answer
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
@@ -19,7 +19,7 @@ WIDTH = 114
 
 def document(record: RunRecord, analysis: Analysis) -> Document:
     """The whole document of a run. Its JSON is a contract: names and meanings stay, more may be added."""
-    header, summary = record.header, answer(analysis)
+    header, summary = record.header, headline(analysis)
     name = plain(header.label or header.run_id)
     return Document(
         title=f"CPU consistency: {name}",
@@ -56,12 +56,13 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
 
 def _data(record: RunRecord, analysis: Analysis) -> Mapping[str, Any]:
     """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
-    header = record.header
+    header, summary = record.header, headline(analysis)
     return {
         "run_id": header.run_id,
         "label": header.label,
         "started_at": header.started_at,
         "status": header.status,
+        "outcome": {"kind": summary.kind, "headline": summary.headline, "remedy": summary.remedy},
         **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
         "findings": [{**asdict(finding), "level": finding.level.label} for finding in analysis.findings],
     }

@@ -1,9 +1,9 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
-from dbcpu.analysis.scaling.capacity import EVEN
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times
 from dbcpu.record import HostInfo, RunRecord
 
@@ -56,6 +56,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("scaling", _scaling(analysis)),
         ("contention", _contention(analysis)),
         ("capacity", _capacity(analysis)),
+        ("terms", _answers(analysis)),
         ("licences", _licences(analysis)),
         *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
     ]
@@ -108,18 +109,26 @@ def _contention(analysis: Analysis) -> str:
 
 def _capacity(analysis: Analysis) -> str:
     room = analysis.capacity
-    if room is None or room.even_up_to is None or room.most_throughput is None:
+    if room is None or room.most_throughput is None:
         return ""
     highest = ", the highest level measured" if room.at_least else ""
-    speed = (
-        f"no slowdown up to {plural(room.full_speed_up_to, 'session')}; " if room.full_speed_up_to is not None else ""
-    )
-    again = f", even again at {room.even_again}" if room.even_again is not None else ""
+    parts = []
+    if room.full_speed_up_to is not None and room.full_speed_up_to > 1:
+        parts.append(f"full speed up to {plural(room.full_speed_up_to, 'session')}")
+    if room.even_up_to is not None and room.even_up_to > 1:
+        again = f", equal again at {room.even_again}" if room.even_again is not None else ""
+        parts.append(f"equal shares up to {plural(room.even_up_to, 'session')}{highest}{again}")
     shares = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
     per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
-    most = f"{rate(room.most_throughput)} Mrows/s" + (f" ({', '.join(per)})" if per else "")
-    even = f"even times (max/min <= {number(EVEN)}) up to {plural(room.even_up_to, 'session')}{highest}{again}"
-    return f"{speed}{even}; peak throughput {most}"
+    parts.append(f"peak throughput {rate(room.most_throughput)} Mrows/s" + (f" ({', '.join(per)})" if per else ""))
+    return "; ".join(parts)
+
+
+def _answers(analysis: Analysis) -> str:
+    """What the words equal and full speed rest on."""
+    if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
+        return ""
+    return f"equal, full speed: the true ratio is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
 
 
 def _licences(analysis: Analysis) -> str:

@@ -24,7 +24,7 @@ from dbcpu.analysis.placement.timeline import (
 )
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import Variants
-from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
+from dbcpu.analysis.results.run import Analysis, Answer, LevelView, SessionView
 from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Column, Table
@@ -36,6 +36,11 @@ LEVEL = Column("level", "N", meaning="concurrent sessions")
 SECONDS = Column("median_s", "elapsed s", MILLISECONDS, unit="s", meaning="median elapsed time of one execution")
 MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest session / fastest session of a round")
 SPREAD = Column("cv", "CV", percent, meaning="standard deviation / mean of the elapsed times")
+ANSWER = {Answer.YES: "yes", Answer.NO: "no", Answer.UNDECIDED: "?"}
+EVEN = Column("even", "equal", ANSWER.__getitem__, kind="text", meaning="equal CPU for all sessions; ? is undecided")
+FULL_SPEED = Column(
+    "full_speed", "full speed", ANSWER.__getitem__, kind="text", meaning="as fast as a single session; ? is undecided"
+)
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
 LEVEL_COLUMNS = (
@@ -46,6 +51,8 @@ LEVEL_COLUMNS = (
     MAX_OVER_MIN,
     SPREAD,
     SLOW,
+    EVEN,
+    FULL_SPEED,
     Column("throughput", "Mrows/s", rate, unit="Mrows/s", meaning="throughput while all sessions run"),
     Column("makespan_throughput", "makespan", rate, unit="Mrows/s",
            meaning="throughput until the last session has ended"),

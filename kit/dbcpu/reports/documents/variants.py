@@ -5,9 +5,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from dbcpu.analysis.checks.headline import GOOD, PARTLY, Fact
+from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.comparison.sentences import decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
+from dbcpu.analysis.levels.outcome import GOOD, PARTLY
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (
     LESS,

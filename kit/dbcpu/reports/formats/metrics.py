@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.results.run import Analysis, Answer, LevelView
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import moment
@@ -38,10 +38,13 @@ class Family:
     samples: tuple[Sample, ...]
 
 
+ANSWERED = {Answer.YES: 1.0, Answer.NO: 0.0, Answer.UNDECIDED: None}
 LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], ...] = (
     ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda level: level.median_s),
     ("dbcpu_slowdown_ratio", "ratio", "Slowdown of the slowest session.", lambda level: level.slowdown_max),
     ("dbcpu_max_over_min_ratio", "ratio", "Slowest / fastest session of a round.", lambda level: level.max_over_min),
+    ("dbcpu_equal_cpu", "", "All sessions get equal CPU: 1 yes, 0 no.", lambda level: ANSWERED[level.even]),
+    ("dbcpu_full_speed", "", "As fast as a single session: 1 yes, 0 no.", lambda level: ANSWERED[level.full_speed]),
     ("dbcpu_slow_sessions", "", "Sessions in the slower of two groups.", lambda level: level.slow),
     ("dbcpu_throughput_rows_per_second", "", "Throughput while all sessions run.",
      lambda level: None if level.throughput is None else level.throughput * 1e6),

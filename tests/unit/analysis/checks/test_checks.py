@@ -24,7 +24,11 @@ def codes(rounds: Sequence[Round], **options: object) -> set[str]:
 
 
 def test_a_clean_run_has_no_findings() -> None:
-    assert codes([pair()]) == set()
+    assert codes([pair(), pair(repeat=1), pair(repeat=2)]) == set()
+
+
+def test_one_round_of_a_level_is_no_answer() -> None:
+    assert codes([pair()]) == {"inconclusive"}
 
 
 def test_wrong_answers_and_failed_sessions() -> None:

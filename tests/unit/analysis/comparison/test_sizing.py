@@ -5,9 +5,8 @@ from datetime import date
 
 import pytest
 
-from dbcpu.analysis.comparison.sizing import Sizing, size
+from dbcpu.analysis.comparison.sizing import Sizing, fair_level, size
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.scaling.capacity import even_level
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
@@ -80,9 +79,9 @@ def test_beyond_what_was_measured_the_old_cores_count_in_proportion() -> None:
 
 def test_the_fair_level_ends_at_the_first_uneven_one_even_if_a_later_one_is_even() -> None:
     levels = explain(with_smt()).levels
-    best = even_level(levels, 1.1, 8)
+    best = fair_level(levels, 1.1, 8)
     assert best is not None and best.level == 4
-    loose = even_level(levels, 1.6, 8)
+    loose = fair_level(levels, 1.6, 8)
     assert loose is not None and loose.level == 8
 
 

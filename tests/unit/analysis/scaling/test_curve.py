@@ -122,7 +122,7 @@ def test_the_published_picture(smt_yield: float, slowdown: float) -> None:
     simulated = replace(preset("c4.4xlarge"), smt_yield=smt_yield)
     told = explain(simulate(simulated, tuple(range(1, 18)), repeats=2, seed=3, size="seed", hz=1))
     levels = {each.level: each for each in told.levels}
-    assert told.verdict.startswith("Up to 8 sessions every session gets the same CPU")
+    assert told.verdict.startswith("Up to 8 sessions all get equal CPU at full speed")
     assert f"at 9 sessions 2 of 9 have a slowdown of {slowdown:.2f}x (shared core" in told.verdict
     for level in range(2, 9):
         assert levels[level].max_over_min == pytest.approx(1.0, abs=0.05)

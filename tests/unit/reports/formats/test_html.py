@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dbcpu.analysis.causes.time_parts import time_parts
-from dbcpu.analysis.checks.headline import answer
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.formatting import seconds, times
 from dbcpu.record import RunRecord
@@ -137,7 +137,7 @@ def test_a_page_without_a_picture_says_why(run: RunRecord, reason: str) -> None:
 
 @every_run
 def test_the_first_screen_answers(name: str, pages: dict[str, str]) -> None:
-    found = answer(explain(RUNS[name]))
+    found = headline(explain(RUNS[name]))
     header = squeezed(read_page(pages[name].split("<header>")[1].split("</header>")[0]).text)
     told = (found.headline, explain(RUNS[name]).verdict, f"What helps: {found.remedy}.")
     places = [header.index(squeezed(text)) for text in told]

@@ -1,0 +1,164 @@
+"""Do the sessions of a level get equal shares, and does a session run as fast as alone? Yes, no or undecided.
+
+The one definition that the verdict, headline, capacity, findings, colours, checks and exit codes read.
+
+``even`` is about shares: ``no`` when the slowest over the fastest is beyond chance and tolerance, or when what the
+kernel counted (run-queue wait, throttling, steal, sleep) differs between the sessions by more than 10 %; ``yes`` when
+the true ratio is below 1.10 with 95 % confidence (``range_bound``). ``full_speed`` is about the median session against
+one alone: ``no`` when it is slower beyond chance, or was kept waiting for more than 10 % by what was counted; ``yes``
+when its slowdown is below 1.10 with 95 % confidence. Above the vCPUs nothing runs at full speed. All else is
+``undecided``: not having found a difference is no answer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
+from dbcpu.analysis.results.run import Answer, Reference
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.range_bound import upper_bound
+
+EQUAL = 1.10
+"""Sessions are equal, and as fast as alone, where the true ratio is below this."""
+MOST_EVEN = 1.15
+"""Where max/min is seen above this, sessions are not called even, whatever part of it is chance."""
+CONFIDENCE = 0.95
+SLOWED_ALARM = 0.001
+"""Chance that one level without any loss counts as slowed."""
+POWER = 0.80
+MIN_ROUNDS = 2
+"""One round of one pair proves no equality."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the kernel counted at a level; medians over rounds.
+
+    ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
+    of these over the least of a round.
+    """
+
+    slowdown: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was measured at a level. ``ratios``: slowest over fastest of each round; () for one session.
+
+    ``medians``: of each round, over the single-session time. ``split``: in most rounds some sessions have a cause of a
+    slowdown, or form a slow group, and others do not. ``slow``: in most rounds half of the sessions or more have a
+    cause. ``vcpus``: that the sessions may use, None where not known.
+    """
+
+    sessions: int
+    ratios: tuple[float, ...]
+    medians: tuple[float, ...]
+    counted: Counted | None
+    split: bool
+    slow: bool
+    vcpus: int | None
+
+    @property
+    def ratio(self) -> float:
+        return float(np.median(self.ratios)) if self.ratios else 1.0
+
+    @property
+    def slowdown(self) -> float:
+        return float(np.median(self.medians))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Both answers of a level.
+
+    ``even_bound``: the true slowest over fastest is below it with 95 % confidence. ``slowdown_low`` and ``_high``: 95 %
+    interval of the median slowdown. ``detectable``: the smallest slowdown that this level could have shown, as a
+    factor (80 % power). None where nothing is known of the noise.
+    """
+
+    even: Answer = Answer.UNDECIDED
+    full_speed: Answer = Answer.UNDECIDED
+    even_bound: float | None = None
+    slowdown_low: float | None = None
+    slowdown_high: float | None = None
+    detectable: float | None = None
+
+
+def answers(seen: Seen, reference: Reference | None) -> Answers:
+    """Of a level with at least one usable round. ``reference`` None: only what was counted answers."""
+    if reference is None:
+        return Answers(_even(seen, None, None), _full_speed(seen, None, None))
+    if seen.sessions == 1:
+        kept_waiting = seen.counted is not None and seen.counted.slowdown > EQUAL
+        return Answers(Answer.YES, Answer.NO if kept_waiting else Answer.YES)
+    bound = _even_bound(seen, reference)
+    shift = _slowdown_chance(seen, reference)
+    half = shift.passed_by((1 - CONFIDENCE) / 2)
+    low, high = (float(np.exp(np.log(seen.slowdown) + side)) for side in (-half, half))
+    gate = max(1.0 + reference.tolerance, uneven_gate(reference.noise, seen.sessions, len(seen.ratios)))
+    slowed = max(EQUAL, float(np.exp(shift.passed_by(SLOWED_ALARM))))
+    even = _even(seen, bound, gate)
+    full_speed = _full_speed(seen, None if reference.noise_range is None else high, slowed)
+    return Answers(
+        even=even,
+        full_speed=full_speed,
+        even_bound=None if even is Answer.NO else bound,
+        slowdown_low=low,
+        slowdown_high=high,
+        detectable=None
+        if reference.noise_range is None
+        else _detectable(seen, reference, gate, shift, even, full_speed),
+    )
+
+
+def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
+    if seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > EQUAL:
+        return Answer.NO
+    if gate is not None and seen.ratio > gate:
+        return Answer.NO
+    enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= MOST_EVEN and not seen.split
+    return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
+
+
+def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:
+    if seen.counted is not None and seen.counted.slowdown > EQUAL:
+        return Answer.NO
+    if slowed is not None and seen.slowdown > slowed:
+        return Answer.NO
+    beyond = seen.vcpus is not None and seen.sessions > seen.vcpus
+    if beyond and seen.slowdown > EQUAL:
+        return Answer.NO
+    if beyond or seen.slow or len(seen.medians) < MIN_ROUNDS:
+        return Answer.UNDECIDED
+    return Answer.YES if high is not None and high < EQUAL else Answer.UNDECIDED
+
+
+def _even_bound(seen: Seen, reference: Reference) -> float | None:
+    if reference.noise_range is None or not seen.ratios:
+        return None
+    mean = float(np.mean(np.log(seen.ratios)))
+    return float(np.exp(upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)))
+
+
+def _slowdown_chance(seen: Seen, reference: Reference) -> Chance:
+    """Standard error of the logarithm of the median slowdown: by noise or by the scatter of rounds, the larger."""
+    chance = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions)
+    if len(seen.medians) < 3:
+        return chance
+    scatter = float(np.std(np.log(seen.medians), ddof=1)) / len(seen.medians) ** 0.5
+    return chance if scatter <= chance.spread else Chance(scatter, float(len(seen.medians) - 1))
+
+
+def _detectable(
+    seen: Seen, reference: Reference, gate: float, shift: Chance, even: Answer, full_speed: Answer
+) -> float:
+    """Of the questions that are undecided; of both where neither or both are."""
+    of_median = max(np.log(EQUAL), shift.passed_by(SLOWED_ALARM)) + shift.passed_by(1 - POWER)
+    if not seen.ratios or (even is not Answer.UNDECIDED and full_speed is Answer.UNDECIDED):
+        return float(np.exp(of_median))
+    of_range = np.log(gate) + reference.noise.times((2.0 / len(seen.ratios)) ** 0.5).passed_by(1 - POWER)
+    if full_speed is not Answer.UNDECIDED and even is Answer.UNDECIDED:
+        return float(np.exp(of_range))
+    return float(np.exp(max(of_range, of_median)))

@@ -1,0 +1,78 @@
+"""What all levels of a variant say together: up to where it is fine, where something is lost, what is undecided."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbcpu.analysis.results.run import Answer, LevelView
+
+GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
+
+
+def is_fine(level: LevelView) -> bool:
+    """Equal shares, and as fast as alone."""
+    return level.even is Answer.YES and level.full_speed is Answer.YES
+
+
+def is_loss(level: LevelView) -> bool:
+    """Unequal shares, or slower than alone: shown or counted."""
+    return Answer.NO in (level.even, level.full_speed)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The measured levels of one variant, in order; one session alone is among them only where it lost something.
+
+    ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
+    the levels above them. ``kind``: good, partly (losses only above the vCPUs), bad, or unknown.
+    """
+
+    levels: tuple[LevelView, ...]
+    fine: tuple[LevelView, ...]
+    losses: tuple[LevelView, ...]
+    undecided: tuple[LevelView, ...]
+    beyond: tuple[LevelView, ...]
+
+    @property
+    def kind(self) -> str:
+        if self.losses:
+            return BAD
+        if self.undecided or not self.levels:
+            return UNKNOWN
+        if not self.fine:  # only levels above the vCPUs were measured
+            return PARTLY if all(map(is_loss, self.beyond)) else UNKNOWN
+        return PARTLY if any(map(is_loss, self.beyond)) else GOOD
+
+    @property
+    def first(self) -> LevelView | None:
+        """The smallest level with a loss."""
+        return next((each for each in (*self.losses, *self.beyond) if is_loss(each)), None)
+
+    @property
+    def worst(self) -> LevelView | None:
+        """The level with the largest loss up to the vCPUs; above them only if there is no other."""
+        found = self.losses or tuple(each for each in self.beyond if is_loss(each))
+        return max(found, key=loss, default=None)
+
+    def lasts(self, first: LevelView) -> bool:
+        """Whether every level from ``first`` on has a loss."""
+        return all(is_loss(each) for each in self.levels if each.level >= first.level)
+
+
+def loss(level: LevelView) -> float:
+    """How much is lost at a level: the larger of its slowdown, its max/min, and the slowdown that was counted."""
+    return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
+
+
+def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:
+    """Of the levels of one variant."""
+    measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
+    counted = tuple(each for each in measured if each.level > 1 or is_loss(each))
+    within = tuple(each for each in counted if vcpus is None or each.level <= vcpus)
+    end = next((at for at, each in enumerate(counted) if not is_fine(each)), len(counted))
+    return Outcome(
+        levels=counted,
+        fine=counted[:end],
+        losses=tuple(each for each in within if is_loss(each)),
+        undecided=tuple(each for each in within if not is_fine(each) and not is_loss(each)),
+        beyond=tuple(each for each in counted if vcpus is not None and each.level > vcpus),
+    )

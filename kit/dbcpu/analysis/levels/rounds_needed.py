@@ -1,0 +1,70 @@
+"""What would decide an undecided level: how many more rounds, and how long they take; or nothing but a quieter host.
+
+If all sessions are equal and as fast as they look, the answer is ``yes`` with a chance of 80 % after so many rounds.
+The noise is taken to be what this run showed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.noise import slowdown_error
+from dbcpu.analysis.results.run import Answer, LevelView, Reference
+from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, usual_range
+from dbcpu.record import Round
+
+POWER = 0.80
+ROUNDS = (3, 4, 6, 8, 10, 15, 20, 30, 40)
+
+
+@dataclass(frozen=True, slots=True)
+class MoreRounds:
+    """``rounds`` in all at each undecided level; ``more`` rounds altogether, which take about ``about_s`` seconds."""
+
+    rounds: int
+    more: int
+    about_s: float
+
+
+def more_rounds(undecided: Sequence[LevelView], reference: Reference, done: Sequence[Round]) -> MoreRounds | None:
+    """None where 40 rounds are not expected to decide every level."""
+    needed = [_needed(each, reference) for each in undecided]
+    known = [each for each in needed if each is not None]
+    if not known or len(known) < len(needed):
+        return None
+    rounds = max(known)
+    more = sum(max(1, rounds - each.rounds) for each in undecided) + max(0, rounds - reference.sessions)
+    return MoreRounds(rounds, more, more * _round_s(done))
+
+
+def _needed(level: LevelView, reference: Reference) -> int | None:
+    answered = level.even, level.full_speed
+    slowdown = level.slowdown_median or 1.0
+    wanted = (each for each in ROUNDS if each > level.rounds)
+    return next((each for each in wanted if would_decide(level.level, answered, slowdown, reference, each)), None)
+
+
+def would_decide(
+    sessions: int, answered: tuple[Answer, Answer], slowdown: float, reference: Reference, rounds: int
+) -> bool:
+    """Whether so many rounds in all probably decide what is undecided. ``answered``: even, full speed, so far."""
+    even, full_speed = answered
+    alone = max(rounds, reference.sessions)
+    if even is Answer.UNDECIDED:
+        noise = NoiseRange.of(reference.spread, alone - 1)
+        usual = reference.spread * usual_range(sessions, rounds, POWER)
+        if is_possible(float(np.log(EQUAL)), usual, sessions, rounds, noise):
+            return False
+    if full_speed is Answer.UNDECIDED:
+        error = slowdown_error(reference.noise, sessions, rounds, alone)
+        apart = abs(float(np.log(EQUAL / slowdown)))
+        return error.passed_by(0.025) + error.passed_by(1 - POWER) < apart
+    return True
+
+
+def _round_s(done: Sequence[Round]) -> float:
+    """How long a round takes with all that belongs to it: median distance of two releases."""
+    released = sorted(each.released_monotonic_s for each in done)
+    return float(np.median(np.diff(released))) if len(released) > 1 else 0.0

@@ -1,0 +1,160 @@
+"""Does a result contradict itself, is ``yes`` ever false, how often is a run decided? On difficult simulated hosts.
+
+The truth of a level is what the same host does without noise: the median max/min and slowdown of its rounds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis, Answer
+from dbcpu.record import Round, RunRecord
+from dbcpu.simulator import SimulatedHost, simulate
+from support.contradictions import contradictions
+
+EQUAL = 1.10
+DEFAULT_REPEATS = 6
+TRUTH_REPEATS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One run: what contradicts itself, and which answers of its levels are false."""
+
+    noise: float
+    kind: str
+    contradictions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelJudged:
+    """One level: its answers, and the truth of each (None: neither clearly below nor above)."""
+
+    noise: float
+    sessions: int
+    even: str
+    full_speed: str
+    true_ratio: float
+    true_slowdown: float
+
+
+def difficult(rng: np.random.Generator) -> SimulatedHost:
+    """A host as it may be: noise, steal, a quota, a neighbour, turbo, hidden siblings, any scheduler."""
+
+    def sometimes(share: float, low: float, high: float) -> float:
+        return float(rng.uniform(low, high)) if rng.random() < share else 0.0
+
+    cores, threads = int(rng.integers(1, 7)), int(rng.choice([1, 2, 2, 4]))
+    return SimulatedHost(
+        name="difficult",
+        cores=cores,
+        threads=threads,
+        scheduler=str(rng.choice(["frozen", "sticky", "rotating", "smt_balancing"])),
+        smt_yield=float(rng.uniform(0.0, 1.0)),
+        hidden_smt=bool(rng.random() < 0.2),
+        steal=sometimes(0.25, 0.02, 0.5),
+        quota_cpus=sometimes(0.2, 0.4, cores * threads) or None,
+        noisy_neighbour=sometimes(0.2, 0.1, 0.9),
+        turbo_slope=sometimes(0.2, 0.05, 0.4),
+        all_slow=sometimes(0.15, 0.02, 0.3),
+        noise=float(rng.choice([0.0, rng.uniform(0, 0.03), rng.uniform(0, 0.2)])),
+    )
+
+
+def swept(host: SimulatedHost, rng: np.random.Generator, repeats: int) -> RunRecord:
+    vcpus = len(host.online)
+    wanted = {1, 2, host.cores, host.cores + 1, vcpus, vcpus + 1, 2 * vcpus}
+    levels = tuple(sorted(level for level in wanted if level == 1 or rng.random() < 0.8))
+    return simulate(host, levels, repeats, int(rng.integers(2**31)), size="tiny")
+
+
+def mutated(record: RunRecord, rng: np.random.Generator) -> RunRecord:
+    """As records are that come from elsewhere: times only, rounds missing, interrupted, one session slow."""
+    rounds = list(record.rounds)
+    if rng.random() < 0.25:
+        rounds = [_unsampled(each) for each in rounds]
+    if rng.random() < 0.25:
+        rounds = rounds[: int(rng.integers(1, len(rounds) + 1))]
+    if rng.random() < 0.15:
+        rounds = [each for each in rounds if each.level > 1 or each.repeat == 0]
+    if rng.random() < 0.2:
+        rounds = [_slowed(each, float(rng.uniform(1.0, 3.0))) for each in rounds]
+    status = "complete" if len(rounds) == len(record.rounds) else "interrupted"
+    return RunRecord(replace(record.header, status=status), tuple(rounds))
+
+
+def _unsampled(each: Round) -> Round:
+    blind = [
+        replace(session, cpu_s=None, run_delay_s=None, residency=(), migrations=None, migrations_seen=None)
+        for session in each.sessions
+    ]
+    return replace(each, sessions=tuple(blind), cpu_timeline=(), timeline_s=(), not_sampled="the host is remote")
+
+
+def _slowed(each: Round, factor: float) -> Round:
+    """The first session of rounds with several takes longer, asleep."""
+    if each.level < 2 or not each.sessions or not each.sessions[0].executions:
+        return each
+    first, *others = each.sessions
+    longer = tuple(
+        replace(
+            one,
+            elapsed_s=one.elapsed_s * factor,
+            server_elapsed_s=None if one.server_elapsed_s is None else one.server_elapsed_s * factor,
+        )
+        for one in first.executions
+    )
+    return replace(each, sessions=(replace(first, executions=longer), *others))
+
+
+def runs(count: int, seed: int) -> Iterator[Judged]:
+    """Runs of difficult hosts, half of them mutated."""
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        host = difficult(rng)
+        record = swept(host, rng, int(rng.integers(1, 7)))
+        record = mutated(record, rng) if number % 2 else record
+        analysis = explain(record)
+        yield Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
+
+
+def decided(count: int, seed: int, most_noise: float) -> Iterator[tuple[Judged, tuple[LevelJudged, ...]]]:
+    """Runs with the default repeats on hosts whose only trouble is noise up to ``most_noise`` and their shape."""
+    for number in range(count):
+        rng = np.random.default_rng([seed, number, 2])
+        host = SimulatedHost(
+            name="noisy",
+            cores=int(rng.integers(2, 9)),
+            threads=int(rng.integers(1, 3)),
+            scheduler=str(rng.choice(["sticky", "rotating", "smt_balancing"])),
+            smt_yield=float(rng.uniform(0.0, 0.6)),
+            noise=float(rng.uniform(0.0, most_noise)),
+        )
+        vcpus = len(host.online)
+        levels = tuple(sorted({1, 2, host.cores, host.cores + 1, vcpus, 2 * vcpus}))
+        record = simulate(host, levels, DEFAULT_REPEATS, int(rng.integers(2**31)), size="tiny")
+        analysis = explain(record)
+        truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size="tiny"))
+        judged = Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
+        yield judged, tuple(_levels(host.noise, analysis, truth))
+
+
+def _levels(noise: float, analysis: Analysis, truth: Analysis) -> Iterator[LevelJudged]:
+    for each, true in zip(analysis.levels, truth.levels, strict=True):
+        if each.level > 1:
+            ratio, slowdown = true.max_over_min or 1.0, true.slowdown_median or 1.0
+            yield LevelJudged(noise, each.level, each.even.value, each.full_speed.value, ratio, slowdown)
+
+
+def is_false(level: LevelJudged) -> bool:
+    """Equal, or full speed, where the truth is 1.10 or more; a difference where it is none."""
+    if level.even == Answer.YES and level.true_ratio > EQUAL:
+        return True
+    if level.full_speed == Answer.YES and level.true_slowdown > EQUAL:
+        return True
+    return (level.even == Answer.NO and level.true_ratio < 1.02) or (
+        level.full_speed == Answer.NO and level.true_slowdown < 1.02
+    )

@@ -1,0 +1,170 @@
+"""All parts of a result held against each other: verdict, headline, table, capacity, findings, checks, figures.
+
+Each rule is written from what a reader sees, and not from the code that makes it.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+
+from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.history.limits import check
+from dbcpu.analysis.results.run import Analysis, Answer, LevelView
+from dbcpu.config.rules import CheckLimits
+from dbcpu.record import RunRecord
+
+YES, NO, UNDECIDED = Answer.YES, Answer.NO, Answer.UNDECIDED
+
+
+def contradictions(record: RunRecord, analysis: Analysis) -> list[str]:
+    """A sentence for each contradiction; of the first variant of a sweep."""
+    variant = analysis.levels[0].variant if analysis.levels else ""
+    levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
+    return [text for rule in RULES for text in rule(record, analysis, levels)]
+
+
+def _rows(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    for each in levels:
+        where, ratio, slowdown = f"N={each.level}", each.max_over_min or 1.0, each.slowdown_median or 1.0
+        counted = each.counted_slowdown or 1.0
+        if each.even is YES and (ratio > 1.15 or (each.slow or 0.0) >= 0.5):
+            yield f"{where} is called equal at max/min {ratio:.2f} with {each.slow} slow sessions"
+        if each.even is NO and round(ratio, 2) <= 1.10:
+            yield f"{where} is called unequal at max/min {ratio:.2f}"
+        if each.full_speed is YES and (slowdown >= 1.10 or counted > 1.10):
+            yield f"{where} is called full speed at {slowdown:.2f}x, {counted:.2f}x counted"
+        if each.full_speed is YES and analysis.vcpus is not None and each.level > analysis.vcpus:
+            yield f"{where} is called full speed on {analysis.vcpus} vCPUs"
+        if each.full_speed is NO and max(slowdown, counted) <= 1.10:
+            yield f"{where} is called slow at {slowdown:.2f}x, {counted:.2f}x counted"
+        if each.efficiency is not None and not 0 <= each.efficiency <= 1:
+            yield f"{where} has an efficiency of {each.efficiency:.0%}"
+        if each.slowdown_low is not None and each.slowdown_high is not None and each.level > 1:
+            if not each.slowdown_low <= slowdown * (1 + 1e-9) or not slowdown <= each.slowdown_high * (1 + 1e-9):
+                yield f"{where}: {slowdown:.3f}x is outside {each.slowdown_low:.3f} to {each.slowdown_high:.3f}"
+        if each.detectable is not None and not each.detectable > 1:
+            yield f"{where} could have shown a slowdown of {each.detectable:.2f}x"
+
+
+def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    said, shown = analysis.verdict, headline(analysis)
+    together = [each for each in levels if each.level > 1]
+    if analysis.reference is None or not together:
+        if "equal CPU" in said or shown.kind != "unknown":
+            yield f"an answer without a baseline or levels: {said}"
+        return
+    fine = re.search(r"(?:Up to|every level up to) (\d+) sessions?", said)
+    if fine and not all(_fine(each) for each in together if each.level <= int(fine[1])):
+        yield f"the verdict calls levels up to {fine[1]} fine that are not: {said}"
+    yes = re.search(r"(?:Yes|Equal CPU|full speed)[^;,]* up to (\d+)", shown.headline)
+    if yes and not all(_fine(each) for each in together if each.level <= int(yes[1])):
+        yield f"the headline calls levels up to {yes[1]} fine that are not: {shown.headline}"
+    if bool(fine) is not bool(yes) and "even a single session" not in shown.headline:
+        yield f"verdict and headline differ: {said} / {shown.headline}"
+    if shown.kind != _kind(analysis, levels):
+        yield f"the answer is {shown.kind}, the levels say {_kind(analysis, levels)}: {shown.headline}"
+    open_ = re.search(r"[Ii]nconclusive at N=([\d,-]+)", said)
+    undecided = {each.level for each in _within(analysis, together) if not _fine(each) and not _lost(each)}
+    if (_numbers(open_[1]) if open_ else set()) != undecided:
+        yield f"undecided are {sorted(undecided)}, the verdict says: {said}"
+    if shown.kind in ("bad", "partly") and not shown.remedy:
+        yield f"something is lost and nothing helps: {shown.headline}"
+
+
+def _remedies(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    remedy, host = headline(analysis).remedy, record.header.host
+    if host is None:
+        return
+    kernel = re.match(r"(\d+)\.(\d+)", host.kernel)
+    if "mainline 6.6" in remedy and kernel and (int(kernel[1]), int(kernel[2])) >= (6, 6):
+        yield f"the remedy asks for a kernel that is there ({host.kernel}): {remedy}"
+    if remedy.startswith("run one session per core") and analysis.vcpus == analysis.cores:
+        yield f"the remedy is about SMT, and there is none: {remedy}"
+
+
+def _capacity(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    room = analysis.capacity
+    if room is None:
+        return
+    if room.even_up_to and not all(each.even is YES for each in levels if each.level <= room.even_up_to):
+        yield f"capacity is even up to {room.even_up_to}, the table is not"
+    if room.full_speed_up_to and not all(_fine(each) for each in levels if each.level <= room.full_speed_up_to):
+        yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
+    if room.most_throughput != max(each.throughput or 0.0 for each in levels):
+        yield f"the most throughput is {room.most_throughput}, and no level has it"
+    cores = analysis.scaling.effective_cores
+    if cores is not None and analysis.vcpus is not None and cores > analysis.vcpus + 1e-9:
+        yield f"{cores:.2f} effective cores on {analysis.vcpus} vCPUs"
+
+
+def _findings(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    codes = {each.code for each in analysis.findings}
+    uneven = any(each.even is NO for each in levels)
+    if ("uneven-sessions" in codes) is not uneven:
+        yield f"uneven-sessions is {'said' if not uneven else 'missing'}"
+    if "slow-together" in codes and not any(_lost(each) for each in levels):
+        yield "slow-together is said, and no level has a loss"
+    if "sticky-placement" in codes and not uneven:
+        yield "sticky-placement is said, and no level is unequal"
+    undecided = any(not _fine(each) and not _lost(each) for each in _within(analysis, levels) if each.level > 1)
+    if analysis.reference is not None and ("inconclusive" in codes) is not undecided:
+        yield f"inconclusive is {'missing' if undecided else 'said'}"
+
+
+def _limits(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    lost = {each.level for each in levels if _lost(each)}
+    for each in check(record, analysis, (), CheckLimits()):
+        if each.metric in ("slowdown", "max_over_min") and not each.inconclusive and each.level not in lost:
+            yield f"check: {each.text}; the table shows no loss there"
+
+
+def _figures(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    scaling = analysis.scaling
+    for knee, interval in zip(scaling.knees, scaling.knee_intervals, strict=False):
+        if not interval.low <= knee <= interval.high:
+            yield f"knee {knee:.2f} is outside {interval.low:.2f} to {interval.high:.2f}"
+    within = scaling.smt_yield_interval
+    if within is not None and scaling.smt_yield is not None:
+        if not within.low - 1e-9 <= scaling.smt_yield <= within.high + 1e-9:
+            yield f"yield {scaling.smt_yield:.3f} is outside {within.low:.3f} to {within.high:.3f}"
+    for each in levels:
+        known = [each.throughput, each.slowdown_median, each.slowdown_max, each.max_over_min, each.cv]
+        if not all(math.isfinite(value) and value >= 0 for value in known if value is not None):
+            yield f"N={each.level} has figures {known}"
+
+
+def _fine(level: LevelView) -> bool:
+    return level.even is YES and level.full_speed is YES
+
+
+def _lost(level: LevelView) -> bool:
+    return NO in (level.even, level.full_speed)
+
+
+def _within(analysis: Analysis, levels: list[LevelView]) -> list[LevelView]:
+    return [each for each in levels if analysis.vcpus is None or each.level <= analysis.vcpus]
+
+
+def _kind(analysis: Analysis, levels: list[LevelView]) -> str:
+    within, together = _within(analysis, levels), [each for each in levels if each.level > 1]
+    if any(_lost(each) for each in within):
+        return "bad"
+    if any(not _fine(each) for each in within):
+        return "unknown"
+    beyond = [each for each in together if each not in within]
+    if len(beyond) == len(together):
+        return "partly" if all(_lost(each) for each in beyond) else "unknown"
+    return "partly" if any(_lost(each) for each in beyond) else "good"
+
+
+def _numbers(text: str) -> set[int]:
+    found = set()
+    for part in text.rstrip("-,").split(","):
+        low, _, high = part.partition("-")
+        found |= set(range(int(low), int(high or low) + 1))
+    return found
+
+
+RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
+    _rows, _words, _remedies, _capacity, _findings, _limits, _figures,
+)  # fmt: skip

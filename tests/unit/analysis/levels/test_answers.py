@@ -1,0 +1,136 @@
+"""Equal, and at full speed: yes and no are shown, all else is undecided."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers
+from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
+from dbcpu.analysis.results.run import Answer, LevelView, Reference
+from dbcpu.simulator import SimulatedHost, simulate
+from support.builders.example import three_on_two
+
+YES, NO, UNDECIDED = Answer.YES, Answer.NO, Answer.UNDECIDED
+
+
+def reference(spread: float = 0.01, solos: int = 6, known: bool = True) -> Reference:
+    low, high = (0.5 * spread, 3 * spread) if known else (None, None)
+    return Reference(solos, 1.0, 1.0, 1.0, spread, max(0.1, 3 * spread), noise_low=low, noise_high=high)
+
+
+def seen(ratio: float = 1.0, median: float = 1.0, rounds: int = 6, sessions: int = 4, **how: object) -> Seen:
+    given = {"counted": None, "split": False, "slow": False, "vcpus": 8, **how}
+    return Seen(sessions, (ratio,) * rounds, (median,) * rounds, **given)  # type: ignore[arg-type]
+
+
+def both(of: Seen, ref: Reference | None = None) -> tuple[Answer, Answer]:
+    found = answers(of, ref or reference())
+    return found.even, found.full_speed
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        (seen(1.02, 1.01), (YES, YES)),
+        (seen(1.02, 1.5), (YES, NO)),
+        (seen(1.5, 1.0), (NO, YES)),
+        (seen(1.02, 1.01, rounds=1), (UNDECIDED, UNDECIDED)),
+        (seen(1.02, 1.01, sessions=9), (YES, UNDECIDED)),
+        (seen(1.02, 1.2, sessions=9), (YES, NO)),
+        (seen(1.02, 1.01, split=True), (UNDECIDED, YES)),
+        (seen(1.02, 1.01, slow=True), (YES, UNDECIDED)),
+        (seen(1.02, 1.01, counted=Counted(1.3, 1.01)), (YES, NO)),
+        (seen(1.12, 1.01, counted=Counted(1.05, 1.2)), (NO, YES)),
+        (seen(1.02, 1.01, counted=Counted(1.05, 1.2)), (YES, YES)),
+    ],
+    ids=[
+        "clean", "all slow", "some slow", "one round", "above the vCPUs", "taking turns",
+        "a slow group", "most have a cause", "kept waiting", "waits differ", "waits differ, times do not",
+    ],
+)  # fmt: skip
+def test_a_level_is_answered_by_what_is_shown(level: Seen, expected: tuple[Answer, Answer]) -> None:
+    assert both(level) == expected
+
+
+def test_noise_makes_yes_and_no_undecided() -> None:
+    assert both(seen(1.02, 1.01), reference(0.3)) != (YES, YES)
+    assert both(seen(1.5, 1.5), reference(0.3)) == (UNDECIDED, UNDECIDED)
+
+
+def test_a_ratio_above_what_is_called_even_is_none_whatever_the_noise() -> None:
+    assert both(seen(1.2, 1.0), reference(0.5))[0] is UNDECIDED
+
+
+def test_where_nothing_was_measured_twice_only_what_was_counted_answers() -> None:
+    unknown = reference(0.1, known=False)
+    assert both(seen(1.02, 1.0), unknown) == (UNDECIDED, UNDECIDED)
+    assert both(seen(1.02, 1.0, counted=Counted(1.4, 1.0)), unknown) == (UNDECIDED, NO)
+    assert answers(seen(1.02, 1.0), unknown).detectable is None
+
+
+def test_one_session_alone_is_slow_only_by_what_was_counted() -> None:
+    alone = Seen(1, (), (1.0,), Counted(1.0, 1.0), split=False, slow=False, vcpus=2)
+    waiting = Seen(1, (), (1.0,), Counted(2.0, 1.0), split=False, slow=False, vcpus=2)
+    assert both(alone) == (YES, YES)
+    assert both(waiting) == (YES, NO)
+
+
+def test_what_could_have_been_shown_is_a_factor_that_grows_with_the_noise() -> None:
+    limits = [answers(seen(1.05, 1.0), reference(spread)).detectable for spread in (0.1, 0.2, 0.3)]
+    assert limits == sorted(limits)  # type: ignore[type-var]
+    assert limits[0] is not None and limits[0] > EQUAL
+
+
+def test_no_interval_excludes_its_estimate() -> None:
+    found = answers(seen(1.05, 1.3), reference(0.03))
+    assert found.slowdown_low is not None and found.slowdown_high is not None
+    assert found.slowdown_low <= 1.3 <= found.slowdown_high
+
+
+# --- all levels together -----------------------------------------------------------------------
+
+
+def level(sessions: int, even: Answer, full_speed: Answer) -> LevelView:
+    some = explain(three_on_two()).levels[0]
+    return replace(some, level=sessions, even=even, full_speed=full_speed)
+
+
+@pytest.mark.parametrize(
+    ("levels", "kind", "fine"),
+    [
+        ([(2, YES, YES), (4, YES, YES)], GOOD, 2),
+        ([(2, YES, YES), (4, YES, YES), (6, YES, NO)], PARTLY, 2),
+        ([(2, YES, YES), (4, NO, YES)], BAD, 1),
+        ([(2, YES, YES), (4, YES, UNDECIDED)], UNKNOWN, 1),
+        ([(2, UNDECIDED, YES), (4, YES, YES)], UNKNOWN, 0),
+        ([(2, UNDECIDED, YES), (4, NO, NO)], BAD, 0),
+        ([(6, YES, NO)], PARTLY, 0),
+        ([(6, UNDECIDED, UNDECIDED)], UNKNOWN, 0),
+        ([], UNKNOWN, 0),
+    ],
+)
+def test_the_levels_up_to_the_vcpus_make_the_answer(
+    levels: list[tuple[int, Answer, Answer]], kind: str, fine: int
+) -> None:
+    found = outcome([level(*each) for each in levels], vcpus=4)
+    assert (found.kind, len(found.fine)) == (kind, fine)
+
+
+# --- on simulated hosts ------------------------------------------------------------------------
+
+
+def test_yes_is_never_said_of_sessions_that_are_uneven_on_average() -> None:
+    """A host on which one of nine sessions shares a core: 1.2x at any noise, drawn anew for each run."""
+    for number in range(24):
+        noise = float(np.random.default_rng(number).uniform(0.0, 0.15))
+        shared = SimulatedHost(cores=2, scheduler="frozen", smt_yield=2 / 1.2 - 1, noise=noise)
+        (three,) = [each for each in explain(simulate(shared, (1, 3), 6, number)).levels if each.level == 3]
+        assert three.even is not YES, f"noise {noise:.3f}"
+
+
+def test_equal_sessions_on_a_quiet_host_are_called_equal() -> None:
+    quiet = SimulatedHost(cores=4, threads=1, noise=0.01)
+    found = explain(simulate(quiet, (1, 2, 4), 6, 1))
+    assert [(each.even, each.full_speed) for each in found.levels] == [(YES, YES)] * 3

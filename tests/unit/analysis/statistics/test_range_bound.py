@@ -1,0 +1,44 @@
+"""An upper bound on the true range: it holds as often as it says, and is not wider than it need be."""
+
+import numpy as np
+import pytest
+
+from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, low_quantiles, upper_bound, usual_range
+
+MANY = NoiseRange(0.02, 0.02)
+
+
+@pytest.mark.parametrize(("sessions", "rounds"), [(2, 6), (4, 3), (9, 6)])
+@pytest.mark.parametrize("apart", [0.0, 0.08, 0.3])
+def test_it_holds_in_95_of_100_runs(sessions: int, rounds: int, apart: float) -> None:
+    luck, misses, runs = np.random.default_rng(1), 0, 400
+    for _ in range(runs):
+        logs = 0.02 * luck.standard_normal((rounds, sessions))
+        logs[:, 0] += apart
+        misses += upper_bound(float(np.ptp(logs, axis=1).mean()), sessions, rounds, MANY) < apart
+    assert misses <= 0.05 * runs + 3 * (0.05 * 0.95 * runs) ** 0.5
+
+
+def test_it_is_wider_where_the_noise_is_known_less_well() -> None:
+    bounds = [upper_bound(0.05, 4, 6, NoiseRange.of(0.02, freedom)) for freedom in (100.0, 10.0, 2.0)]
+    assert bounds == sorted(bounds)
+
+
+def test_without_noise_it_is_what_was_seen() -> None:
+    assert upper_bound(0.05, 4, 6, NoiseRange(0.0, 0.0)) == pytest.approx(0.05, rel=0.02)
+
+
+def test_more_rounds_bring_it_down() -> None:
+    assert upper_bound(0.05, 2, 20, MANY) < upper_bound(0.05, 2, 3, MANY)
+
+
+def test_it_is_the_largest_difference_that_is_possible() -> None:
+    bound = upper_bound(0.05, 5, 6, MANY)
+    assert is_possible(0.98 * bound, 0.05, 5, 6, MANY)
+    assert not is_possible(1.02 * bound, 0.05, 5, 6, MANY)
+
+
+def test_the_extremes_are_drawn_as_those_of_so_many_values() -> None:
+    ranges = np.ptp(np.random.default_rng(2).standard_normal((20_000, 5, 7)), axis=2).mean(axis=1)
+    assert usual_range(7, 5, 0.8) == pytest.approx(np.quantile(ranges, 0.8), rel=0.02)
+    assert low_quantiles(7, 5)[0] == pytest.approx(np.quantile(ranges, 0.04), rel=0.03)
