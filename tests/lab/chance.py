@@ -25,7 +25,8 @@ SLOWDOWN = 1.2
 REPEATS = 5
 PAIR_REPEATS = 6
 """The fewest that a comparison decides on."""
-ALARMS = {*RESULT.entries, "solo-drift"}
+NO_CLAIMS = {"inconclusive", "baseline-too-slow"}
+ALARMS = {*RESULT.entries, "solo-drift"} - NO_CLAIMS
 """Findings that say that something was found: on a host on which nobody loses anything all of them are false."""
 TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
 

@@ -13,6 +13,7 @@ from dbcpu.analysis.results.run import Analysis, Answer, LevelView
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import RunRecord
 
+EXACT = 1e-9
 YES, NO, UNDECIDED = Answer.YES, Answer.NO, Answer.UNDECIDED
 
 
@@ -39,9 +40,9 @@ def _rows(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator
             yield f"{where} is called slow at {slowdown:.2f}x, {counted:.2f}x counted"
         if each.efficiency is not None and not 0 <= each.efficiency <= 1:
             yield f"{where} has an efficiency of {each.efficiency:.0%}"
-        if each.slowdown_low is not None and each.slowdown_high is not None and each.level > 1:
-            if not each.slowdown_low <= slowdown * (1 + 1e-9) or not slowdown <= each.slowdown_high * (1 + 1e-9):
-                yield f"{where}: {slowdown:.3f}x is outside {each.slowdown_low:.3f} to {each.slowdown_high:.3f}"
+        low, high = each.slowdown_low, each.slowdown_high
+        if low is not None and high is not None and not low * (1 - EXACT) <= slowdown <= high * (1 + EXACT):
+            yield f"{where}: {slowdown:.3f}x is outside {low:.3f} to {high:.3f}"
         if each.detectable is not None and not each.detectable > 1:
             yield f"{where} could have shown a slowdown of {each.detectable:.2f}x"
 
@@ -123,10 +124,9 @@ def _figures(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Itera
     for knee, interval in zip(scaling.knees, scaling.knee_intervals, strict=False):
         if not interval.low <= knee <= interval.high:
             yield f"knee {knee:.2f} is outside {interval.low:.2f} to {interval.high:.2f}"
-    within = scaling.smt_yield_interval
-    if within is not None and scaling.smt_yield is not None:
-        if not within.low - 1e-9 <= scaling.smt_yield <= within.high + 1e-9:
-            yield f"yield {scaling.smt_yield:.3f} is outside {within.low:.3f} to {within.high:.3f}"
+    gain, within = scaling.smt_yield, scaling.smt_yield_interval
+    if within is not None and gain is not None and not within.low - EXACT <= gain <= within.high + EXACT:
+        yield f"yield {gain:.3f} is outside {within.low:.3f} to {within.high:.3f}"
     for each in levels:
         known = [each.throughput, each.slowdown_median, each.slowdown_max, each.max_over_min, each.cv]
         if not all(math.isfinite(value) and value >= 0 for value in known if value is not None):

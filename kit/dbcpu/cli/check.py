@@ -14,21 +14,16 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 @limit_option("--throughput-drop", "Throughput below the target's history, as a share.  [default: 0.10]")
 @limit_option("--connect-s", "Seconds to connect, median per level.  [default: 1]")
 @limit_option("--steal", "CPU steal as a share of CPU time, median of rounds.  [default: 0.05]")
-@click.option("--fail-on", type=click.Choice(["violation", "inconclusive"]), default="violation", show_default=True,
-              help="Exit code 1 also where a figure is above its limit but within the noise of the run.")  # fmt: skip
+@click.option("--fail-on", type=click.Choice(["violation", "inconclusive"]), default="violation", show_default=True)
 @json_flag
 @store_option
-def command(
-    run: str | None, last: bool, target: str | None, fail_on: str, as_json: bool, store: str | None, **given: float
-) -> int:
+def command(run: str | None, last: bool, target: str | None, fail_on: str, as_json: bool, store: str | None,
+            **given: float) -> int:  # fmt: skip
     """Check RUN against limits and history. Prints violations and exits with 1; silent if there are none.
 
-    A figure above its limit that may be noise of the run is printed as inconclusive. A limit of 0 switches it off;
-    section [check] of dbcpu.toml can set each of them.
+    A figure above its limit that may be noise is inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
 
-    \b
-    Examples: dbcpu check --last --target old-box
-              dbcpu check 20260105 --max-over-min 1.5
+    Example: dbcpu check --last --target old-box --max-over-min 1.5
     """
     from dbcpu.store import codec
     from dbcpu.workflows import check
@@ -41,4 +36,4 @@ def command(
     else:
         for each in found:
             click.echo(f"{record.header.plan.target} {record.header.run_id}: {each.text}")
-    return int(any(not each.inconclusive or fail_on == "inconclusive" for each in found))
+    return int(any(fail_on == "inconclusive" or not each.inconclusive for each in found))

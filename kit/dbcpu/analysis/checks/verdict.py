@@ -17,7 +17,7 @@ STOLEN = 0.05
 MUCH_WORSE = 1.2
 """A later level is named beside the first one where it loses this many times as much."""
 HIDDEN = 4.0
-"""Above this the exact limit tells nobody anything."""
+"""A larger limit is not written out."""
 NEAR_KNEE = 1.05
 WORTH_SAYING = 0.05
 """Loss of turbo frequency that explains a slowdown."""
