@@ -183,8 +183,8 @@ RESULT = Topic("What was found", {
         "this run does not answer whether these sessions get the same CPU (`--fail-on inconclusive`: exit code 1)",
         "longer executions (`--size long`), a quieter host, or more rounds (`--repeats {repeats}`)"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
-        "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency of "
-        "these levels are not reliable",
+        "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency "
+        "of these levels are not reliable",
         "measure again on a quieter host; compare the single-session times in `dbcpu show RUN --json`"),
     "uneven-sessions": Entry(WARNING, "levels at which the slowest session took longer than the fastest, beyond chance "
         "or as the kernel counted (equal: no)",

@@ -195,7 +195,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
 
 
 def _counted_s(case: _Case, split: Loss | None) -> float | None:
-    """What the kernel counted as lost. Steal that it left in the CPU time counts; a gap is compared with that of one alone."""
+    """What the kernel counted as lost, with steal that is in the CPU time; of a gap what one alone does not have."""
     delay_s, evidence = case.timed.session.run_delay_s, case.evidence
     if case.timed.span is None or delay_s is None or case.timed.session.cpu_s is None:
         return None
