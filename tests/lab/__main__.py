@@ -13,11 +13,12 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import chance, document, hidden, labelled
+from lab import chance, document, hidden, labelled, verdicts
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
+VERDICTS = RESULTS / "verdicts.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -105,6 +106,17 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
     told = (*chance.coverage(intervals, seed), *chance.curves(curves, seed))
     covered = [asdict(each) | {"inside": each.inside} for each in told]
     _keep(CHANCE, {"seed": seed, "pairs": _summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
+
+
+@main.command("verdicts")
+@click.option("--runs", type=click.IntRange(1), default=5000, show_default=True, help="Difficult hosts, half mutated.")
+@click.option("--decided", type=click.IntRange(1), default=400, show_default=True, help="Hosts with noise alone.")
+@click.option("--seed", type=int, default=3000, show_default=True)
+def verdicts_command(runs: int, decided: int, seed: int) -> None:
+    """Contradictions, false answers and undecided runs on simulated hosts: results/verdicts.json."""
+    found = Counter(len(each.contradictions) > 0 for each in verdicts.runs(runs, seed))
+    levels = {str(most): verdicts.tallied(verdicts.decided(decided, seed, most)) for most in verdicts.NOISES}
+    _keep(VERDICTS, {"seed": seed, "runs": runs, "contradicting": found[True], "noise_up_to": levels})
 
 
 @main.command("document")

@@ -3,21 +3,25 @@
 The truth of a level is what the same host does without noise: the median max/min and slowdown of its rounds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.outcome import UNKNOWN
 from dbcpu.analysis.results.run import Analysis, Answer
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.contradictions import contradictions
 
+NOISES = (0.03, 0.05, 0.20)
 EQUAL = 1.10
+NO_DIFFERENCE = 1.03
 DEFAULT_REPEATS = 6
 TRUTH_REPEATS = 4
+SIZE = "short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class LevelJudged:
-    """One level: its answers, and the truth of each (None: neither clearly below nor above)."""
+    """One level: its answers, and the true median max/min and slowdown."""
 
     noise: float
     sessions: int
@@ -68,7 +72,7 @@ def swept(host: SimulatedHost, rng: np.random.Generator, repeats: int) -> RunRec
     vcpus = len(host.online)
     wanted = {1, 2, host.cores, host.cores + 1, vcpus, vcpus + 1, 2 * vcpus}
     levels = tuple(sorted(level for level in wanted if level == 1 or rng.random() < 0.8))
-    return simulate(host, levels, repeats, int(rng.integers(2**31)), size="tiny")
+    return simulate(host, levels, repeats, int(rng.integers(2**31)), size=SIZE)
 
 
 def mutated(record: RunRecord, rng: np.random.Generator) -> RunRecord:
@@ -135,9 +139,9 @@ def decided(count: int, seed: int, most_noise: float) -> Iterator[tuple[Judged, 
         )
         vcpus = len(host.online)
         levels = tuple(sorted({1, 2, host.cores, host.cores + 1, vcpus, 2 * vcpus}))
-        record = simulate(host, levels, DEFAULT_REPEATS, int(rng.integers(2**31)), size="tiny")
+        record = simulate(host, levels, DEFAULT_REPEATS, int(rng.integers(2**31)), size=SIZE)
         analysis = explain(record)
-        truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size="tiny"))
+        truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
         judged = Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
         yield judged, tuple(_levels(host.noise, analysis, truth))
 
@@ -149,12 +153,18 @@ def _levels(noise: float, analysis: Analysis, truth: Analysis) -> Iterator[Level
             yield LevelJudged(noise, each.level, each.even.value, each.full_speed.value, ratio, slowdown)
 
 
-def is_false(level: LevelJudged) -> bool:
-    """Equal, or full speed, where the truth is 1.10 or more; a difference where it is none."""
-    if level.even == Answer.YES and level.true_ratio > EQUAL:
-        return True
-    if level.full_speed == Answer.YES and level.true_slowdown > EQUAL:
-        return True
-    return (level.even == Answer.NO and level.true_ratio < 1.02) or (
-        level.full_speed == Answer.NO and level.true_slowdown < 1.02
-    )
+def tallied(found: Iterable[tuple[Judged, tuple[LevelJudged, ...]]]) -> dict[str, int]:
+    """Counts of runs, decided runs and contradictions; of levels, answers of either kind, and false ones."""
+    counts = dict.fromkeys(("runs", "decided", "contradicting", "levels", "yes", "false_yes", "no", "false_no"), 0)
+    for judged, levels in found:
+        counts["runs"] += 1
+        counts["decided"] += judged.kind != UNKNOWN
+        counts["contradicting"] += bool(judged.contradictions)
+        for each in levels:
+            counts["levels"] += 1
+            for said, true in ((each.even, each.true_ratio), (each.full_speed, each.true_slowdown)):
+                counts["yes"] += said == Answer.YES
+                counts["false_yes"] += said == Answer.YES and true > EQUAL
+                counts["no"] += said == Answer.NO
+                counts["false_no"] += said == Answer.NO and true < NO_DIFFERENCE
+    return counts

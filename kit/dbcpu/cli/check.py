@@ -15,7 +15,7 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 @limit_option("--connect-s", "Seconds to connect, median per level.  [default: 1]")
 @limit_option("--steal", "CPU steal as a share of CPU time, median of rounds.  [default: 0.05]")
 @click.option("--fail-on", type=click.Choice(["violation", "inconclusive"]), default="violation",
-              help="Exit with 1 for violations only, or for inconclusive figures, too.  [default: violation]")  # fmt: skip
+              help="Exit code 1 for violations, or for inconclusive figures too.  [default: violation]")  # fmt: skip
 @json_flag
 @store_option
 def command(run: str | None, last: bool, target: str | None, fail_on: str, as_json: bool, store: str | None,

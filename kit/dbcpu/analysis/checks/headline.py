@@ -121,7 +121,7 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
         return by_code.get("oversubscribed") or f"run no more than {plural(analysis.vcpus or 0, 'busy session')}"
-    return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy
+    return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy or Cause.UNEXPLAINED.remedy
 
 
 def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:

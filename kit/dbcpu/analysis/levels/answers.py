@@ -23,6 +23,8 @@ EQUAL = 1.10
 """Sessions are equal, and as fast as alone, where the true ratio is below this."""
 MOST_EVEN = 1.15
 """Where max/min is seen above this, sessions are not called even, whatever part of it is chance."""
+UNEQUAL_TURNS = 1.25
+"""Above the vCPUs all wait in turn, and by chance some longer: counted waits differ where they do by more than this."""
 CONFIDENCE = 0.95
 SLOWED_ALARM = 0.001
 """Chance that one level without any loss counts as slowed."""
@@ -61,6 +63,11 @@ class Seen:
     vcpus: int | None
 
     @property
+    def beyond(self) -> bool:
+        """More sessions than vCPUs."""
+        return self.vcpus is not None and self.sessions > self.vcpus
+
+    @property
     def ratio(self) -> float:
         return float(np.median(self.ratios)) if self.ratios else 1.0
 
@@ -91,7 +98,7 @@ def answers(seen: Seen, reference: Reference | None) -> Answers:
     if reference is None:
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
     if seen.sessions == 1:
-        kept_waiting = seen.counted is not None and seen.counted.slowdown > EQUAL
+        kept_waiting = seen.counted is not None and _exceeds(seen.counted.slowdown)
         return Answers(Answer.YES, Answer.NO if kept_waiting else Answer.YES)
     bound = _even_bound(seen, reference)
     shift = _slowdown_chance(seen, reference)
@@ -114,25 +121,30 @@ def answers(seen: Seen, reference: Reference | None) -> Answers:
 
 
 def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
-    if seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > EQUAL:
+    least = UNEQUAL_TURNS if seen.beyond else EQUAL
+    if seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > least:
         return Answer.NO
-    if gate is not None and seen.ratio > gate:
+    if gate is not None and seen.ratio > gate and _exceeds(seen.ratio):
         return Answer.NO
     enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= MOST_EVEN and not seen.split
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
 
 
 def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:
-    if seen.counted is not None and seen.counted.slowdown > EQUAL:
+    if seen.counted is not None and _exceeds(seen.counted.slowdown):
         return Answer.NO
-    if slowed is not None and seen.slowdown > slowed:
+    if slowed is not None and seen.slowdown > slowed and _exceeds(seen.slowdown):
         return Answer.NO
-    beyond = seen.vcpus is not None and seen.sessions > seen.vcpus
-    if beyond and seen.slowdown > EQUAL:
+    if seen.beyond and _exceeds(seen.slowdown):
         return Answer.NO
-    if beyond or seen.slow or len(seen.medians) < MIN_ROUNDS:
+    if seen.beyond or seen.slow or len(seen.medians) < MIN_ROUNDS:
         return Answer.UNDECIDED
     return Answer.YES if high is not None and high < EQUAL else Answer.UNDECIDED
+
+
+def _exceeds(ratio: float) -> bool:
+    """Whether it is more than equal, as it is printed: 1.10x is not."""
+    return round(ratio, 2) > EQUAL
 
 
 def _even_bound(seen: Seen, reference: Reference) -> float | None:

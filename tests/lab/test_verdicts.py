@@ -1,0 +1,13 @@
+"""The short form of the lab on verdicts; the long one is ``shell/lab verdicts``."""
+
+from lab import verdicts
+
+
+def test_no_part_of_a_result_contradicts_another() -> None:
+    assert [each.contradictions for each in verdicts.runs(30, seed=5)] == [()] * 30
+
+
+def test_equal_is_said_of_equal_sessions_alone() -> None:
+    counts = verdicts.tallied(verdicts.decided(12, seed=5, most_noise=0.2))
+    assert counts["yes"] > 0
+    assert counts["false_yes"] == counts["false_no"] == counts["contradicting"] == 0
