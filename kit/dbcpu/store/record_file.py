@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from dbcpu.config.drafts import draft_of
-from dbcpu.errors import StoreError
+from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
 
@@ -40,6 +40,10 @@ def read(path: Path | str) -> RunRecord:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise codec.damaged(source, f"it does not uncompress ({error})") from None
+    if not source.endswith(SUFFIXES) and content[:1] not in (b"{", b"["):
+        raise RecordFormatError(
+            f"{source} is no record; if it is lines or CSV of a run, import it: dbcpu import {source}"
+        )
     return codec.from_data(codec.loads(content, source), source)
 
 

@@ -4,6 +4,7 @@ The question is: does every session get the same CPU, and if not, how large is t
 what would fix it?
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.checks.verdict import even_and_short, is_blind
@@ -47,6 +48,8 @@ def answer(analysis: Analysis) -> Answer:
         return Answer(
             UNKNOWN, "Inconclusive: too much noise", _facts(analysis, levels), _noise_remedy(analysis.findings)
         )
+    if even and not all(each.shares_known for each in even):
+        return Answer(UNKNOWN, _of_totals(even, short), _facts(analysis, levels), "")
     if not short:
         return Answer(GOOD, f"Yes: equal CPU up to {plural(even[-1].level, 'session')}", _facts(analysis, levels), "")
     beyond = analysis.vcpus is not None and short[0].level > analysis.vcpus
@@ -58,6 +61,11 @@ def answer(analysis: Analysis) -> Answer:
         headline = f"Yes up to {plural(even[-1].level, 'session')}, from {short[0].level} on {lose}"
     remedy = _remedy(analysis.findings, short[0])
     return Answer(PARTLY if beyond else BAD, headline, _facts(analysis, levels, short[0]), remedy)
+
+
+def _of_totals(even: Sequence[LevelView], short: Sequence[LevelView]) -> str:
+    slower = f", slower from {short[0].level} on" if short else ""
+    return f"No slowdown up to {plural(even[-1].level, 'session')}{slower}; shares not known"
 
 
 def _facts(analysis: Analysis, levels: list[LevelView], short: LevelView | None = None) -> tuple[Fact, ...]:
@@ -75,14 +83,14 @@ def _facts(analysis: Analysis, levels: list[LevelView], short: LevelView | None 
     room = analysis.capacity
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
-        worth = f"Mrows/s, {number(cores, 1)} effective cores" if cores else "Mrows/s"
+        worth = f"{analysis.unit}, {number(cores, 1)} effective cores" if cores else analysis.unit
         facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:
     ref = analysis.reference
-    return (Fact("single session", rate(ref.mrows_per_s), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
+    return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}"),) if ref else ()
 
 
 def _remedy(findings: tuple[Finding, ...], short: LevelView) -> str:

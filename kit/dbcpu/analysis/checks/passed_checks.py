@@ -12,7 +12,7 @@ from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plural, seconds
-from dbcpu.record import RunRecord, Session
+from dbcpu.record import IMPORTED, RunRecord, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ _OF_MEASURING = frozenset(
         "low measurement overhead",
     }
 )
-_UNCHECKED = {"simulated": _OF_MEASURING, "imported": _OF_MEASURING | {"no steal or throttling"}}
+_UNCHECKED = {"simulated": _OF_MEASURING, IMPORTED: _OF_MEASURING | {"no steal or throttling"}}
 """By the sampler of a run: the checks that could not be made."""
 _CPU_ONLY = frozenset({"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses"})
 _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (

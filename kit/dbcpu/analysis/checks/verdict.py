@@ -12,6 +12,7 @@ from dbcpu.record import RunRecord
 
 BLIND = 0.5
 """With a larger tolerance the slowdown of a shared core (1.3x to 2.0x) is within noise."""
+ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
 
@@ -27,6 +28,10 @@ def even_and_short(together: Sequence[LevelView]) -> tuple[Sequence[LevelView], 
     """The levels below the first that is slowed or uneven, and the rest."""
     first = next((i for i, each in enumerate(together) if each.uneven or each.slowed), len(together))
     return together[:first], together[first:]
+
+
+def _spread_known(levels: Sequence[LevelView]) -> bool:
+    return all(each.shares_known for each in levels)
 
 
 def is_blind(reference: Reference) -> bool:
@@ -62,7 +67,8 @@ def _body(
         )
     if not together:
         return (
-            f"A single session reaches {number(reference.mrows_per_s)} Mrows/s ({seconds(reference.elapsed_s)}); "
+            f"A single session reaches {number(reference.mrows_per_s)} {record.header.plan.workload.unit} "
+            f"({seconds(reference.elapsed_s)}); "
             "measure more sessions to see whether each gets the same CPU."
         )
     even, short = even_and_short(together)
@@ -73,11 +79,15 @@ def _body(
             f"{_meanwhile(record)} ({_ratio(even)})."
         )
     if not short:
+        if not _spread_known(even):
+            return f"No slowdown up to {_sessions(even)}; {ONLY_TOTALS}."
         return f"Every session gets the same CPU at all levels up to {_sessions(even)} ({_ratio(even)})."
     from_here = _at(record, short[0], vcpus, topology)
     slows = short[0].slower or not short[0].uneven
     if not even:
         return f"{'Slowdown' if slows else 'Imbalance'} from the first level: {from_here}."
+    if not _spread_known(even):
+        return f"No slowdown up to {_sessions(even)}; {from_here}; {ONLY_TOTALS}."
     return (
         f"Up to {_sessions(even)} every session gets the same CPU ({_ratio(even)}); "
         f"from {short[0].level} on {'sessions slow down' if slows else 'their times differ'}: {from_here}."
@@ -95,6 +105,8 @@ def _sessions(even: Sequence[LevelView]) -> str:
 
 
 def _ratio(even: Sequence[LevelView]) -> str:
+    if not _spread_known(even):
+        return ONLY_TOTALS
     return f"max/min at most {number(max(each.max_over_min or 1.0 for each in even))}"
 
 
@@ -103,6 +115,7 @@ def _at(record: RunRecord, level: LevelView, vcpus: int | None, topology: Topolo
         ratio = f"the slowest took {times(level.max_over_min)} as long as the fastest"
         if not level.uneven:
             ratio = f"the median slowdown is {times(level.slowdown_median)}"
+            ratio = ratio if level.shares_known else f"the mean slowdown is {times(level.slowdown_median)}"
         why = f" ({_why(record, level, vcpus, topology)})" if level.main_cause != "none" else ""
         return f"at {level.level} sessions {ratio}{why}"
     who = f"all {level.level}" if level.slower >= level.level else f"{count(level.slower)} of {level.level}"

@@ -19,7 +19,7 @@ def even_level(levels: Sequence[LevelView], ratio: float = EVEN, most: int | Non
     for each in sorted(levels, key=lambda view: view.level):
         if not each.sessions or (most is not None and each.level > most):
             continue
-        if (each.max_over_min or 1.0) > ratio:
+        if not each.shares_known or (each.max_over_min or 1.0) > ratio:
             break
         found = each
     return found
@@ -37,7 +37,8 @@ def capacity(context: RunContext, levels: Sequence[LevelView], scaling: Scaling)
         return None
     top = even_level(measured)
     beyond = [each for each in measured if top is None or each.level > top.level]
-    again = [each for each in beyond if (each.max_over_min or 1.0) <= EVEN and each.level <= (vcpus or 0)]
+    known = [each for each in beyond if each.shares_known]
+    again = [each for each in known if (each.max_over_min or 1.0) <= EVEN and each.level <= (vcpus or 0)]
     fast = [each.slowdown_max is not None and each.slowdown_max <= gate(reference) for each in measured]
     at_speed = measured[: fast.index(False) if False in fast else len(fast)]
     most = max(each.throughput or 0.0 for each in measured) or None
