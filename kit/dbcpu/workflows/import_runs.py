@@ -1,10 +1,9 @@
 """From files of any kind to records: what ``dbcpu import`` takes in."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from dbcpu.analysis.comparison.published import NEEDED
-from dbcpu.errors import RecordFormatError, StoreError, UsageError
+from dbcpu.errors import RecordFormatError, UsageError
 from dbcpu.record import RunRecord
 from dbcpu.store import csv_file, line_file, record_file
 from dbcpu.store.csv_file import RunFacts
@@ -26,8 +25,8 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     if line_file.recognises(path):
         _refuse(facts, path)
         return line_file.read(path, samples), ""
-    content = _content(path)
-    if path.endswith(record_file.SUFFIXES) or content.startswith(b"\x1f\x8b") or content.lstrip().startswith(b"{"):
+    content = record_file.content_of(path)
+    if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
         return record_file.read(path), ""
     text = _text(content, path)
@@ -46,13 +45,6 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
 def _refuse(facts: RunFacts | None, path: str) -> None:
     if facts not in (None, RunFacts()):
         raise UsageError(f"{path} says itself what was measured; options such as --cpus are for CSV files")
-
-
-def _content(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise StoreError(f"{path} could not be read: {error.strerror}; give {_FORMS}") from None
 
 
 def _text(content: bytes, path: str) -> str:

@@ -1,13 +1,18 @@
 """A file is read by what is in it, or the user learns where it belongs."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from dbcpu.cli import group, main
+from dbcpu.errors import DbcpuError
 from dbcpu.store import record_file
 from dbcpu.store.database import open_store
+from dbcpu.workflows.import_runs import read_run
 from plugins import runs
 from support.paths import ROOT
 
@@ -50,6 +55,26 @@ def test_csv_of_a_run_is_kept_shown_compared_and_exported(here: Path, text: str)
     run("export", old, "run.json")
     assert record_file.read("run.json").header.run_id == old
     assert "already in the store" in run("import", "old.csv", "--workload", "loop").stderr
+
+
+def test_compressed_csv_is_read_too(here: Path) -> None:
+    (here / "run.csv.gz").write_bytes(gzip.compress(RATES.encode()))
+    assert run("import", "run.csv.gz").stdout.startswith("imported-")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(), st.text().map(str.encode), st.binary().map(lambda b: gzip.compress(b))))
+@example(b"\x1f\x8b\x08")
+@example(b"[1]")
+@example(b" {")
+@example(b"dbcpu-lines 1\nrun started=1\n")
+def test_any_file_is_read_or_refused(here: Path, content: bytes) -> None:
+    file = here / "any"
+    file.write_bytes(content)
+    try:
+        read_run(str(file))
+    except DbcpuError as error:
+        assert "\n" not in str(error)
 
 
 def test_unknown_columns_are_a_warning_beside_the_result(here: Path) -> None:

@@ -86,7 +86,7 @@ def _host(record: RunRecord) -> FactList:
 def _database(record: RunRecord) -> FactList:
     database = record.header.database
     where = {True: "yes", False: "no", None: None}[database.driver_on_host]
-    return _facts("Database", [
+    return _facts("Program" if database.kind == "shell" else "Database", [
         ("kind", database.kind),
         ("version", database.version),
         ("driver", database.driver),
