@@ -54,7 +54,7 @@ _CLOCKS = frozenset({"server", "same host", "the session's clock", "simulated"})
 _FACTS_KEPT = frozenset({
     "sched_autogroup", "sched_ext", "sched_ext_scheduler", "sched_schedstats", "numa_balancing", "isolated_cpus",
     "nohz_full_cpus", "cpufreq_driver", "performance_cpus", "efficiency_cpus", "cpufreq_boost", "intel_no_turbo",
-    "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes",
+    "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes", "model",
 })  # fmt: skip
 """What they say is the kernel's, not the owner's."""
 

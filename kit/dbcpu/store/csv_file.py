@@ -41,7 +41,7 @@ from dbcpu.record import (
 FORMS = "n,repeat,session,seconds or n,repeat,rate"
 COLUMNS = frozenset({"n", "repeat", "session", "seconds", "rate"})
 EXECUTIONS = "executions/min"
-NO_UNIT = "rate"
+NO_UNIT = "units"
 TIMES, RATES = "times only", "total rates only"
 MAX_CPUS = 65_536
 MAX_VALUE, MIN_VALUE = 1e12, 1e-9
@@ -322,7 +322,7 @@ def _amount(table: _Table) -> int:
 def _note(column: str, amount: int, unit: str) -> str:
     if column == "seconds":
         return "imported times: the sessions of a round are taken to start together at 0 and end after their seconds"
-    counted = "units" if unit == NO_UNIT else unit.removesuffix("/s")
+    counted = unit.removesuffix("/s")
     return (
         f"imported rates of whole rounds: seconds are those of {amount} {counted} per session at an equal part of the "
         "rate; the parts of single sessions are not known"
