@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from dbcpu.record import WorkloadInfo
+
 UNKNOWN = "-"
 LONGEST_LIST = 60
 """Letters of a list of CPUs or levels within a sentence."""
@@ -108,6 +110,13 @@ def plural(amount: float, noun: str) -> str:
 def plain(text: str) -> str:
     """Text from outside on one line, without control characters: it may carry terminal escapes."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def work_words(work: WorkloadInfo) -> str:
+    """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known."""
+    if work.n is None:
+        return work.name
+    return f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} {work.unit.removesuffix('/s')})"
 
 
 def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:

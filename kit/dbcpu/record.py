@@ -15,22 +15,20 @@ from msgspec import Meta
 
 SCHEMA = 1
 """Version of the record's form; docs/record.md has the history."""
+ROWS_UNIT = "Mrows/s"
+IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
 BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
-
-
-# --- the host -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
     """One logical CPU (vCPU).
 
-    ``core``, ``socket`` and ``node`` are numbered by dbcpu from 0 in order of the lowest CPU (the
-    kernel's core_id is unique only within a die). ``siblings`` are all CPUs of the same core, itself
-    included. Unknown values of an offline CPU are -1 and ().
-    Source: Documentation/admin-guide/cputopology.rst
+    ``core``, ``socket`` and ``node`` are numbered by dbcpu from 0 in order of the lowest CPU (the kernel's core_id is
+    unique only within a die; cputopology.rst). ``siblings`` are all CPUs of the same core, itself included. Unknown
+    values of an offline CPU are -1 and ().
     """
 
     cpu: int
@@ -89,9 +87,6 @@ class HostInfo:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-# --- what was to be measured --------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Database:
     """The measured database. ``parameters`` are the settings that matter for CPU."""
@@ -107,18 +102,20 @@ class Database:
 class WorkloadInfo:
     """The unit of work: the text that ran, its fixed size, and the answer it has to give.
 
-    ``rows`` is the work in one execution (rows counted, or loop iterations). ``sql_hash`` is SHA-256
-    of the measured text; ``plan_shape`` names the operators of the plan where the database tells.
+    ``rows`` is the work in one execution (rows counted, or loop iterations); rows / seconds / 1e6 is in ``unit``.
+    ``sql_hash`` is SHA-256 of the measured text; ``plan_shape`` names the operators of the plan where it is reported.
+    Of an imported run n, text and answer are not known, and size is ''.
     """
 
     name: str
     size: str
-    n: int
+    n: int | None
     rows: int
-    sql: str
-    sql_hash: str
-    answer: str
+    sql: str | None
+    sql_hash: str | None
+    answer: str | None
     plan_shape: str | None = None
+    unit: str = ROWS_UNIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +136,7 @@ class Plan:
     ``experiment``: sweep (levels), soak (one level for a time, each round a segment of ``segment_s``), pool (each
     round's sessions share ``pieces`` executions among them) or together (several ``parties``; a round's variant is the
     name of one party alone, or together). ``sizes``: further workloads; a round's variant is then its size.
+    ``cores``: behind the vCPUs, where they are known although no topology was read.
     """
 
     target: str
@@ -159,6 +157,7 @@ class Plan:
     pieces: int | None = None
     sizes: tuple[WorkloadInfo, ...] = ()
     parties: tuple[Party, ...] = ()
+    cores: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +175,8 @@ class Driver:
 class Header:
     """All of a run but its rounds.
 
-    ``started_at`` is UTC, ISO 8601. ``status`` is one of running, complete, interrupted, failed.
+    ``started_at`` is UTC, ISO 8601, '' if unknown. ``status`` is one of running, complete, interrupted, failed.
+    ``facts``: what the file of an imported run says of it, by name, such as the CPU's model.
     """
 
     run_id: str
@@ -190,9 +190,7 @@ class Header:
     driver: Driver
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
-
-
-# --- what happened ------------------------------------------------------------------------------
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +248,14 @@ class Wait:
 class Session:
     """One session in one round.
 
-    ``cpu_s`` and ``run_delay_s`` are exact counters over the round (schedstat; ``cpu_source`` says
-    ``stat`` where only 10 ms ticks exist). ``migrations`` is the kernel's count, ``migrations_seen``
-    what the polls saw. ``answer_ok`` is None when no execution ended. ``db`` holds counter deltas.
+    ``cpu_s`` and ``run_delay_s`` are exact counters over the round (schedstat; ``cpu_source`` says ``stat`` where only
+    10 ms ticks exist). ``migrations`` is the kernel's count, ``migrations_seen`` what the polls saw. ``answer_ok`` is
+    None when no execution ended, or no answer is known. ``db`` holds counter deltas.
     """
 
     ordinal: int
     server: Server
-    connect_s: Finite
+    connect_s: Finite | None
     executions: tuple[Execution, ...] = ()
     answer_ok: bool | None = None
     error: str | None = None
@@ -369,7 +367,8 @@ class Round:
     """N sessions released together once. ``order`` counts rounds within the run from 0.
 
     ``anchor`` marks an extra solo round that shows drift. ``error`` is set when the round failed as a
-    whole; a failed session has its own. ``not_sampled`` says why there is no evidence from the host.
+    whole; a failed session has its own. ``not_sampled`` says why there is no evidence from the host. Where not
+    ``shares_known``, sessions hold equal parts of the round's total rate: nothing follows about their spread.
     """
 
     level: int
@@ -390,6 +389,7 @@ class Round:
     not_sampled: str | None = None
     error: str | None = None
     server_use: ServerUse | None = None
+    shares_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,9 +105,10 @@ def full_record() -> RunRecord:
     plan = Plan(
         "embedded", _WORKLOAD, (1, 2), 1, 42, None, 2.5, "procfs", 20.0, 2, "host", ("baseline", "spread"), rounds=2,
         experiment="together", segment_s=60.0, pieces=100,
-        sizes=(dataclasses.replace(_WORKLOAD, size="long"),),
+        sizes=(dataclasses.replace(_WORKLOAD, size="long", unit="loops/s"),),
         parties=(Party("embedded-1", Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
                        _WORKLOAD, 2, (0, 1)),),
+        cores=1,
     )  # fmt: skip
     whole = Header(
         run_id="example-1",
@@ -120,6 +121,7 @@ def full_record() -> RunRecord:
         database=Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
         driver=ELSEWHERE,
         notes=("the governor was not fixed",),
+        facts={"source": "a magazine"},
     )
     session = Session(
         ordinal=0,
@@ -161,6 +163,7 @@ def full_record() -> RunRecord:
         cgroups=(CgroupUse("/db.slice", 1.5, 10, 2, 0.05, (0,)),),
         cost=KitCost(0.3, 0.001, 0.002, 6, 19.9),
         server_use=ServerUse(7, 8, 50_000_000, 14_000_000),
+        shares_known=False,
     )
     failed = round_of(2, 1, sessions=(), not_sampled="the server is on another machine", error="17 of 32 connected")
     return RunRecord(whole, (first, failed))

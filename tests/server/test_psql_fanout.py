@@ -76,6 +76,7 @@ def test_a_run_becomes_a_record(shell: str, surroundings: Mapping[str, str]) -> 
     for each in record.rounds:
         for session in each.sessions:
             assert (session.answer_ok, session.error, len(session.executions)) == (True, None, 2)
+            assert session.connect_s is not None
             assert session.connect_s > 0
             assert session.server.verified
             assert session.cpu_s is not None

@@ -83,6 +83,7 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
     for each in record.rounds:
         for session in each.sessions:
             assert (session.answer_ok, session.error, len(session.executions)) == (True, None, 2)
+            assert session.connect_s is not None
             assert session.connect_s > 0
             assert session.server.verified
             assert 0 < session.db["db_cpu_s"] <= session.db["db_time_s"] * 1.05

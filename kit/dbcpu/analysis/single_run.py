@@ -73,6 +73,7 @@ def explain_variant(
         cores=cores,
         telling_order=None if shown is None else usual_order(shown, views.values()),
         shared_core=shared,
+        unit=record.header.plan.workload.unit,
     )
 
 

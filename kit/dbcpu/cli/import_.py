@@ -1,31 +1,39 @@
 """``dbcpu import``: runs from files."""
 
+from typing import Any
+
 import click
 
+from dbcpu.cli._import_options import facts_options
 from dbcpu.cli._options import store_option
 
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--samples", metavar="FILE", multiple=True, help="Output of shell/sample-psr during these runs.")
+@facts_options
 @store_option
-def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None) -> None:
+def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None, **facts: Any) -> None:
     """Add runs from files to the store.
 
-    FILE is .json or .json.gz, or the output of shell/increment, gzip-pipe, psql-fanout or sqlplus-fanout.
-    Prints each run_id. A run that is already in the store is skipped; a different run with the same run_id is refused.
+    FILE is .json or .json.gz, the output of shell/increment, gzip-pipe, psql-fanout or sqlplus-fanout, or CSV with
+    the columns n,repeat,session,seconds or n,repeat,rate (docs/published.md); what such a file does not say itself
+    can be said by options. Prints each run_id. A run that is already in the store is skipped; a different run with
+    the same run_id is refused.
 
     \b
     Example: dbcpu import old-box.json.gz fanout.lines --samples samples.lines
+             dbcpu import loops.csv --cpus 16 --cores 8 --unit loops/s
     """
-    from dbcpu.store import line_file, record_file
+    from dbcpu.store.csv_file import RunFacts
     from dbcpu.store.database import open_store
+    from dbcpu.workflows.import_runs import read_run
 
-    records = [
-        line_file.read(file, samples) if line_file.recognises(file) else record_file.read(file) for file in files
-    ]
+    found = [read_run(file, samples, RunFacts(**facts)) for file in files]
     with open_store(store) as opened:
-        for record in records:
+        for record, warning in found:
+            if warning:
+                click.echo(f"warning: {warning}", err=True)
             if not opened.save(record):
                 click.echo(f"run {record.header.run_id} is already in the store", err=True)
             click.echo(record.header.run_id)

@@ -2,15 +2,15 @@
 
 It knows CPU time as a fluid: between two events (an execution ends, the scheduler balances, a period of
 the CPU quota ends ...) every session has a constant share of its CPU and a constant speed. What is modelled:
-cores shared by SMT siblings, run queues, steal, interrupts, CPU quota, turbo, remote memory, another
-process, and four ways of balancing. What is not: time slices, caches, waits of the database.
+cores shared by SMT siblings, cores of two speeds, run queues, steal, interrupts, CPU quota, turbo, remote memory,
+another process, and four ways of balancing. What is not: time slices, caches, waits of the database.
 
     record = simulate(preset("c4.4xlarge"), levels=(1, 8, 9, 16), repeats=5, seed=1)
 """
 
 from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import SCHEDULERS, SimulatedHost
-from dbcpu.simulator.presets import listing, preset, presets
+from dbcpu.simulator.presets import host_with, listing, preset, presets
 from dbcpu.simulator.rounds import SimulatedWork, simulate_round
 from dbcpu.simulator.runs import simulate, simulate_now, simulate_rounds
 
@@ -20,6 +20,7 @@ __all__ = [
     "SimulatedHost",
     "SimulatedWork",
     "Trace",
+    "host_with",
     "listing",
     "preset",
     "presets",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dbcpu.errors import UsageError
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.scheduler import Scheduler
 
@@ -15,7 +16,8 @@ NEIGHBOUR_CYCLE_S = 0.5
 MAX_LOST = 0.95
 """Share of a CPU that steal and interrupts together can take."""
 _TINY_S = 1e-10
-MAX_EVENTS = 2_000_000
+MAX_EVENTS = 100_000
+"""About a minute of computing; a usual round has some hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,10 @@ class Clockwork:
             self._finish()
             self._due()
             if len(times) > MAX_EVENTS:
-                raise RuntimeError(f"the simulation of {self.host.name} does not end")
+                raise UsageError(
+                    f"a round on {self.host.name} takes more than {MAX_EVENTS} events; give fewer sessions, a smaller "
+                    "size or a larger quota"
+                )
         run, delay, lost, work, busy, steal, irq, foreign, speed = (
             np.array(column) for column in zip(*history, strict=True)
         )
@@ -173,7 +178,7 @@ class Clockwork:
         usable = 1 - steal - irq
         share = np.zeros(len(alive)) if self.throttled else alive / np.maximum(queue[cpu], 1)
         on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)
-        turbo = 1 - host.turbo_slope * max(0, int((on_core > 0).sum()) - 1) / max(1, host.all_cores - 1)
+        turbo = float(host.turbo[int((on_core > 0).sum())])
         together = 1 - host.all_slow if busy.sum() > 1 else 1.0
         remote = np.where(host.node_of[cpu] == self.home, 1.0, 1 - host.remote_slowdown)
         run = share * usable[cpu]
@@ -185,7 +190,7 @@ class Clockwork:
             "shared_core": threads ** (1 - foreign_part),
             "competitor": threads**foreign_part,
             "frequency": np.full(len(alive), turbo),
-            "slower_cpu": np.full(len(alive), together),
+            "slower_cpu": together * host.core_speed[host.core_of[cpu]],
             "remote_memory": remote,
         }
         speed = np.prod(list(factors.values()), axis=0)

@@ -3,11 +3,13 @@
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import ranges
 from dbcpu.record import Cache, Cpu, HostInfo, Limits, Topology
 
 SCHEDULERS = {
@@ -21,24 +23,31 @@ SMT_DIMINISHES = 0.6
 """Each further thread of a core adds this share of what the one before it added."""
 GROUP = "/database.slice"
 MAX_CPUS = 4096
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+MIN_YIELD = -0.3
+"""Measured yields go down to -10 %; below this eight threads of one core would do almost nothing."""
+STEPS = "GHz from 0.1 to 10, none above the one before, each for more busy cores than the one before"
+MAX_NAME = 40
+NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 
 
 @dataclass(frozen=True)
 class SimulatedHost:
     """A machine of ``sockets`` x ``cores`` per socket x ``threads`` per core.
 
+    ``efficiency_cores``: so many of all cores, the last ones, have one thread each and run at ``efficiency_speed``
+    of the others; the kernel fills them last, and no session moves off one because a faster core falls idle.
     ``smt_yield``: what a second busy thread adds to its core's speed (0.33: two run at 0.667 each; 0: at
-    half). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the guest's kernel does not see siblings
-    and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's time (irq: on CPU 0;
-    steal: only while more than ``steal_above`` CPUs are busy, as where a machine is overbooked).
+    half; below 0 the core does less than with one). ``smt_off``: sibling CPUs are offline. ``hidden_smt``: the
+    guest's kernel does not see siblings and so cannot place by them. ``steal``, ``irq``: mean share of a busy CPU's
+    time (irq: on CPU 0; steal: only while more than ``steal_above`` CPUs are busy, as where a machine is overbooked).
     ``quota_cpus``: CPU quota of the group of all sessions, per ``quota_period_s``. ``turbo_slope``: share of
-    speed lost when all cores are busy. ``remote_slowdown``: on another node than where the session's memory is:
-    where it began, or ``memory_node`` if all are bound to that one (which is what the record then shows).
-    ``all_slow``: share of speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share
-    of time during which another process wants CPU ``noisy_cpu``, to which it is bound. ``rebalance_s``:
-    seconds between two balancings. ``noise``: relative standard deviation of an execution's work.
-    ``mrows_per_s``: a session alone.
+    speed lost, in proportion, when all cores are busy. ``turbo_steps`` instead: (cores, GHz), the frequency while
+    at most so many cores are busy; the last holds for more, as in published turbo tables. ``remote_slowdown``: on
+    another node than where the session's memory is: where it began, or ``memory_node`` if all are bound to that one
+    (which is what the record then shows). ``all_slow``: share of speed that every session loses once two CPUs are
+    busy. ``noisy_neighbour``: share of time during which another process wants CPU ``noisy_cpu``, to which it is
+    bound. ``rebalance_s``: seconds between two balancings. ``noise``: relative standard deviation of an execution's
+    work. ``mrows_per_s``: a session alone.
     """
 
     name: str = "simulated"
@@ -50,12 +59,15 @@ class SimulatedHost:
     smt_yield: float = 0.33
     smt_off: bool = False
     hidden_smt: bool = False
+    efficiency_cores: int = 0
+    efficiency_speed: float = 0.6
     steal: float = 0.0
     steal_above: int = 0
     irq: float = 0.0
     quota_cpus: float | None = None
     quota_period_s: float = 0.1
     turbo_slope: float = 0.0
+    turbo_steps: tuple[tuple[int, float], ...] = ()
     remote_slowdown: float = 0.1
     memory_node: int | None = None
     all_slow: float = 0.0
@@ -69,7 +81,6 @@ class SimulatedHost:
     about: str = ""
 
     def __post_init__(self) -> None:
-        cpus = self.sockets * self.cores * self.threads
         wrong = [
             f"{name} {value} is not {wanted}"
             for name, value, wanted, fine in (
@@ -77,20 +88,43 @@ class SimulatedHost:
                 ("sockets", self.sockets, "at least 1", self.sockets >= 1),
                 ("cores", self.cores, "at least 1", self.cores >= 1),
                 ("threads", self.threads, "1 to 8", 1 <= self.threads <= 8),
-                ("CPUs in all", cpus, f"1 to {MAX_CPUS}", 1 <= cpus <= MAX_CPUS),
+                (
+                    "efficiency cores",
+                    self.efficiency_cores,
+                    f"0 to {max(0, self.all_cores - 1)}, fewer than all cores",
+                    0 <= self.efficiency_cores < max(1, self.all_cores),
+                ),
+                ("efficiency speed", self.efficiency_speed, "0.1 to 1", 0.1 <= self.efficiency_speed <= 1),
+                ("CPUs in all", self.cpus, f"1 to {MAX_CPUS}", 1 <= self.cpus <= MAX_CPUS),
                 ("nodes", self.nodes, "1 to the number of cores", 1 <= self.nodes <= self.sockets * self.cores),
                 ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
-                ("smt_yield", self.smt_yield, "0 to 1", 0 <= self.smt_yield <= 1),
+                ("yield", self.smt_yield, f"{MIN_YIELD} to 1", MIN_YIELD <= self.smt_yield <= 1),
                 ("steal", self.steal, "0 to 0.9", 0 <= self.steal <= 0.9),
                 ("irq", self.irq, "0 to 0.9", 0 <= self.irq <= 0.9),
-                ("quota", self.quota_cpus, "above 0.01", self.quota_cpus is None or self.quota_cpus >= 0.01),
+                (
+                    "quota",
+                    self.quota_cpus,
+                    f"0.01 to {MAX_CPUS} CPUs",
+                    self.quota_cpus is None or 0.01 <= self.quota_cpus <= MAX_CPUS,
+                ),
                 ("quota period", self.quota_period_s, "0.001 to 1 s", 0.001 <= self.quota_period_s <= 1),
-                ("turbo slope", self.turbo_slope, "0 to 0.9", 0 <= self.turbo_slope <= 0.9),
+                ("turbo", self.turbo_slope, "0 to 0.9", 0 <= self.turbo_slope <= 0.9),
+                (
+                    "turbo",
+                    ",".join(f"{ghz:g}:{cores}" for cores, ghz in self.turbo_steps),
+                    STEPS,
+                    _are_steps(self.turbo_steps),
+                ),
                 ("remote slowdown", self.remote_slowdown, "0 to 0.9", 0 <= self.remote_slowdown <= 0.9),
                 ("memory node", self.memory_node or 0, "a node", 0 <= (self.memory_node or 0) < self.nodes),
                 ("all_slow", self.all_slow, "0 to 0.9", 0 <= self.all_slow <= 0.9),
-                ("noisy neighbour", self.noisy_neighbour, "0 to 1", 0 <= self.noisy_neighbour <= 1),
-                ("noisy CPU", self.noisy_cpu, "an online CPU", 0 <= self.noisy_cpu < len(self.online)),
+                ("neighbour", self.noisy_neighbour, "0 to 1", 0 <= self.noisy_neighbour <= 1),
+                (
+                    "noisy CPU",
+                    self.noisy_cpu,
+                    "an online CPU",
+                    0 <= self.noisy_cpu < (self.all_cores if self.smt_off else self.cpus),
+                ),
                 ("rebalance_s", self.rebalance_s, "at least 0.001", self.rebalance_s >= 0.001),
                 ("noise", self.noise, "0 to 0.2", 0 <= self.noise <= 0.2),
                 ("mrows_per_s", self.mrows_per_s, "above 0", self.mrows_per_s > 0),
@@ -107,7 +141,12 @@ class SimulatedHost:
     @property
     def cpus(self) -> int:
         """CPUs present, online or not."""
-        return self.all_cores * self.threads
+        return self.all_cores + self.performance_cores * (self.threads - 1)
+
+    @property
+    def performance_cores(self) -> int:
+        """Cores of full speed: the first ones, and the only ones with several threads."""
+        return self.all_cores - self.efficiency_cores
 
     @property
     def online(self) -> range:
@@ -117,8 +156,12 @@ class SimulatedHost:
     @cached_property
     def core_of(self) -> NDArray[np.intp]:
         """The true core of each online CPU: i and i + cores are siblings; 2 i and 2 i + 1 where they are hidden."""
-        cpus = np.arange(len(self.online))
-        return cpus // self.threads if self.hidden_smt and not self.smt_off else cpus % self.all_cores
+        first = np.arange(self.all_cores)
+        if self.smt_off:
+            return first
+        if self.hidden_smt:
+            return np.repeat(first, np.where(first < self.performance_cores, self.threads, 1))
+        return np.concatenate([first, np.tile(first[: self.performance_cores], self.threads - 1)])
 
     @cached_property
     def known_core_of(self) -> NDArray[np.intp]:
@@ -128,6 +171,25 @@ class SimulatedHost:
     @cached_property
     def node_of(self) -> NDArray[np.intp]:
         return np.asarray(self.core_of * self.nodes // self.all_cores)
+
+    @cached_property
+    def core_speed(self) -> NDArray[np.float64]:
+        """Speed of each core, alone and without turbo: 1, or that of an efficiency core."""
+        return np.where(np.arange(self.all_cores) < self.performance_cores, 1.0, self.efficiency_speed)
+
+    @cached_property
+    def turbo(self) -> NDArray[np.float64]:
+        """Speed while k cores are busy, for k = 0 to all; 1 for the first."""
+        busy = np.arange(self.all_cores + 1)
+        if not self.turbo_steps:
+            return np.asarray(1 - self.turbo_slope * np.maximum(0, busy - 1) / max(1, self.all_cores - 1))
+        up_to, ghz = np.array(self.turbo_steps).T
+        return np.asarray(ghz[np.searchsorted(up_to, busy).clip(max=len(ghz) - 1)] / ghz[0])
+
+    @property
+    def first_mhz(self) -> float:
+        """The frequency while one core is busy."""
+        return self.turbo_steps[0][1] * 1000 if self.turbo_steps else self.nominal_mhz
 
     @cached_property
     def thread_speed(self) -> NDArray[np.float64]:
@@ -167,8 +229,16 @@ class SimulatedHost:
             hypervisor=self.hypervisor,
             governor=None if self.hypervisor else "performance",
             memory_bytes=memory,
-            facts={"simulated": self.about or f"scheduler {self.scheduler}"},
+            facts={"simulated": self.about or f"scheduler {self.scheduler}", **self._kinds()},
         )
+
+    def _kinds(self) -> dict[str, str]:
+        """The CPUs of two kinds of cores, as a hybrid processor's kernel lists them."""
+        if not self.efficiency_cores:
+            return {}
+        slow = np.flatnonzero(self.core_of >= self.performance_cores)
+        fast = np.flatnonzero(self.core_of < self.performance_cores)
+        return {"performance_cpus": ranges(map(int, fast)), "efficiency_cpus": ranges(map(int, slow))}
 
     def _cpu(self, cpu: int) -> Cpu:
         if cpu >= len(self.online):
@@ -176,3 +246,9 @@ class SimulatedHost:
         known = int(self.known_core_of[cpu])
         siblings = tuple(int(other) for other in np.flatnonzero(self.known_core_of == known))
         return Cpu(cpu, known, int(self.core_of[cpu]) // self.cores, int(self.node_of[cpu]), siblings)
+
+
+def _are_steps(steps: tuple[tuple[int, float], ...]) -> bool:
+    cores, ghz = [each for each, _ in steps], [each for _, each in steps]
+    rising = all(before < after for before, after in pairwise([0, *cores]))
+    return rising and all(0.1 <= after <= before for before, after in pairwise([10.0, *ghz]))

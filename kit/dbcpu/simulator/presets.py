@@ -1,7 +1,18 @@
-"""Simulated hosts by name."""
+"""Simulated hosts by name, and variations of them."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from dbcpu.errors import UnknownName
-from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.host import MAX_NAME, SimulatedHost
+
+USUAL = "c4.4xlarge"
+_PLAIN = SimulatedHost("plain", cores=4, threads=1, scheduler="smt_balancing", about="nothing but cores")
+"""What a host is where only its shape is given."""
+_SHAPE = frozenset({"cores", "threads", "efficiency_cores"})
 
 _PRESETS = (
     SimulatedHost("c4.4xlarge", cores=8, rebalance_s=1.0, hypervisor="xen",
@@ -40,6 +51,32 @@ def preset(name: str) -> SimulatedHost:
     if name not in known:
         raise UnknownName("simulated host", name, known)
     return known[name]
+
+
+def host_with(name: str | None, changes: Mapping[str, Any], words: str = "") -> SimulatedHost:
+    """The preset ``name`` with fields of ``SimulatedHost`` changed; ``words`` are the changes as the user gave them.
+
+    Without a name it is a plain host where the changes give its shape, else the usual preset. A changed host has a
+    name of its own, the same for the same changes, so that its runs have a history of their own.
+
+    Raises:
+        UsageError: an unknown name, or the host cannot be.
+    """
+    base = preset(name or USUAL) if name or not _SHAPE & set(changes) else _PLAIN
+    if not changes:
+        return base
+    words = words or " ".join(f"{field}={value}" for field, value in sorted(changes.items()))
+    about = words if base is _PLAIN else f"{base.name} with {words}"
+    return replace(base, **{"name": _named(base.name, words), "about": about, **changes})
+
+
+def _named(base: str, words: str) -> str:
+    """``plain-cores-4-steal-0.2``; where that is too long, a digest ends it."""
+    name = f"{base}-{re.sub(r'[^A-Za-z0-9.-]+', '-', words).strip('-')}"
+    if len(name) <= MAX_NAME:
+        return name
+    digest = hashlib.sha256(words.encode()).hexdigest()[:6]
+    return f"{name[: MAX_NAME - 7].rstrip('-')}-{digest}"
 
 
 def listing() -> str:

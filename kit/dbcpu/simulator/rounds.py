@@ -211,7 +211,7 @@ def _timeline(
     if host.hypervisor is None:  # a guest cannot measure its frequency
         gained = np.diff(np.interp(times, trace.times_s, trace.speed_s))
         lasted = np.diff(np.clip(times, 0, trace.times_s[-1]))
-        mhz = tuple(float(value) for value in host.nominal_mhz * np.where(lasted > 0, gained / lasted.clip(1e-9), 1.0))
+        mhz = tuple(float(value) for value in host.first_mhz * np.where(lasted > 0, gained / lasted.clip(1e-9), 1.0))
     return tuple(float(edge) for edge in edges), tuple(
         CpuSeries(
             cpu=cpu,

@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -24,13 +24,14 @@ from dbcpu.plan import (
 )
 from dbcpu.record import BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
-from dbcpu.simulator.presets import preset
+from dbcpu.simulator.presets import host_with
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""
 PAUSE_S = 0.6
 SMT_OFF = "smt_off"
+MAX_RUN_EFFECT = 0.5
 
 
 def simulate(
@@ -48,6 +49,7 @@ def simulate(
     started_at: datetime = EPOCH,
     variants: tuple[str, ...] = (BASELINE,),
     planner: Planner | None = None,
+    run_effect: float = 0.0,
 ) -> RunRecord:
     """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.
 
@@ -56,6 +58,7 @@ def simulate(
 
     Of ``executions``, ``seconds`` (fixed work that takes about as long alone) and ``for_s`` (fixed time) at
     most one is used; by default each session does one execution. The same arguments give the same record.
+    ``run_effect``: relative standard deviation of the speed of whole runs; ``seed`` draws that of this run.
 
     Raises:
         UsageError: a number makes no sense, or the size is unknown.
@@ -66,6 +69,8 @@ def simulate(
         raise UsageError(f"levels {levels} are not between 1 and {MAX_SESSIONS} sessions; give some, such as 1-8")
     if not 0.1 <= hz <= 1000:
         raise UsageError(f"{hz:g} polls per second is not between 0.1 and 1000; 20 is usual")
+    if not 0 <= run_effect <= MAX_RUN_EFFECT:
+        raise UsageError(f"run effect {run_effect:g} is not 0 to {MAX_RUN_EFFECT:g}; 0.05 is 5 %")
     rows = SIZES[size] ** 4
     if seconds is not None:
         executions = executions_for(seconds, rows / host.mrows_per_s / 1e6)
@@ -113,7 +118,7 @@ def simulate(
     work = SimulatedWork(rows, fixed, for_s)
     made: list[Round] = []
     asked = iter(specs) if planner is None else _asked(planner(header), made)
-    for each in simulate_rounds(host, asked, work, seed, hz, started_at):
+    for each in simulate_rounds(_of_this_run(host, run_effect, seed), asked, work, seed, hz, started_at):
         made.append(each)
     return RunRecord(header, tuple(made))
 
@@ -121,6 +126,14 @@ def simulate(
 def _asked(next_round: NextRound, done: list[Round]) -> Iterator[RoundSpec]:
     while (spec := next_round(done)) is not None:
         yield spec
+
+
+def _of_this_run(host: SimulatedHost, run_effect: float, seed: int) -> SimulatedHost:
+    """The host at the speed that it has throughout this run."""
+    if not run_effect:
+        return host
+    rng = np.random.default_rng([seed, *b"run effect"])
+    return replace(host, mrows_per_s=host.mrows_per_s * float(np.exp(run_effect * rng.standard_normal())))
 
 
 def under(host: SimulatedHost, variant: str) -> SimulatedHost:
@@ -133,12 +146,17 @@ def under(host: SimulatedHost, variant: str) -> SimulatedHost:
 
 
 def simulate_now(
-    name: str, sessions: str = "auto", scheduler: str | None = None, variants: str | None = None, **choices: Any
+    name: str | None,
+    sessions: str = "auto",
+    variants: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    words: str = "",
+    **choices: Any,
 ) -> RunRecord:
-    """A run of the preset ``name`` as if it had been measured just now, with a run_id of its own.
+    """A run as if it had been measured just now, of the host that ``host_with`` makes of name, changes and words.
 
-    ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``.
-    Its default label is the host's.
+    ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``. It has a run_id of
+    its own; its default label is the host's.
 
     Raises:
         UsageError: an unknown name, a wrong number, or two kinds of amount.
@@ -152,9 +170,7 @@ def simulate_now(
         for each in choices["variants"]:
             if each not in known:
                 raise UnknownName("variant of a simulated host", each, known)
-    host = preset(name)
-    if scheduler is not None:
-        host = replace(host, scheduler=scheduler)
+    host = host_with(name, changes or {}, words)
     now = datetime.now(UTC)
     return simulate(
         host,

@@ -25,14 +25,15 @@ class Scheduler:
     def place(self) -> None:
         """Spread all sessions, one after the other: an idle core first, then an idle CPU, then the shortest queue.
 
-        Among equals the emptier memory node, then chance. Source: select_idle_core and
+        Among equals the faster core, then the emptier memory node, then chance. Source: select_idle_core and
         find_idlest_group in kernel/sched/fair.c
         """
         host, count = self.host, len(self.host.online)
         queue, on_core, on_node = np.zeros(count), np.zeros(count), np.zeros(host.nodes)
         chance = self.rng.random(count)
+        slow = 1e4 * (host.core_speed[host.core_of] < 1)
         for session in self.rng.permutation(len(self.cpu)):
-            order = queue * 1e9 + on_core[self.cores] * 1e5 + on_node[host.node_of] + chance
+            order = queue * 1e9 + on_core[self.cores] * 1e5 + slow + on_node[host.node_of] + chance
             chosen = int(np.argmin(order))
             self.cpu[session] = chosen
             queue[chosen] += 1

@@ -54,7 +54,7 @@ _CLOCKS = frozenset({"server", "same host", "the session's clock", "simulated"})
 _FACTS_KEPT = frozenset({
     "sched_autogroup", "sched_ext", "sched_ext_scheduler", "sched_schedstats", "numa_balancing", "isolated_cpus",
     "nohz_full_cpus", "cpufreq_driver", "performance_cpus", "efficiency_cpus", "cpufreq_boost", "intel_no_turbo",
-    "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes",
+    "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes", "model",
 })  # fmt: skip
 """What they say is the kernel's, not the owner's."""
 
@@ -137,6 +137,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Header: {
         "run_id": lambda _, text: text[: MAX_RUN_ID - len(RUN_ID_SUFFIX)].removesuffix(RUN_ID_SUFFIX) + RUN_ID_SUFFIX,
         "label": _gone, "started_at": _keep, "status": _keep, "tool_version": _keep, "notes": _note,
+        "facts": Names.value,
     },
     Plan: {
         "target": Names.target, "sampler": _keep, "vcpus_source": Names.source, "variants": Names.variant,
@@ -145,6 +146,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Party: {"target": Names.target},
     WorkloadInfo: {
         "name": _keep, "size": _keep, "sql": _keep, "sql_hash": _keep, "answer": _keep, "plan_shape": _keep,
+        "unit": _keep,
     },
     HostInfo: {
         "hostname": _HOST, "kernel": _kernel, "cpu_model": _keep, "hypervisor": _keep, "container": _keep,

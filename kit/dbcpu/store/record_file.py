@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from dbcpu.config.drafts import draft_of
-from dbcpu.errors import StoreError
+from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
 
@@ -30,17 +30,27 @@ def read(path: Path | str) -> RunRecord:
         StoreError: the file is missing or cannot be read.
         RecordFormatError: it holds no run, a damaged one, or one of a newer schema.
     """
+    source, content = str(path), content_of(path)
+    if not source.endswith(SUFFIXES) and content[:1] not in (b"{", b"["):
+        raise RecordFormatError(
+            f"{source} is no record; if it is lines or CSV of a run, import it: dbcpu import {source}"
+        )
+    return codec.from_data(codec.loads(content, source), source)
+
+
+def content_of(path: Path | str) -> bytes:
+    """What is in a file, uncompressed. Raises StoreError or RecordFormatError as ``read``."""
     source = str(path)
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise StoreError(f"{source} could not be read: {error.strerror}; give a file from dbcpu export") from None
-    if content.startswith(_GZIP_MAGIC):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise codec.damaged(source, f"it does not uncompress ({error})") from None
-    return codec.from_data(codec.loads(content, source), source)
+    if not content.startswith(_GZIP_MAGIC):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise codec.damaged(source, f"it does not uncompress ({error})") from None
 
 
 def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:

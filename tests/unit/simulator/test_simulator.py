@@ -37,13 +37,15 @@ hosts = st.builds(
     cores=st.integers(1, 4),
     threads=st.integers(1, 4),
     scheduler=st.sampled_from(sorted(SCHEDULERS)),
-    smt_yield=st.floats(0, 1),
+    smt_yield=st.floats(-0.3, 1),
     smt_off=st.booleans(),
     hidden_smt=st.booleans(),
+    efficiency_speed=st.floats(0.3, 1),
     steal=st.sampled_from([0.0, 0.1, 0.5]),
     irq=st.sampled_from([0.0, 0.3]),
     quota_cpus=st.sampled_from([None, 0.5, 1.7]),
     turbo_slope=st.sampled_from([0.0, 0.3]),
+    turbo_steps=st.sampled_from([(), ((1, 3.5), (2, 3.3), (4, 2.9))]),
     all_slow=st.sampled_from([0.0, 0.2]),
     noisy_neighbour=st.sampled_from([0.0, 0.6]),
     rebalance_s=st.floats(0.01, 0.5),
@@ -351,7 +353,7 @@ def test_seconds_choose_the_number_of_executions() -> None:
 
 
 def test_a_run_of_now_has_a_name_of_its_own() -> None:
-    one, two = (simulate_now("this-vm", "1-2", "frozen", size="tiny", repeats=1) for _ in range(2))
+    one, two = (simulate_now("this-vm", "1-2", size="tiny", repeats=1) for _ in range(2))
     assert one.header.run_id != two.header.run_id
     assert one.rounds[0].sessions == two.rounds[0].sessions
 

@@ -164,6 +164,8 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
     session, span, each = case.timed.session, case.timed.span, case.timed.round
     split = loss(case.timed, case.reference, case.throttled_s) if span and case.reference else None
     reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
+    if not each.shares_known:
+        split = reference_s = None
     cause, evidence = _cause(case, split, reference_s)
     seen = case.evidence
     return SessionView(
@@ -216,6 +218,8 @@ def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
 def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
     if case.timed.why:
         return Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}"
+    if not case.timed.round.shares_known:
+        return Cause.NONE, "only the rate of the whole round is known"
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
         return Cause.UNEXPLAINED, "no valid single-session baseline"
     slowdown = times(case.timed.span.elapsed_s / reference_s)

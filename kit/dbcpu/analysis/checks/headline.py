@@ -6,7 +6,7 @@ what would fix it?
 
 from dataclasses import dataclass
 
-from dbcpu.analysis.checks.verdict import is_turbo, lost_words
+from dbcpu.analysis.checks.verdict import fast_levels, is_turbo, lost_words
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, Outcome, is_loss, outcome
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, Answer, LevelView
@@ -43,6 +43,8 @@ def headline(analysis: Analysis) -> Headline:
     if analysis.reference is None or not any(each.level > 1 for each in levels):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
         return Headline(UNKNOWN, words, _alone(analysis), _noise_remedy(analysis) if levels else "")
+    if not all(each.shares_known for each in levels):
+        return Headline(UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
     remedy = _noise_remedy(analysis) if found.kind == UNKNOWN else _remedy(analysis, found)
     return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
 
@@ -59,6 +61,15 @@ def _words(found: Outcome, vcpus: int | None) -> str:
         return _loss_words(found, up_to)
     where = f"N={short_ranges(each.level for each in found.undecided)}" if found.undecided else "all levels"
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
+
+
+def _of_totals(found: Outcome) -> str:
+    """Where only total rates are known there is no answer about shares."""
+    fast, first = fast_levels(found), found.first
+    parts = [f"No slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
+    parts += [f"slower from {first.level} on"] if first is not None else []
+    text = ", ".join(parts) or "Inconclusive"
+    return f"{text[0].upper()}{text[1:]}; shares not known"
 
 
 def _loss_words(found: Outcome, up_to: str) -> str:
@@ -96,14 +107,14 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
     room = analysis.capacity
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
-        worth = f"Mrows/s, {number(cores, 1)} effective cores" if cores else "Mrows/s"
+        worth = f"{analysis.unit}, {number(cores, 1)} effective cores" if cores else analysis.unit
         facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:
     ref = analysis.reference
-    return (Fact("single session", rate(ref.mrows_per_s), f"Mrows/s, {seconds(ref.elapsed_s)}"),) if ref else ()
+    return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}"),) if ref else ()
 
 
 def _remedy(analysis: Analysis, found: Outcome) -> str:

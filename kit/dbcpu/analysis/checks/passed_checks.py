@@ -1,6 +1,7 @@
 """What was checked before the figures may be trusted, and the result of each check, passed or not.
 
-A failed check has findings; a passed one says what was examined.
+A failed check has findings; a passed one says what was examined. What only a measurement can check was checked in no
+simulated or imported run.
 """
 
 from collections.abc import Callable
@@ -11,22 +12,38 @@ from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plural, seconds
-from dbcpu.record import RunRecord, Session
+from dbcpu.record import IMPORTED, RunRecord, Session
 
 
 @dataclass(frozen=True, slots=True)
 class Assurance:
-    """One check. ``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known."""
+    """One check. ``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known.
+
+    Not ``checked``: nothing was examined, and ``seen`` says why.
+    """
 
     name: str
     seen: str
     findings: tuple[Finding, ...]
+    checked: bool = True
+
+    @property
+    def outcome(self) -> str:
+        """``yes``, ``not checked``, or the level of the first finding."""
+        return self.findings[0].level.label if self.findings else "yes" if self.checked else "not checked"
 
 
 def assurances(record: RunRecord, analysis: Analysis) -> tuple[Assurance, ...]:
     """Every check in the order in which a run goes."""
+    sampler = record.header.plan.sampler
+    unchecked = _UNCHECKED.get(sampler, frozenset())
     return tuple(
-        Assurance(name, seen(record, analysis), tuple(each for each in analysis.findings if each.code in codes))
+        Assurance(
+            name,
+            sampler if name in unchecked else seen(record, analysis),
+            tuple(each for each in analysis.findings if each.code in codes),
+            name not in unchecked,
+        )
         for name, codes, seen in _CHECKS
     )
 
@@ -101,6 +118,21 @@ def _nothing(_: RunRecord, __: Analysis) -> str:
     return ""
 
 
+_OF_MEASURING = frozenset(
+    {
+        "correct answers",
+        "CPU-only work, one process per session",
+        "one execution plan, one instance",
+        "simultaneous release",
+        "consistent clock",
+        "server processes verified",
+        "sufficient sampling rate",
+        "no other load on the host",
+        "low measurement overhead",
+    }
+)
+_UNCHECKED = {"simulated": _OF_MEASURING, IMPORTED: _OF_MEASURING | {"no steal or throttling"}}
+"""By the sampler of a run: the checks that could not be made."""
 _CPU_ONLY = frozenset({"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses"})
 _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (
     ("correct answers", frozenset({"wrong-answer", "failed-session", "failed-round"}), _answers),

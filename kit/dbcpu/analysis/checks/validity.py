@@ -11,6 +11,7 @@ from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds
 from dbcpu.plan import NORMAL
+from dbcpu.record import IMPORTED
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -99,7 +100,7 @@ def unsteady_cpu(given: CheckInput) -> Finding | None:
 
 def no_host_evidence(given: CheckInput) -> Finding | None:
     blind = [each for each in given.rounds if not_sampled(each)]
-    if not blind:
+    if not blind or given.record.header.plan.sampler == IMPORTED:  # the head says so, and there is no host to look at
         return None
     reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
     return noted(
@@ -169,6 +170,8 @@ def quick_run(given: CheckInput) -> Finding | None:
 
 
 def client_clock(given: CheckInput) -> Finding | None:
+    if given.record.header.plan.sampler == IMPORTED:  # whose clock it was is not known
+        return None
     if given.record.header.database.driver_on_host is False or clock_basis(given.record) != "client":
         return None
     if not given.vcpus or all(each.level < given.vcpus for each in given.rounds):

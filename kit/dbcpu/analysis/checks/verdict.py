@@ -1,6 +1,7 @@
 """What is known, what is undecided, and what would decide it: does every session get the same CPU?"""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.levels.outcome import Outcome, is_fine, is_loss, loss, outcome
@@ -12,6 +13,7 @@ from dbcpu.analysis.results.run import Answer, LevelView, Scaling, TopologyCheck
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 
+ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
 MUCH_WORSE = 1.2
@@ -69,15 +71,24 @@ class _Words:
             )
         found = outcome(levels, self.vcpus)
         if not together:
-            alone = f"A single session reaches {number(self.reference.mrows_per_s)} Mrows/s"
+            unit = self.record.header.plan.workload.unit
+            alone = f"A single session reaches {number(self.reference.mrows_per_s)} {unit}"
             lost = f"{self._alone(levels[0])}; " if is_loss(levels[0]) else ""
             return (
                 f"{alone} ({seconds(self.reference.elapsed_s)}); {lost}"
                 "measure more sessions to see whether each gets the same CPU."
             )
+        if not all(each.shares_known for each in together):
+            return self._of_totals(found)
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         sentences = [_sentence("; ".join(known)), _sentence(self._undecided(found))]
         return " ".join(each for each in sentences if each)
+
+    def _of_totals(self, found: Outcome) -> str:
+        fast, first = fast_levels(found), found.first
+        parts = [f"no slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
+        parts += [self._at(first)] if first is not None else []
+        return _sentence("; ".join([*parts, ONLY_TOTALS]))
 
     def _losses(self, found: Outcome) -> str:
         if not found.losses:
@@ -148,7 +159,8 @@ class _Words:
             return f"{here} sessions lost {percent(lost)} of their time, as the kernel counted{why}"
         if level.even is Answer.YES:
             return f"{here} all are equally slow, with a slowdown of {times(level.slowdown_median)}{why}"
-        return f"{here} the median slowdown is {times(level.slowdown_median)}{why}"
+        middle = "median" if level.shares_known else "mean"
+        return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
         assert self.reference is not None
@@ -196,6 +208,11 @@ def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:
 def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
+
+
+def fast_levels(found: Outcome) -> tuple[LevelView, ...]:
+    """The levels at full speed, from the smallest one on without a gap."""
+    return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
 
 
 def _fine(found: Outcome) -> str:

@@ -10,11 +10,21 @@ from dbcpu.analysis.results.comparison import Difference
 from dbcpu.errors import UsageError
 from dbcpu.record import Header
 
+
+def _size(header: Header) -> str:
+    return f"{header.plan.workload.size} (n = {header.plan.workload.n})"
+
+
+def _hash(sql_hash: str) -> str:
+    return f"hash {sql_hash[:12]}"
+
+
 MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
     "workload": lambda header: header.plan.workload.name,
-    "size": lambda header: f"{header.plan.workload.size} (n = {header.plan.workload.n})",
+    "unit of work": lambda header: header.plan.workload.unit,
+    "size": lambda header: None if header.plan.workload.n is None else _size(header),
     "answer": lambda header: header.plan.workload.answer,
-    "SQL": lambda header: f"hash {header.plan.workload.sql_hash[:12]}",
+    "SQL": lambda header: None if header.plan.workload.sql_hash is None else _hash(header.plan.workload.sql_hash),
     "plan shape": lambda header: header.plan.workload.plan_shape,
 }
 

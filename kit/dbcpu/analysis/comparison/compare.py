@@ -14,6 +14,7 @@ from dbcpu.analysis.comparison.measured_run import Measured, measured, shared_fu
 from dbcpu.analysis.comparison.sentences import verdict
 from dbcpu.analysis.results.comparison import Comparison, Floor, LevelFigures, Point, Side
 from dbcpu.errors import UsageError
+from dbcpu.formatting import work_words
 from dbcpu.record import RunRecord
 
 
@@ -55,7 +56,7 @@ def compare_measured(runs: Sequence[Measured], floor: Floor | None = None) -> Co
     ]
     work = base.record.header.plan.workload
     return Comparison(
-        workload=f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows)",
+        workload=work_words(work),
         sides=(sides[0], *decided),
         verdict=tuple(verdict(sides[0].name, each) for each in decided),
         floor=floor,

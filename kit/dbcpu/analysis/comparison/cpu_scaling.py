@@ -13,6 +13,7 @@ import numpy as np
 
 from dbcpu.analysis.comparison.measured_run import Measured
 from dbcpu.analysis.comparison.variants import measured_variants
+from dbcpu.formatting import work_words
 from dbcpu.record import RunRecord
 
 LINEAR = 0.9
@@ -71,7 +72,7 @@ def by_cpus(record: RunRecord, runs: Sequence[Measured] = ()) -> ByCpus | None:
     points = tuple(_point(each, cpus, sessions, one) for each, cpus, sessions in rows)
     work = record.header.plan.workload
     return ByCpus(
-        workload=f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows)",
+        workload=work_words(work),
         per_cpu=ratios.pop(),
         points=points,
         linear_to=_linear_to(points),

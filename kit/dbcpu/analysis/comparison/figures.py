@@ -65,7 +65,7 @@ def _metrics(
     full = full_level(each, shared)
     # One stream per level: the same rounds are drawn for every metric, so that ratios of metrics hold together.
     column = {
-        (name, level): [getattr(one, name) for one in at_level(each.rounds, level)]
+        (name, level): [value for one in at_level(each.rounds, level) if (value := getattr(one, name)) is not None]
         for name in ("mrows_per_s", "throughput", "connect_s")
         for level in each.levels
     }

@@ -74,6 +74,8 @@ def parse(text: str, title: str) -> Published:
     reader = csv.DictReader(StringIO("\n".join(lines[start:])), strict=True, skipinitialspace=True)
     try:
         columns = [(name or "").strip().lower() for name in reader.fieldnames or ()]
+        if not columns:
+            raise UsageError(f"{title} is empty, but for remarks; its form is {FORM}")
         _check_columns(columns, title)
         reader.fieldnames = columns
         rows = [
@@ -122,6 +124,8 @@ def _base(each: Measurement, rows: Sequence[Measurement], baseline: str | None) 
 
 
 def _check_columns(columns: Sequence[str], title: str) -> None:
+    if "n" in columns and {"seconds", "rate"} & set(columns):
+        raise UsageError(f"{title} holds times or rates of a run; import it first: dbcpu import {title}.csv")
     missing = [name for name in NEEDED if name not in columns]
     unknown = [name for name in columns if name not in COLUMNS]
     if missing or not set(COUNTS) & set(columns):

@@ -18,6 +18,7 @@ from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variant
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
+from dbcpu.formatting import work_words
 from dbcpu.plan import PACK, SPREAD
 from dbcpu.record import RunRecord
 
@@ -38,7 +39,7 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
     shown = level_to_show(views, 1 + tolerance)
     work = record.header.plan.workload
     return Variants(
-        workload=f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows)",
+        workload=work_words(work),
         variants=(found[0], *decided),
         telling=shown.level if shown else None,
         penalties=_penalties({each.name: each for each in found}, base.analysis),

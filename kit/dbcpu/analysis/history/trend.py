@@ -103,7 +103,7 @@ def trend(runs: Sequence[PastRun]) -> Trend:
     return Trend(
         target=newest.header.plan.target,
         host=host.hostname if host else "",
-        workload=f"{work.name}, size {work.size}",
+        workload=f"{work.name}, size {work.size}" if work.size else work.name,
         run_ids=tuple(each.header.run_id for each in runs),
         started_at=tuple(each.header.started_at for each in runs),
         labels=tuple(each.header.label for each in runs),

@@ -82,12 +82,13 @@ def _level(
     used = usable(rounds)
     spent = [found for members in used if (found := regime_seconds(members, context.core_by_cpu)) is not None]
     figures = [round_figures(members, gate(reference), context.rows) for members in used]
-    elapsed = _median(figure["median_s"] for figure in figures)
-    slowest = _median(figure["slowest_s"] for figure in figures)
-    throughput = _median(figure["rate_sum"] for figure in figures)
+    elapsed = median_of_known(figure["median_s"] for figure in figures)
+    slowest = median_of_known(figure["slowest_s"] for figure in figures)
+    throughput = median_of_known(figure["rate_sum"] for figure in figures)
     ideal = reference.mrows_per_s * min(level, vcpus) if reference and vcpus else None
-    slower = [_slower(members, views) for members in used]
-    connects = [[each.session.connect_s for each in members] for members in rounds]
+    shares = all(members[0].round.shares_known for members in used)
+    slower = [_slower(members, views) for members in used if shares]
+    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     seen = [views[each.key] for members in used for each in members]
     counted = _counted([[views[each.key] for each in members] for members in used])
     whole = used and all(len(members) == level for members in used)
@@ -101,23 +102,25 @@ def _level(
         median_s=elapsed,
         slowdown_median=elapsed / reference.elapsed_s if reference and elapsed is not None else None,
         slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
-        max_over_min=_median(figure["max_over_min"] for figure in figures),
-        cv=_median(figure["cv"] for figure in figures),
-        slow=_median(figure["slow"] for figure in figures),
-        gap_ratio=_median(figure["gap_ratio"] for figure in figures),
+        max_over_min=median_of_known(figure["max_over_min"] for figure in figures),
+        cv=median_of_known(figure["cv"] for figure in figures),
+        slow=median_of_known(figure["slow"] for figure in figures),
+        gap_ratio=median_of_known(figure["gap_ratio"] for figure in figures),
         throughput=throughput,
-        makespan_throughput=_median(figure["makespan"] for figure in figures),
+        makespan_throughput=median_of_known(figure["makespan"] for figure in figures),
         ideal_throughput=ideal,
-        mrows_per_s=_median(figure["per_session"] for figure in figures),
-        connect_median_s=_median(float(np.median(each)) for each in connects if each),
+        mrows_per_s=median_of_known(figure["per_session"] for figure in figures),
+        connect_median_s=median_of_known(float(np.median(each)) for each in connects if each),
         connect_max_s=max((value for each in connects for value in each), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
-        server_start_spread_s=_median(_start_spread_s(members) for members in used),
+        server_start_spread_s=median_of_known(_start_spread_s(members) for members in used),
         regime=regime(level, context.cores, vcpus),
         efficiency=_possible(throughput / ideal) if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
-        slower=_median(float(len(each)) for each in slower) if reference and used else None,
-        slower_factor=_median(float(np.median(each)) if each else 1.0 for each in slower) if any(slower) else None,
+        slower=median_of_known(float(len(each)) for each in slower) if reference and slower else None,
+        slower_factor=median_of_known(float(np.median(each)) if each else 1.0 for each in slower)
+        if any(slower)
+        else None,
         causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
         main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
         even=answered.even,
@@ -127,11 +130,12 @@ def _level(
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
         counted_slowdown=counted.slowdown if counted else None,
-        alone_s=_median(each.alone_s for each in spent),
-        misplaced_s=_median(each.misplaced_s for each in spent),
-        sharing_s=_median(each.sharing_s for each in spent),
-        oversubscribed_s=_median(each.oversubscribed_s for each in spent),
-        tail_misplaced_s=_median(each.tail_misplaced_s for each in spent),
+        alone_s=median_of_known(each.alone_s for each in spent),
+        misplaced_s=median_of_known(each.misplaced_s for each in spent),
+        sharing_s=median_of_known(each.sharing_s for each in spent),
+        oversubscribed_s=median_of_known(each.oversubscribed_s for each in spent),
+        tail_misplaced_s=median_of_known(each.tail_misplaced_s for each in spent),
+        shares_known=shares,
     )
 
 
@@ -144,9 +148,9 @@ def _seen(
 ) -> Seen:
     """What the answers of a level rest on."""
     alone_s = context.reference.elapsed_s if context.reference else 1.0
-    many = float(np.median([len(each) for each in slower]))
-    ratio = _median(figure["max_over_min"] for figure in figures) or 1.0
-    grouped = _median(figure["slow"] for figure in figures) or 0.0
+    many = float(np.median([len(each) for each in slower])) if slower else 0.0
+    ratio = median_of_known(figure["max_over_min"] for figure in figures) or 1.0
+    grouped = median_of_known(figure["slow"] for figure in figures) or 0.0
     return Seen(
         sessions=level,
         ratios=tuple(value for figure in figures if (value := figure["max_over_min"]) is not None),
@@ -199,16 +203,21 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
     spans = _spans(members)
     elapsed = np.array([span.per_execution_s for span in spans])
     ratio, fastest_of_slow = split(list(elapsed), min_gap)
-    several = len(spans) > 1
+    shares = members[0].round.shares_known
+    several = len(spans) > 1 and shares
     rows_done = rows * sum(len(span.executions) for span in spans)
     makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
     return {
         "median_s": float(np.median(elapsed)),
-        "slowest_s": float(elapsed.max()),
+        "slowest_s": float(elapsed.max()) if shares or len(spans) == 1 else None,
         "max_over_min": float(elapsed.max() / elapsed.min()) if several else None,
         "cv": float(elapsed.std(ddof=1) / elapsed.mean()) if several else None,
-        "slow": float((elapsed > fastest_of_slow).sum()) if fastest_of_slow is not None else 0.0,
-        "gap_ratio": ratio,
+        "slow": None
+        if not shares
+        else float((elapsed > fastest_of_slow).sum())
+        if fastest_of_slow is not None
+        else 0.0,
+        "gap_ratio": ratio if shares else None,
         "rate_sum": rate_sum(spans, rows),
         "makespan": rows_done / makespan_s / 1e6,
         "per_session": float(np.median(rows / elapsed)) / 1e6,
@@ -237,6 +246,7 @@ def _start_spread_s(members: Sequence[Timed]) -> float | None:
     return max(known) - min(known) if len(known) == len(starts) > 1 else None
 
 
-def _median(values: Iterable[float | None]) -> float | None:
+def median_of_known(values: Iterable[float | None]) -> float | None:
+    """None when no value is known."""
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None

@@ -91,7 +91,7 @@ def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Float
     """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them."""
     rounds: dict[int, list[Timed]] = {}
     for each in sessions:
-        if each.span and not each.why and 1 < each.round.level <= (cores or 0):
+        if each.span and not each.why and each.round.shares_known and 1 < each.round.level <= (cores or 0):
             rounds.setdefault(each.round.order, []).append(each)
     return [group for members in rounds.values() for group in _groups(np.sort(_times(members)))]
 

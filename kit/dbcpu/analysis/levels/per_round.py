@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from dbcpu.analysis.levels.consistency import by_round, gate, round_figures, usable
+from dbcpu.analysis.levels.consistency import by_round, gate, median_of_known, round_figures, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
@@ -16,7 +14,8 @@ from dbcpu.record import BASELINE, RunRecord
 
 @dataclass(frozen=True, slots=True)
 class RoundFigures:
-    """One valid round. Rates in Mrows/s; ``max_over_min`` is None for a single session."""
+    """One valid round. Rates in Mrows/s; ``max_over_min`` is None for a single session and where only the
+    total rate of the round is known."""
 
     level: int
     repeat: int
@@ -24,7 +23,7 @@ class RoundFigures:
     mrows_per_s: float
     throughput: float
     max_over_min: float | None
-    connect_s: float
+    connect_s: float | None
     makespan: float = 0.0
     """Throughput as all work over the time until the last session ended."""
 
@@ -70,7 +69,7 @@ def _figures(members: Sequence[Timed], min_gap: float, rows: int) -> RoundFigure
         mrows_per_s=found["per_session"] or 0.0,
         throughput=found["rate_sum"] or 0.0,
         max_over_min=found["max_over_min"],
-        connect_s=float(np.median([member.session.connect_s for member in members])),
+        connect_s=median_of_known(member.session.connect_s for member in members),
         makespan=found["makespan"] or 0.0,
     )
 

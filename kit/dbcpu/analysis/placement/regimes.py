@@ -33,11 +33,11 @@ def vcpu_count(record: RunRecord) -> int | None:
 
 
 def core_count(record: RunRecord) -> int | None:
-    """Cores behind these vCPUs as the topology shows them, or None without a topology."""
+    """Cores behind these vCPUs as the topology shows them, or as the plan has them; None where neither does."""
     cores = set(usable_cores(record).values())
     vcpus = vcpu_count(record)
     if not cores or vcpus is None:
-        return None
+        return record.header.plan.cores
     return min(len(cores), vcpus)
 
 

@@ -10,6 +10,7 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.range_bound import NoiseRange
 from dbcpu.findings import Finding
+from dbcpu.record import ROWS_UNIT
 
 CAUSES = tuple(cause.value for cause in Cause)
 
@@ -87,7 +88,7 @@ class SessionView:
     order: int
     ordinal: int
     elapsed_s: float | None
-    connect_s: float
+    connect_s: float | None
     executions: int
     mrows_per_s: float | None
     slowdown: float | None
@@ -127,6 +128,8 @@ class LevelView:
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
     ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
+    Where only total rates are known (not ``shares_known``, as in the rounds) all figures of spread and of single
+    sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
     """
 
     level: int
@@ -172,6 +175,7 @@ class LevelView:
     stickiness: float | None = None
     likely_cause: str | None = None
     likely_why: str = ""
+    shares_known: bool = True
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
@@ -313,6 +317,7 @@ class Analysis:
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
     that shows best what happened: the median round of the most uneven level. ``variants``: each against
     the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
+    ``unit``: of every figure that is named Mrows/s elsewhere.
     """
 
     run_id: str
@@ -334,3 +339,4 @@ class Analysis:
     together: Together | None = None
     experiment: Conclusion | None = None
     variants: Variants | None = None
+    unit: str = ROWS_UNIT

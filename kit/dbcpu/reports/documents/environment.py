@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
-from dbcpu.record import RunRecord
+from dbcpu.record import IMPORTED, Plan, RunRecord, WorkloadInfo
 from dbcpu.reports.document import FactList
 
 
@@ -29,19 +29,29 @@ def _run(record: RunRecord) -> FactList:
         ("levels", short_ranges(plan.levels)),
         ("repeats", plan.repeats),
         ("variants", ", ".join(plan.variants)),
-        (
-            "executions",
-            plan.executions if plan.executions is not None else f"as many as fit into {plan.for_s or 0:g} s",
-        ),
-        ("seed", plan.seed),
-        ("sampler", f"{plan.sampler}, {plan.hz:g} samples per second"),
+        *_amount(plan),
+        ("sampler", f"{plan.sampler}, {plan.hz:g} samples per second" if plan.hz else plan.sampler),
         ("vCPUs", f"{plan.vcpus if plan.vcpus is not None else UNKNOWN} ({plan.vcpus_source})"),
-        ("workload", f"{work.name}, size {work.size}, n = {work.n}, {work.rows} rows, answer {work.answer}"),
-        ("SQL hash", work.sql_hash),
+        ("workload", _work(work)),
+        ("SQL hash", work.sql_hash or ""),
         ("plan", work.plan_shape),
-        ("driven from", f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ")),
+        ("driven from", f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ").strip()),
     ]
-    return _facts("Run", [*pairs, *(("note", note) for note in header.notes)])
+    return _facts("Run", [*pairs, *_named(header.facts), *(("note", note) for note in header.notes)])
+
+
+def _amount(plan: Plan) -> list[tuple[str, object]]:
+    """Nothing of an imported run: it is not known."""
+    if plan.sampler == IMPORTED:
+        return []
+    for_s = f"as many as fit into {plan.for_s or 0:g} s"
+    return [("executions", plan.executions if plan.executions is not None else for_s), ("seed", plan.seed)]
+
+
+def _work(work: WorkloadInfo) -> str:
+    if work.n is None:
+        return work.name
+    return f"{work.name}, size {work.size}, n = {work.n}, {work.rows} rows, answer {work.answer}"
 
 
 def _host(record: RunRecord) -> FactList:
@@ -76,7 +86,7 @@ def _host(record: RunRecord) -> FactList:
 def _database(record: RunRecord) -> FactList:
     database = record.header.database
     where = {True: "yes", False: "no", None: None}[database.driver_on_host]
-    return _facts("Database", [
+    return _facts("Program" if database.kind == "shell" else "Database", [
         ("kind", database.kind),
         ("version", database.version),
         ("driver", database.driver),

@@ -285,4 +285,4 @@ def _timeline_series(series: Series) -> TimelineSeries:
 
 
 def _day(trend: Trend, at: int) -> str:
-    return trend.started_at[at][:10]
+    return trend.started_at[at][:10] or "date not known"

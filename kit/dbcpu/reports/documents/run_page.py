@@ -1,6 +1,7 @@
 """The page of one run: a section per chart with its numbers, findings, checks, environment, words."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
@@ -105,6 +106,8 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     def shown(name: str, title: str, missing: str, table: Table | None, intro: str = "") -> Section:
         return _pictured(record, analysis, name, title, missing, [table] if table else [], intro)
 
+    throughput_table = partial(run_tables.throughput_table, unit=analysis.unit)
+
     def of_levels(make: Callable[..., Table]) -> Table | None:
         return make(levels) if levels else None
 
@@ -112,7 +115,7 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         *_experiment(record, analysis),
         *_variants(record, analysis),
         shown("slowdown", "Slowdown by concurrency", none_valid, of_levels(run_tables.slowdown_table)),
-        shown("throughput", "Throughput", none_valid, of_levels(run_tables.throughput_table)),
+        shown("throughput", "Throughput", none_valid, of_levels(throughput_table)),
         *levels_section(record, analysis, "Medians over rounds, by concurrency (N)"),
         *slowed_section(analysis, "Slowed sessions"),
         shown(
@@ -133,7 +136,7 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         Section("checks", "Can the figures be trusted?", checks=assurances(record, analysis)),
         Section(
             "environment", "Environment", facts=environment(record),
-            asides=(("The SQL", record.header.plan.workload.sql.strip()),),
+            asides=(("The SQL", sql.strip()),) if (sql := record.header.plan.workload.sql) else (),
         ),
         Section(
             "reading", "How to read it", notes=(SOURCE,),

@@ -4,8 +4,8 @@ from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
-from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times
-from dbcpu.record import HostInfo, RunRecord
+from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
+from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
 
 def causes(level: LevelView) -> str:
@@ -17,22 +17,26 @@ def causes(level: LevelView) -> str:
 def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """What was measured, as (name, text) lines; text from outside is cleaned of control characters."""
     header = record.header
-    plan, database, work = header.plan, header.database, header.plan.workload
+    plan, work = header.plan, header.plan.workload
     amount = f"{plural(plan.executions, 'execution')} each" if plan.executions else f"for {plan.for_s or 0:g} s"
     if plan.pieces:
         amount = f"{plural(plan.pieces, 'job')} shared by the sessions of a round"
+    started = header.started_at or "date not known"
     lines = [
-        ("run", f"{header.run_id} {header.label}".strip() + f", {header.started_at}, {header.status}"),
-        ("host", _host(header.host, analysis)),
-        ("database", f"{database.kind} {database.version} ({plan.target})"),
-        ("workload", f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} Mrows), {amount}"),
+        (
+            "run",
+            f"{header.run_id} {header.label}".strip() + f", {started}, {header.status}",
+        ),
+        ("host", _host(header, analysis)),
+        _server(record),
+        ("workload", work_words(work) + (f", {amount}" if plan.sampler != IMPORTED else "")),
     ]
     ref = analysis.reference
     if ref is not None:
         lines.append(
             (
                 "baseline",
-                f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} Mrows/s "
+                f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({plural(ref.sessions, 'round')}, noise {percent(ref.spread)}; "
                 f"slowdowns below {times(1 + ref.tolerance)} are treated as noise)",
             )
@@ -40,12 +44,24 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     return tuple((name, plain(text)) for name, text in lines)
 
 
-def _host(host: HostInfo | None, analysis: Analysis) -> str:
+def _server(record: RunRecord) -> tuple[str, str]:
+    """What did the work: a database, or a program where there is none."""
+    database, target = record.header.database, record.header.plan.target
+    if record.header.plan.sampler == IMPORTED:
+        what = record.rounds[0].not_sampled if record.rounds else "no rounds"
+        return "database", f"{database.kind or 'not known'}, imported: {what} ({target})"
+    if database.kind == "shell":
+        return "program", f"{database.version} ({target})"
+    return "database", f"{database.kind} {database.version} ({target})"
+
+
+def _host(header: Header, analysis: Analysis) -> str:
+    host = header.host
     cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
     if analysis.cores and analysis.vcpus:
         cpus += f" on {plural(analysis.cores, 'core')}"
     if host is None:
-        return f"not known, {cpus}"
+        return f"{header.facts.get('model', 'not known')}, {cpus}"
     guest = f", {host.hypervisor} guest" if host.hypervisor else ""
     return f"{host.hostname}, {host.cpu_model}, {cpus}, kernel {host.kernel}{guest}"
 
@@ -120,7 +136,9 @@ def _capacity(analysis: Analysis) -> str:
         parts.append(f"equal shares up to {plural(room.even_up_to, 'session')}{highest}{again}")
     shares = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
     per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
-    parts.append(f"peak throughput {rate(room.most_throughput)} Mrows/s" + (f" ({', '.join(per)})" if per else ""))
+    parts.append(
+        f"peak throughput {rate(room.most_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
+    )
     return "; ".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
@@ -26,7 +26,7 @@ from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, Answer, LevelView, SessionView
 from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
-from dbcpu.record import RunRecord
+from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import causes, sessions_of_round, slowed
 
@@ -65,7 +65,21 @@ EXCLUDED = "left out"
 def levels_table(analysis: Analysis, caption: str = "") -> Table:
     """A row per level, the columns of every format; the variant only where there are several."""
     several = len({each.variant for each in analysis.levels}) > 1
-    return Table(caption, (VARIANT, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS, analysis.levels)
+    columns = (VARIANT, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS
+    return Table(caption, _in_unit(columns, analysis.unit), analysis.levels)
+
+
+def _in_unit(columns: Sequence[Column], unit: str) -> tuple[Column, ...]:
+    """The columns of throughput in the unit of the run."""
+    return tuple(
+        replace(
+            each,
+            heading=each.heading.replace(ROWS_UNIT, unit),
+            meaning=each.meaning.replace(ROWS_UNIT, unit),
+            unit=each.unit.replace(ROWS_UNIT, unit),
+        )
+        for each in columns
+    )
 
 
 def slowed_table(analysis: Analysis) -> Table:
@@ -134,7 +148,7 @@ def slowdown_table(levels: Sequence[LevelView]) -> Table:
     return _by_variant("Slowdown relative to the single-session time", columns, levels)
 
 
-def throughput_table(levels: Sequence[LevelView]) -> Table:
+def throughput_table(levels: Sequence[LevelView], unit: str = ROWS_UNIT) -> Table:
     """The figures of the throughput curves."""
     columns = (
         LEVEL,
@@ -143,7 +157,7 @@ def throughput_table(levels: Sequence[LevelView]) -> Table:
         Column("ideal_throughput", "ideal", rate, unit="Mrows/s"),
         Column("efficiency", "efficiency", percent),
     )
-    return _by_variant("Mrows/s of all sessions together", columns, levels)
+    return _by_variant(f"{unit} of all sessions together", _in_unit(columns, unit), levels)
 
 
 def variants_table(found: Variants) -> Table:

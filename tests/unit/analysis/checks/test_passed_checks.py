@@ -6,6 +6,7 @@ import inspect
 from dbcpu.analysis.checks import database_counters, disturbance, passed_checks, validity
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight
 from support.builders.record import record, round_of, session, solos
 
@@ -45,3 +46,18 @@ def test_every_finding_on_trust_belongs_to_a_check() -> None:
 def test_a_run_without_rounds_can_be_asked_too() -> None:
     run = record([], status="failed")
     assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"complete run"}
+
+
+def test_a_simulated_run_claims_no_check_that_only_a_measurement_can_make() -> None:
+    run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3)
+    found = {each.name: each for each in assurances(run, explain(run))}
+    verified = found["server processes verified"]
+    assert (verified.seen, verified.outcome) == ("simulated", "not checked")
+    assert found["correct answers"].outcome == "not checked"
+    assert found["complete run"].outcome == "yes"
+    assert not [each for each in found.values() if "verified before" in each.seen or "known answer" in each.seen]
+
+
+def test_every_check_that_can_be_left_out_is_one() -> None:
+    names = {name for name, _, _ in passed_checks._CHECKS}
+    assert all(left_out < names for left_out in passed_checks._UNCHECKED.values())

@@ -44,7 +44,7 @@ def _dots(analysis: Analysis, shown: Sequence[LevelView]) -> list[tuple[int, flo
     return [
         (each.level, each.connect_s)
         for each in analysis.sessions
-        if each.valid and each.variant == shown[0].variant and each.level in wanted and each.connect_s > 0
+        if each.valid and each.variant == shown[0].variant and each.level in wanted and each.connect_s
     ]
 
 

@@ -84,8 +84,9 @@ def measured(record: RunRecord, analysis: Analysis) -> str:
     header = record.header
     host = header.host.hostname if header.host else header.plan.target
     cpus = f", {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
-    work = f"{header.plan.workload.name} {header.plan.workload.size}"
-    return plain(f"{host}{cpus}, {header.database.kind}, {work}: {header.label or header.run_id}")
+    work = f"{header.plan.workload.name} {header.plan.workload.size}".strip()
+    database = f", {header.database.kind}" if header.database.kind else ""
+    return plain(f"{host}{cpus}{database}, {work}: {header.label or header.run_id}")
 
 
 def _cut(text: str, width: float) -> str:
@@ -97,7 +98,9 @@ def nothing(record: RunRecord, analysis: Analysis) -> Figure:
     """A picture without data."""
     figure, axes = framed(7, 2.2, record, analysis, "Nothing to draw")
     axes.set_axis_off()
-    axes.text(0, 0.5, "this run has no valid sessions", transform=axes.transAxes)
+    known = all(each.shares_known for each in record.rounds)
+    why = "this run has no valid sessions" if known else "only total rates are known, nothing of single sessions"
+    axes.text(0, 0.5, why, transform=axes.transAxes)
     return figure
 
 

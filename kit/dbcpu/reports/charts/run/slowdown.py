@@ -50,7 +50,8 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.grid(axis="y", zorder=0)
         _boundaries(axes, levels, limits(analysis, shown[0].variant))
     ideals = [each.ideal_slowdown or 1.0 for shown in panels for each in shown]
-    _slowdown_axis(frame.panels[0], [*(view.slowdown or 1.0 for view in views), *ideals, 1.0, 2.0])
+    medians = [each.slowdown_median or 1.0 for shown in panels for each in shown]
+    _slowdown_axis(frame.panels[0], [*(view.slowdown or 1.0 for view in views), *medians, *ideals, 1.0, 2.0])
     per_panel = (fitted(width) / frame.beside) - (0.6 if several else 0.0)
     every = -(-len(levels) // max(1, int(LABELS_PER_INCH * per_panel)))
     frame.panels[0].set_xlim(-0.6, len(levels) - 0.4)

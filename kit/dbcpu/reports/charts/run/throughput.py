@@ -34,7 +34,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     counts = sorted({each.level for shown in panels for each in shown})
     rates = [rate for shown in panels for each in shown for rate in (each.throughput, each.ideal_throughput) if rate]
     _axes(frame.panels[0], counts, max(rates, default=1.0))
-    frame.label("concurrent sessions (N)", "Mrows/s")
+    frame.label("concurrent sessions (N)", analysis.unit)
     handles = [handle for axes in frame.panels for handle in axes.get_legend_handles_labels()[0]]
     legend(frame.figure, handles, 2)
     return frame.figure

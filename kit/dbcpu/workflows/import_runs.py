@@ -1,0 +1,54 @@
+"""From files of any kind to records: what ``dbcpu import`` takes in."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.comparison.published import NEEDED
+from dbcpu.errors import RecordFormatError, UsageError
+from dbcpu.record import RunRecord
+from dbcpu.store import csv_file, line_file, record_file
+from dbcpu.store.csv_file import RunFacts
+
+_FORMS = (
+    "a record (.json or .json.gz from dbcpu export), lines of the scripts of shell/, "
+    f"or CSV with the columns {csv_file.FORMS}"
+)
+
+
+def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = None) -> tuple[RunRecord, str]:
+    """The run in a file, whatever its form, and a warning, '' if there is none. ``facts`` are only for CSV.
+
+    Raises:
+        StoreError: the file cannot be read.
+        RecordFormatError: it is damaged, or of no form that is known.
+        UsageError: it belongs to another command, or ``facts`` are given for a file that has its own.
+    """
+    if line_file.recognises(path):
+        _refuse(facts, path)
+        return line_file.read(path, samples), ""
+    content = record_file.content_of(path)
+    if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
+        _refuse(facts, path)
+        return record_file.read(path), ""
+    text = _text(content, path)
+    columns = csv_file.columns_of(text)
+    if csv_file.holds_run(columns):
+        if samples:
+            raise UsageError(f"{path} has no process numbers, so --samples cannot be matched; leave it out")
+        return csv_file.from_text(text, path, facts)
+    if columns.issuperset(NEEDED):
+        raise UsageError(f"{path} holds published figures and no run; give it to dbcpu compare: dbcpu compare {path}")
+    if not text.strip():
+        raise RecordFormatError(f"{path} is empty; give {_FORMS}")
+    raise RecordFormatError(f"{path} is no run; give {_FORMS}")
+
+
+def _refuse(facts: RunFacts | None, path: str) -> None:
+    if facts not in (None, RunFacts()):
+        raise UsageError(f"{path} says itself what was measured; options such as --cpus are for CSV files")
+
+
+def _text(content: bytes, path: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RecordFormatError(f"{path} is no run: it is not UTF-8 text; give {_FORMS}") from None

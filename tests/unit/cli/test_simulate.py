@@ -1,0 +1,259 @@
+"""Every option of ``dbcpu simulate`` changes the run as its help says, and wrong values are one sentence."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median, stdev
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbcpu.analysis.explain import explain
+from dbcpu.cli import group
+from dbcpu.errors import DbcpuError
+from dbcpu.record import Round, RunRecord
+from dbcpu.store import codec
+
+
+def invoke(*options: str) -> Result:
+    return CliRunner().invoke(group, ["simulate", "--no-save", *options])
+
+
+def simulated(*options: str, repeats: int = 2) -> RunRecord:
+    """The run that these options make."""
+    result = invoke("--repeats", str(repeats), "--json", "-", *options)
+    assert result.exit_code == 0, result.output
+    return codec.from_data(codec.loads(result.stdout, "standard output"), "standard output")
+
+
+def at(record: RunRecord, level: int) -> list[Round]:
+    return [each for each in record.rounds if each.level == level]
+
+
+def times(rounds: Sequence[Round]) -> list[float]:
+    return [execution.elapsed_s for each in rounds for one in each.sessions for execution in one.executions]
+
+
+def rate(record: RunRecord, level: int) -> float:
+    """What all sessions of a level get done, as multiples of one execution per second."""
+    return level / median(max(times([each])) for each in at(record, level))
+
+
+# --- the shape of the host ----------------------------------------------------------------------
+
+
+def test_cores_and_threads_make_a_plain_host_and_change_a_preset() -> None:
+    plain = simulated("--cores", "3", "--threads", "2", "--sessions", "1")
+    preset = simulated("2x20x2", "--cores", "3", "--threads", "4", "--sessions", "1")
+    assert plain.header.plan.vcpus == 6
+    assert explain(plain).cores == 3
+    assert plain.header.plan.target == "plain-cores-3-threads-2"
+    assert (preset.header.plan.vcpus, explain(preset).cores) == (24, 6)
+    assert preset.header.label == "2x20x2 with cores 3, threads 4"
+
+
+def test_without_a_shape_the_usual_preset_is_changed() -> None:
+    assert simulated("--sessions", "1", "--steal", "0.1").header.plan.vcpus == 16
+
+
+def test_a_changed_host_has_a_history_of_its_own() -> None:
+    options = (["this-vm"], ["this-vm", "--yield", "0.1"], ["this-vm", "--yield", "-0.1"])
+    names = [simulated(*each, "--sessions", "1").header.plan.target for each in options]
+    assert len(set(names)) == 3
+    again = simulated("this-vm", "--yield", "0.1", "--sessions", "1", "--seed", "5", "--run-effect", "0.1")
+    assert again.header.plan.target == names[1]
+
+
+def test_efficiency_cores_are_slower_filled_last_and_listed() -> None:
+    record = simulated("--cores", "4", "--threads", "2", "--efficiency-cores", "2:0.5", "--sessions", "1,2,4")
+    host = record.header.host
+    assert host is not None
+    assert [cpu.siblings for cpu in host.topology.cpus] == [(0, 4), (1, 5), (2,), (3,), (0, 4), (1, 5)]
+    assert (host.facts["performance_cpus"], host.facts["efficiency_cpus"]) == ("0-1,4-5", "2-3")
+    alone_s = median(times(at(record, 1)))
+    assert max(times(at(record, 2))) < 1.05 * alone_s
+    slow = [each > 1.5 * alone_s for each in times(at(record, 4))]
+    assert sum(slow) == len(slow) / 2
+    assert max(times(at(record, 4))) == pytest.approx(2 * alone_s, rel=0.05)
+
+
+@pytest.mark.parametrize(("share", "wanted"), [("0.3", 1.3), ("0", 1.0), ("-0.1", 0.9)])
+def test_yield_is_what_the_second_thread_adds(share: str, wanted: float) -> None:
+    record = simulated("--cores", "2", "--threads", "2", "--yield", share, "--sessions", "1,2,4")
+    assert rate(record, 4) / rate(record, 2) == pytest.approx(wanted, rel=0.03)
+
+
+def test_further_threads_add_less_or_cost_less() -> None:
+    for share in ("0.4", "-0.2"):
+        options = ("--cores", "1", "--threads", "4", "--yield", share, "--sessions", "1-4", "--scheduler", "frozen")
+        record = simulated(*options)
+        rates = [rate(record, level) / rate(record, 1) for level in range(1, 5)]
+        steps = [later - earlier for earlier, later in pairwise(rates)]
+        assert abs(steps[0]) > abs(steps[1]) > abs(steps[2])
+        assert all((step > 0) is (share == "0.4") for step in steps)
+
+
+def test_hidden_siblings_are_shown_as_cores() -> None:
+    shape = ("--cores", "2", "--threads", "2", "--sessions", "1,4")
+    shown, hidden = simulated(*shape), simulated(*shape, "--hide-siblings")
+    assert (explain(shown).cores, explain(hidden).cores) == (2, 4)
+    assert rate(hidden, 4) == pytest.approx(rate(shown, 4), rel=0.05)
+
+
+def test_turbo_in_proportion_and_in_steps() -> None:
+    shape = ("--cores", "4", "--sessions", "1-4")
+    slope, steps = simulated(*shape, "--turbo", "0.3"), simulated(*shape, "--turbo", "3.6,3.0,2.7")
+    wide = simulated(*shape, "--turbo", "3.6:2,2.7")
+    fall = [0.0, 0.1, 0.2, 0.3]
+    for record, wanted in ((slope, [1 - each for each in fall]), (steps, [1, 3 / 3.6, 0.75, 0.75]),
+                           (wide, [1, 1, 0.75, 0.75])):  # fmt: skip
+        alone_s = median(times(at(record, 1)))
+        speeds = [alone_s / median(times(at(record, level))) for level in range(1, 5)]
+        assert speeds == pytest.approx(wanted, rel=0.02)
+
+
+def test_only_bare_metal_shows_frequencies() -> None:
+    guest = simulated("--cores", "2", "--turbo", "3.5,2.8", "--sessions", "1,2")
+    metal = simulated("--cores", "2", "--turbo", "3.5,2.8", "--sessions", "1,2", "--bare-metal", "--size", "long")
+    assert not any(row.mhz for each in guest.rounds for row in each.cpu_timeline)
+    assert [round(at(metal, level)[0].cpu_timeline[0].mhz[2], -1) for level in (1, 2)] == [3500, 2800]
+
+
+# --- what disturbs it ---------------------------------------------------------------------------
+
+
+def test_noise_is_the_relative_deviation_of_a_session() -> None:
+    record = simulated("--cores", "8", "--noise", "0.1", "--sessions", "8", repeats=20)
+    elapsed = times(at(record, 8))
+    assert stdev(elapsed) / median(elapsed) == pytest.approx(0.1, rel=0.25)
+
+
+def test_steal_is_counted_in_seconds() -> None:
+    calm, stolen = (simulated("--cores", "2", "--steal", share, "--sessions", "2") for share in ("0", "0.2"))
+    seconds = [
+        sum(sum(row.steal_s) for each in record.rounds for row in each.cpu_timeline) for record in (calm, stolen)
+    ]
+    assert seconds[0] == 0
+    assert seconds[1] > 0.1 * sum(times(stolen.rounds))
+    assert median(times(at(stolen, 2))) > 1.1 * median(times(at(calm, 2)))
+
+
+def test_a_quota_throttles() -> None:
+    record = simulated("--cores", "4", "--quota", "1.5", "--sessions", "1,3")
+    assert all(each.cgroups[0].throttled_s == 0 for each in at(record, 1))
+    assert all(each.cgroups[0].throttled_s > 0 for each in at(record, 3))
+    assert median(times(at(record, 3))) == pytest.approx(2 * median(times(at(record, 1))), rel=0.1)
+    assert {view.cause for view in explain(record).sessions if view.level == 3} == {"throttled"}
+
+
+def test_a_neighbour_takes_a_cpu_that_it_is_bound_to() -> None:
+    record = simulated("--cores", "2", "--neighbour", "0.7", "--sessions", "2", "--size", "long")
+    (neighbour,) = {each.foreign[0].command for each in at(record, 2)}
+    assert neighbour == "neighbour"
+    assert {each.foreign[0].cpus for each in at(record, 2)} == {(0,)}
+    assert max(times(at(record, 2))) > 1.15 * min(times(at(record, 1)))
+
+
+def test_a_run_effect_changes_the_speed_of_whole_runs_and_not_their_work() -> None:
+    options = ("--cores", "2", "--sessions", "1", "--seconds", "3")
+    runs = [simulated(*options, "--run-effect", "0.2", "--seed", str(seed)) for seed in range(8)]
+    usual = [simulated(*options, "--seed", str(seed)) for seed in range(8)]
+    assert {each.header.plan.executions for each in (*runs, *usual)} == {usual[0].header.plan.executions}
+    ratios = [median(times(one.rounds)) / median(times(two.rounds)) for one, two in zip(runs, usual, strict=True)]
+    assert 0.08 < stdev(ratios) < 0.4
+    for record in runs:  # within a run there is no such difference
+        elapsed = times(record.rounds)
+        assert stdev(elapsed) / median(elapsed) < 0.02
+    again = simulated(*options, "--run-effect", "0.2", "--seed", "3")
+    assert times(runs[3].rounds) == times(again.rounds)
+
+
+def test_label_and_scheduler() -> None:
+    record = simulated("c4.4xlarge", "--label", "lesson 1", "--scheduler", "frozen", "--sessions", "17")
+    assert record.header.label == "lesson 1"
+    assert all(one.migrations == 0 for each in record.rounds for one in each.sessions)
+
+
+def test_six_repeats_unless_said_otherwise() -> None:
+    result = invoke("this-vm", "--sessions", "1", "--json", "-")
+    assert codec.from_data(codec.loads(result.stdout, "it"), "it").header.plan.repeats == 6
+    assert re.search(r"compare\s+needs at\s+least 6", CliRunner().invoke(group, ["simulate", "--help"]).output)
+
+
+# --- wrong values, and all together -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--steal", "2"], "steal 2.0 is not 0 to 0.9"),
+        (["--noise", "nan"], "noise nan is not 0 to 0.2"),
+        (["--yield", "-0.5"], "yield -0.5 is not -0.3 to 1"),
+        (["--quota", "0"], "quota 0.0 is not 0.01 to 4096"),
+        (["--neighbour", "7"], "neighbour 7.0 is not 0 to 1"),
+        (["--threads", "9"], "threads 9 is not 1 to 8"),
+        (["--cores", "99999999"], "CPUs in all 99999999 is not 1 to 4096"),
+        (["--turbo", "1.5"], "turbo 1.5 is not 0 to 0.9"),
+        (["--turbo", "3.5,3.6"], "none above the one before"),
+        (["--turbo", "3.5:4,3.3:2"], "each for more busy cores"),
+        (["--cores", "4", "--efficiency-cores", "4:0.5"], "efficiency cores 4 is not 0 to 3"),
+        (["--cores", "4", "--efficiency-cores", "2:5"], "efficiency speed 5.0 is not 0.1 to 1"),
+        (["--scheduler", "lottery"], "scheduler lottery is not one of frozen"),
+        (["--run-effect", "3"], "run effect 3 is not 0 to 0.5"),
+        (["c5"], "there are: 2x20x2"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_range(options: list[str], sentence: str) -> None:
+    result = invoke("--sessions", "1", *options)
+    assert isinstance(result.exception, DbcpuError)
+    assert result.exception.exit_code == 2
+    assert sentence in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "sentence"),
+    [
+        ("--cores", "many", "'many' is no whole number"),
+        ("--steal", "much", "'much' is no number from 0 to 0.9"),
+        ("--turbo", "3.5,x", "neither a share such as 0.25 nor GHz"),
+        ("--efficiency-cores", "8", "is not N:SPEED"),
+    ],
+)
+def test_what_is_no_value_is_refused_with_its_form(option: str, text: str, sentence: str) -> None:
+    result = invoke(option, text)
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.output.split())
+
+
+combined = st.fixed_dictionaries(
+    {},
+    optional={
+        "--cores": st.integers(1, 4).map(str),
+        "--threads": st.integers(1, 8).map(str),
+        "--efficiency-cores": st.sampled_from(["0:1", "1:0.5"]),
+        "--yield": st.floats(-0.3, 1).map(str),
+        "--hide-siblings": st.just(""),
+        "--turbo": st.sampled_from(["0.25", "3.5,3.3,3.1", "3.5:2,2.9"]),
+        "--bare-metal": st.just(""),
+        "--noise": st.floats(0, 0.2).map(str),
+        "--steal": st.floats(0, 0.9).map(str),
+        "--quota": st.floats(0.3, 9).map(str),
+        "--neighbour": st.floats(0, 1).map(str),
+        "--run-effect": st.floats(0, 0.5).map(str),
+        "--scheduler": st.sampled_from(["frozen", "sticky", "rotating", "smt_balancing"]),
+        "--seed": st.integers(0, 2**31).map(str),
+    },
+)
+some_preset = st.sampled_from([[], ["this-vm"], ["hidden-smt"], ["c4.4xlarge-smt-off"], ["steal"]])
+
+
+@settings(max_examples=40, deadline=None)
+@given(some_preset, combined)
+@pytest.mark.slow
+def test_all_options_combine(preset: list[str], options: dict[str, str]) -> None:
+    words = [word for option, value in options.items() for word in (option, value) if word]
+    result = invoke(*preset, *words, "--sessions", "1,3", "--repeats", "1", "--size", "tiny")
+    refused = isinstance(result.exception, DbcpuError) and "efficiency cores 1 is not 0 to 0" in str(result.exception)
+    assert result.exit_code == 0 or refused, result.exception

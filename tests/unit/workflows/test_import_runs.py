@@ -1,0 +1,142 @@
+"""A file is read by what is in it, or the user learns where it belongs."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from dbcpu.cli import group, main
+from dbcpu.errors import DbcpuError
+from dbcpu.store import record_file
+from dbcpu.store.database import open_store
+from dbcpu.workflows.import_runs import read_run
+from plugins import runs
+from support.paths import ROOT
+
+RATES = "n,repeat,rate\n" + "".join(f"{n},{repeat},{n * 10 + repeat / 10}\n" for n in (1, 2) for repeat in range(6))
+TIMES = "n,repeat,session,seconds\n1,1,1,2.5\n2,1,1,2.5\n2,1,2,2.75\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty store, and a folder to be in."""
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(group, arguments, catch_exceptions=False)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one sentence with which the command is refused."""
+    assert main(list(arguments)) in (2, 3)
+    (sentence,) = capsys.readouterr().err.splitlines()
+    return sentence
+
+
+@pytest.mark.parametrize("text", [RATES, TIMES])
+def test_csv_of_a_run_is_kept_shown_compared_and_exported(here: Path, text: str) -> None:
+    (here / "old.csv").write_text(text)
+    (here / "new.csv").write_text(text.replace("2.5", "2.625").replace("10.1", "10.2"))
+    old, new = (run("import", name, "--workload", "loop").stdout.strip() for name in ("old.csv", "new.csv"))
+    assert "imported" in run("show", old).stdout
+    for form in ("json", "csv", "markdown", "metrics"):
+        assert run("show", old, "--format", form).exit_code == 0
+    assert run("report", old, "--out", "report", "--format", "html").exit_code == 0
+    assert "not checked" in (here / "report" / "report.html").read_text("utf-8")
+    assert "compared with" in run("compare", old, new).stdout
+    assert "loop" in run("list", "--history").stdout
+    assert run("check", old).exit_code in (0, 1)
+    run("export", old, "run.json")
+    assert record_file.read("run.json").header.run_id == old
+    assert "already in the store" in run("import", "old.csv", "--workload", "loop").stderr
+
+
+def test_compressed_csv_is_read_too(here: Path) -> None:
+    (here / "run.csv.gz").write_bytes(gzip.compress(RATES.encode()))
+    assert run("import", "run.csv.gz").stdout.startswith("imported-")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(), st.text().map(str.encode), st.binary().map(lambda b: gzip.compress(b))))
+@example(b"\x1f\x8b\x08")
+@example(b"[1]")
+@example(b" {")
+@example(b"dbcpu-lines 1\nrun started=1\n")
+def test_any_file_is_read_or_refused(here: Path, content: bytes) -> None:
+    file = here / "any"
+    file.write_bytes(content)
+    try:
+        read_run(str(file))
+    except DbcpuError as error:
+        assert "\n" not in str(error)
+
+
+def test_unknown_columns_are_a_warning_beside_the_result(here: Path) -> None:
+    (here / "run.csv").write_text("n,repeat,rate,mood\n1,1,3,good\n")
+    result = run("import", "run.csv")
+    assert result.stderr == "warning: run.csv: passed over column 'mood'\n"
+    assert result.stdout.startswith("imported-")
+
+
+def test_work_that_nobody_named_is_not_taken_for_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "old.csv").write_text(RATES)
+    (here / "new.csv").write_text(RATES.replace("10.1", "10.2"))
+    names = [run("import", name).stdout.strip() for name in ("old.csv", "new.csv")]
+    assert "their workload differs" in refused(capsys, "compare", *names)
+    units = [run("import", "old.csv", "--workload", "x", "--unit", unit).stdout.strip() for unit in ("a/s", "b/s")]
+    assert "their unit of work differs" in refused(capsys, "compare", *units)
+
+
+def test_published_figures_belong_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(ROOT / "reports" / "examples" / "published" / "ec2-2017.csv")
+    assert "give it to dbcpu compare" in refused(capsys, "import", file)
+    assert run("compare", file).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "x.csv is empty"),
+        (b"\n \n", "x.csv is empty"),
+        (b"hello", "x.csv is no run; give a record"),
+        (b"a,b\n1,2\n", "with the columns n,repeat,session,seconds or n,repeat,rate"),
+        (b"\xff\xfe\x00", "it is not UTF-8 text"),
+        (b"n,repeat,rate\n", "no line of figures"),
+        (b'{"schema": 1}', "x.csv is damaged"),
+    ],
+)
+def test_what_is_no_run_is_refused_in_one_sentence(
+    here: Path, content: bytes, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "x.csv").write_bytes(content)
+    assert sentence in refused(capsys, "import", "x.csv")
+
+
+def test_one_file_that_is_none_keeps_all_others_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "good.csv").write_text(RATES)
+    (here / "bad.csv").write_text("n,repeat,rate\n1,1,x\n")
+    refused(capsys, "import", "good.csv", "bad.csv")
+    with open_store() as store:
+        assert store.list() == ()
+
+
+def test_facts_are_for_csv_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record_file.write_record(here / "run.json", runs.record("a"))
+    assert "says itself what was measured" in refused(capsys, "import", "run.json", "--cpus", "4")
+    (here / "run.csv").write_text(RATES)
+    assert "no process numbers" in refused(capsys, "import", "run.csv", "--samples", "run.json")
+    assert "could not be read" in refused(capsys, "import", "gone.csv")
+
+
+def test_other_commands_say_where_csv_belongs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "run.csv").write_text(RATES)
+    (here / "empty.csv").write_text("")
+    assert "import it first: dbcpu import run.csv" in refused(capsys, "compare", "run.csv")
+    assert "import it: dbcpu import ./run.csv" in refused(capsys, "show", "./run.csv")
+    assert "empty is empty" in refused(capsys, "compare", "empty.csv")
