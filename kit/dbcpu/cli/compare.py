@@ -25,16 +25,14 @@ from dbcpu.cli._options import format_option, licence_option, out_option, store_
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
     """Compare each RUN with the first. RUN is [NAME=]RUN[:VARIANT], or a .csv file of published measurements.
 
+    Several runs a side show what changes between runs: RUN,RUN,RUN,RUN, or label:TEXT for all of a label.
+
     \b
     Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee
+              dbcpu compare label:old new=RUN5,RUN6,RUN7,RUN8
               dbcpu compare reports/examples/published/numa-policies.csv --out pictures
     """
     from dbcpu.workflows import compare
     from dbcpu.workflows.show import show
 
-    published = compare.are_published(runs)
-    show(
-        compare.published_document(runs, baseline) if published else compare.comparison_document(runs, **given),
-        form,
-        out,
-    )
+    show(compare.document(runs, baseline, **given), form, out)

@@ -39,3 +39,8 @@ def centre(values: Sequence[float]) -> float:
     logs = np.log(np.asarray(values, dtype=np.float64))
     first, second = np.triu_indices(logs.size)
     return float(np.exp(np.median((logs[first] + logs[second]) / 2)))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values; each counts by its ratio to the others."""
+    return float(np.exp(np.mean(np.log(np.asarray(values, dtype=np.float64)))))
