@@ -13,11 +13,12 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import chance, document, hidden, labelled
+from lab import between_runs, chance, document, hidden, labelled
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
+BETWEEN_RUNS = RESULTS / "between_runs.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -105,6 +106,15 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
     told = (*chance.coverage(intervals, seed), *chance.curves(curves, seed))
     covered = [asdict(each) | {"inside": each.inside} for each in told]
     _keep(CHANCE, {"seed": seed, "pairs": _summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
+
+
+@main.command("runs")
+@click.option("--draws", type=click.IntRange(1), default=500, show_default=True, help="Comparisons of each kind.")
+@click.option("--seed", type=int, default=3000, show_default=True)
+def runs_command(draws: int, seed: int) -> None:
+    """Comparisons of a host with itself, whose runs differ from hour to hour: results/between_runs.json."""
+    rows = between_runs.summed(list(between_runs.draws(draws, seed)))
+    _keep(BETWEEN_RUNS, {"draws": draws, "seed": seed, "rows": rows})
 
 
 @main.command("document")
