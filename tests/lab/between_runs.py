@@ -14,7 +14,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import RoundFigures, figures_by_round
 from dbcpu.simulator import SimulatedHost
 from lab.chance import PAIR_REPEATS
-from support.builders.luck import lucky_runs
+from support.builders.luck import lucky_runs, slower
 
 SPREADS = (0.0, 0.02, 0.05)
 RUNS_A_SIDE, HISTORY = 4, 10
@@ -35,18 +35,19 @@ class Compared:
 
 
 def draws(count: int, seed: int) -> Iterator[Compared]:
-    """``count`` comparisons of each kind and run effect, with a noise of 1 to 4 % between executions."""
-    for spread in SPREADS:
-        for number in range(count):
-            yield from _drawn(spread, seed + number)
+    """``count`` hosts, with a noise of 1 to 4 % between executions: each kind of comparison at each run effect."""
+    for number in range(seed, seed + count):
+        noise = float(np.random.default_rng([number, 2]).uniform(0.01, 0.04))
+        host = SimulatedHost("box", cores=CORES, threads=1, scheduler="smt_balancing", noise=noise)
+        alike = lucky_runs(host, (LEVEL,), number, 2 * RUNS_A_SIDE + HISTORY, 0.0, repeats=PAIR_REPEATS)
+        analysis = explain(alike[0])  # a comparison asks it for the CPUs of the host alone
+        luck = np.random.default_rng([number, 3]).normal(size=len(alike))
+        for spread in SPREADS:
+            records = [slower(each, float(np.exp(spread * own))) for each, own in zip(alike, luck, strict=True)]
+            yield from _drawn(spread, [Measured("", each, analysis, figures_by_round(each)) for each in records])
 
 
-def _drawn(spread: float, seed: int) -> Iterator[Compared]:
-    noise = float(np.random.default_rng([seed, 2]).uniform(0.01, 0.04))
-    host = SimulatedHost("box", cores=CORES, threads=1, scheduler="smt_balancing", noise=noise)
-    records = lucky_runs(host, (LEVEL,), seed, 2 * RUNS_A_SIDE + HISTORY, spread, repeats=PAIR_REPEATS)
-    analysis = explain(records[0])  # a comparison asks it for the CPUs of the host alone
-    runs = [Measured("", each, analysis, figures_by_round(each)) for each in records]
+def _drawn(spread: float, runs: Sequence[Measured]) -> Iterator[Compared]:
     base, other, earlier = runs[:RUNS_A_SIDE], runs[RUNS_A_SIDE : 2 * RUNS_A_SIDE], runs[2 * RUNS_A_SIDE :]
     history = tuple(each.rounds for each in earlier)
     yield _judged(SEVERAL, spread, MeasuredSide("a", tuple(base)), MeasuredSide("b", tuple(other)))
@@ -74,7 +75,7 @@ def _faster(rounds: Sequence[RoundFigures]) -> tuple[RoundFigures, ...]:
 
 def summed(found: Sequence[Compared]) -> list[dict[str, object]]:
     """A row per kind of comparison and run effect."""
-    kinds = dict.fromkeys((each.how, each.spread) for each in found)
+    kinds = sorted({(each.how, each.spread) for each in found})
     rows = []
     for how, spread in kinds:
         own = [each for each in found if (each.how, each.spread) == (how, spread)]

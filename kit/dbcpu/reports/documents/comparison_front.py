@@ -62,7 +62,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
     names = [side.name for side in comparison.sides]
     heading = f"{listed(names[1:])} compared with {names[0]}"
     unsure = (
-        *_found(findings),
+        *_found(comparison, findings),
         *_one_run_a_side(comparison),
         *_undecided(comparison),
         *unseen(_decisions(comparison)),
@@ -198,12 +198,16 @@ def _tone(comparison: Comparison) -> str:
     return GOOD if len(better) == len(shown) else PARTLY if better else BAD
 
 
-def _found(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """What was found in these runs, in short: the details are in the section of findings."""
+def _found(comparison: Comparison, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """What was found in the runs of which side: the details are in the section of findings."""
     if not findings:
         return ()
-    words = "; ".join(f"`{each.code}` ({each.seen})" for each in findings)
-    return (f"Found in these runs, and not corrected for: {words}.",)
+    named = [
+        (each.code, [side.name for side in comparison.sides if each.code in {own.code for own in side.findings}])
+        for each in findings
+    ]
+    words = "; ".join(f"`{code}` ({listed(names)})" for code, names in named)
+    return (f"Warnings of these runs, not corrected for: {words}.",)
 
 
 def _one_run_a_side(comparison: Comparison) -> tuple[str, ...]:
