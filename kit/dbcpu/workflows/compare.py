@@ -148,7 +148,7 @@ def are_published(names: Sequence[str]) -> bool:
 def _given(text: str, store: str | None) -> Iterator[_Given]:
     """``[NAME=]SIDE``; the name is '' unless it was given. A single run of several variants makes several sides."""
     name, equals, side = text.partition("=")
-    if not equals or Path(text).exists():
+    if not equals or text.startswith(BY_LABEL) or Path(text).exists():
         name, side = "", text
     runs = _runs(side, store)
     if len(runs) == 1:

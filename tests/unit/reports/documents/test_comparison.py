@@ -281,7 +281,7 @@ def test_every_format_shows_sides_of_several_runs(form: str, nights: str) -> Non
 def test_names_and_runs_are_never_broken(width: int, sides: int, nights: str) -> None:
     names = [f"a-long-host-name-{at:03}" for at in range(sides)]
     made = comparison_document([f"{name}=202610{at + 1:02}" for at, name in enumerate(names)], nights)
-    lines = load_format("table").render(replace(made, width=width)).splitlines()  # type: ignore[union-attr]
+    lines = load_format("table").render(replace(made, width=width)).splitlines()
     assert max(map(len, map(str, lines))) <= width
     rows = [str(line) for line in lines if str(line).startswith(" ") and "a-long" in str(line)]
     assert len(rows) > 5 * sides
