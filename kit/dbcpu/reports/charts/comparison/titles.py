@@ -20,9 +20,9 @@ def colour(at: int) -> str:
 
 
 def titled(figure: Figure, axes: Axes, title: str, below: str, width: float) -> None:
-    """A bold title at the left, and what it is of in lines below it, never cut."""
-    lines = wrapped(below, width)
-    axes.set_title(cut(title, width, BOLD_LETTERS_PER_INCH), fontweight="bold", pad=10 + LINE_POINTS * len(lines))
+    """A bold title at the left, and what it is of in lines below it; neither is cut."""
+    lines, heading = wrapped(below, width), wrapped(title, width, BOLD_LETTERS_PER_INCH)
+    axes.set_title("\n".join(heading), fontweight="bold", pad=10 + LINE_POINTS * len(lines))
     axes.annotate(
         "\n".join(lines),
         (0, 1),
