@@ -109,7 +109,7 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
 
 
 @main.command("runs")
-@click.option("--draws", type=click.IntRange(1), default=500, show_default=True, help="Comparisons of each kind.")
+@click.option("--draws", type=click.IntRange(1), default=1000, show_default=True, help="Comparisons of each kind.")
 @click.option("--seed", type=int, default=3000, show_default=True)
 def runs_command(draws: int, seed: int) -> None:
     """Comparisons of a host with itself, whose runs differ from hour to hour: results/between_runs.json."""

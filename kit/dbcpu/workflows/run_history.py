@@ -1,7 +1,8 @@
 """The earlier runs of a target, for a comparison with one run a side: by how much do its figures differ?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 from dbcpu.analysis.comparison.decisions import MIN_HISTORY
@@ -9,7 +10,7 @@ from dbcpu.analysis.comparison.measured_run import MeasuredSide
 from dbcpu.analysis.history.limits import comparable
 from dbcpu.analysis.levels.per_round import RoundFigures, figures_by_round, one_variant
 from dbcpu.errors import StoreError
-from dbcpu.record import Header
+from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.engine import locate
 from dbcpu.workflows.check import earlier_runs, started_before
@@ -27,12 +28,15 @@ def with_history(sides: Sequence[MeasuredSide], store: str | None) -> list[Measu
         if path is not None and not path.exists():
             return list(sides)
         with open_store(store, create=False) as opened:
-            return [replace(each, history=_history(opened, each, sides)) for each in sides]
+            read = cache(opened.load)  # sides of one target share their history
+            return [replace(each, history=_history(opened, read, each, sides)) for each in sides]
     except StoreError:
         return list(sides)  # a history that cannot be read is not known; runs from files need no store
 
 
-def _history(store: Store, side: MeasuredSide, sides: Sequence[MeasuredSide]) -> tuple[tuple[RoundFigures, ...], ...]:
+def _history(
+    store: Store, read: Callable[[str], RunRecord], side: MeasuredSide, sides: Sequence[MeasuredSide]
+) -> tuple[tuple[RoundFigures, ...], ...]:
     """The runs before the earliest side of the same target, or, if those are too few, before a later one.
 
     So a change between the sides is no part of what is usual.
@@ -48,7 +52,7 @@ def _history(store: Store, side: MeasuredSide, sides: Sequence[MeasuredSide]) ->
             break
     return tuple(
         figures_by_round(one_variant(record, side.variant))
-        for record in map(store.load, islice(found, MAX_RUNS))
+        for record in map(read, islice(found, MAX_RUNS))
         if side.variant in record.header.plan.variants
     )
 
