@@ -13,12 +13,13 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import chance, document, hidden, labelled, verdicts
+from lab import between_runs, chance, document, hidden, labelled, verdicts
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
 VERDICTS = RESULTS / "verdicts.json"
+BETWEEN_RUNS = RESULTS / "between_runs.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -117,6 +118,15 @@ def verdicts_command(runs: int, decided: int, seed: int) -> None:
     found = Counter(len(each.contradictions) > 0 for each in verdicts.runs(runs, seed))
     levels = {str(most): verdicts.tallied(verdicts.decided(decided, seed, most)) for most in verdicts.NOISES}
     _keep(VERDICTS, {"seed": seed, "runs": runs, "contradicting": found[True], "noise_up_to": levels})
+
+
+@main.command("runs")
+@click.option("--draws", type=click.IntRange(1), default=1000, show_default=True, help="Comparisons of each kind.")
+@click.option("--seed", type=int, default=3000, show_default=True)
+def runs_command(draws: int, seed: int) -> None:
+    """Comparisons of a host with itself, whose runs differ from hour to hour: results/between_runs.json."""
+    rows = between_runs.summed(list(between_runs.draws(draws, seed)))
+    _keep(BETWEEN_RUNS, {"draws": draws, "seed": seed, "rows": rows})
 
 
 @main.command("document")

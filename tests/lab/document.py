@@ -13,6 +13,7 @@ from scipy.stats import binom
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
 from lab import cpu_speed, emulated, labelled, pairs
+from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
 from lab.intervals import told
@@ -35,6 +36,7 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab pairs         real A/A pairs on this machine; a minute per pair
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
+    shell/lab runs          comparisons of a host whose runs differ from hour to hour
     shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
     python -m guest         (PYTHONPATH=kit:tests) the experiment in an emulated SMT guest
 
@@ -57,7 +59,7 @@ def page() -> str:
     if real:
         parts.append(_pairs(real))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
-    for name, part in (("hidden", _hidden), ("chance", _chance)):
+    for name, part in (("hidden", _hidden), ("chance", _chance), ("between_runs", _between_runs)):
         file = RESULTS / f"{name}.json"
         if file.is_file():
             parts.append(part(json.loads(file.read_text("utf-8"))))
@@ -280,6 +282,30 @@ Speed of a thread beside others on its core, regressed over each run: {told(insi
 
 def _right(pairs: Mapping[tuple[str, ...], int]) -> str:
     return told(sum(count for (truth, said), count in pairs.items() if truth == said), sum(pairs.values()))
+
+
+def _between_runs(data: Mapping[str, Any]) -> str:
+    """The run as the unit: how often its interval holds the truth, and how often a host is told from itself."""
+    rows = [
+        f"| {row['how']} | {row['spread']:.0%} | {told(row['inside'], row['comparisons'])} "
+        f"| {told(row['told_apart'], row['comparisons'])} | {told(row['found'], row['comparisons'])} |"
+        for row in data["rows"]
+    ]
+    return f"""
+## Runs that differ from hour to hour
+
+A simulated host with {CORES} cores is measured again and again ({PAIR_REPEATS} rounds a run, noise of 1 to 4 %).
+The times of each run are scaled by a factor of its own (normal logarithms; the run effect is their standard
+deviation). `dbcpu compare` compares the host with itself; seed {data["seed"]}. The true difference is a throughput
+of {TRUE_CHANGE:g} times.
+
+| given | run effect | 95 % interval of throughput holds 1 | a difference is shown | the true one is shown |
+|---|---|---|---|---|
+{_lines(rows)}
+
+Without a run effect an interval that allows for one is wider than needed. With one run a side and no history the
+interval is that of the rounds: the result says that what changes between runs is not included.
+"""
 
 
 def _chance(data: Mapping[str, Any]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lab import document, emulated, labelled
-from lab.__main__ import CHANCE, HIDDEN, LIVE
+from lab import between_runs, document, emulated, labelled
+from lab.__main__ import BETWEEN_RUNS, CHANCE, HIDDEN, LIVE
 from lab.intervals import wilson
 
 
@@ -26,6 +26,16 @@ def test_the_page_is_what_the_kept_results_say(request: pytest.FixtureRequest) -
     if request.config.getoption("--update-golden"):
         document.DOCUMENT.write_text(document.page(), "utf-8")
     assert document.DOCUMENT.read_text("utf-8") == document.page(), "shell/lab document writes it anew"
+
+
+def test_with_several_runs_a_side_the_interval_holds_what_it_says_and_a_host_is_not_told_from_itself() -> None:
+    rows = json.loads(BETWEEN_RUNS.read_text("utf-8"))["rows"]
+    several = [row for row in rows if row["how"] == between_runs.SEVERAL and row["spread"] > 0]
+    assert [row["spread"] for row in several] == [0.02, 0.05]
+    assert all(row["comparisons"] >= 400 for row in several)
+    for row in several:
+        assert 0.93 <= row["inside"] / row["comparisons"] <= 0.97
+        assert row["told_apart"] <= 0.01 * row["comparisons"]
 
 
 def test_enough_sessions_were_labelled_live() -> None:

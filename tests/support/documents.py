@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from dbcpu.analysis.comparison.compare import Candidate, compare_measured
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
-from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.explain import explain
@@ -36,9 +35,9 @@ def of_comparison(label: str = "old box", busy: int | None = None) -> Document:
         Candidate("cloud", noisy_run(2, uneven=1.5, levels=(1, 2, 3, 4), label="cloud")),
         Candidate("cloud, SMT off", noisy_run(3, levels=(1, 2, 3, 4), threads=1)),
     ]
-    found = [measured(each.name, each.record) for each in runs]
-    sizing = size([(each.name, each.record, each.analysis) for each in found], settings().sizing, busy)
-    return comparison.document(compare_measured(found), sizing)
+    found = [measured_side(each.name, [each]) for each in runs]
+    sizing = size([(each.name, each.first.record, each.first.analysis) for each in found], settings().sizing, busy)
+    return comparison.document(compare_sides(found), sizing)
 
 
 def of_history(label: str = "", runs: int = 16) -> Document:

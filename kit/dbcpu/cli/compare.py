@@ -19,22 +19,20 @@ from dbcpu.cli._options import format_option, licence_option, out_option, store_
 @licence_option("Licence rule; NAME=RULE for one of the runs. Can be repeated.")
 @click.option("--rank-by", type=click.Choice(("vcpu", "core", "licence", "money")),
               help="Order of the ranking.  [default: licence if every run has a rule, else vcpu]")  # fmt: skip
-@click.option("--aa", metavar="RUN", help="A/A run that sets the smallest difference to report.")
+@click.option("--aa", metavar="RUN", help="A/A run: the smallest difference to report, within one sitting.")
 @click.option("--baseline", metavar="NAME", help="Published data: label or configuration to use as the baseline.")
 @store_option
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
     """Compare each RUN with the first. RUN is [NAME=]RUN[:VARIANT], or a .csv file of published measurements.
 
+    Several runs a side show what changes between runs: RUN,RUN,RUN,RUN, or label:TEXT for all of a label.
+
     \b
     Examples: dbcpu compare old-box.json.gz last --size-for 12 --licence oracle-cloud-ee
+              dbcpu compare label:old new=RUN5,RUN6,RUN7,RUN8
               dbcpu compare reports/examples/published/numa-policies.csv --out pictures
     """
     from dbcpu.workflows import compare
     from dbcpu.workflows.show import show
 
-    published = compare.are_published(runs)
-    show(
-        compare.published_document(runs, baseline) if published else compare.comparison_document(runs, **given),
-        form,
-        out,
-    )
+    show(compare.document(runs, baseline, **given), form, out)

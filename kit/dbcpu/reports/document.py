@@ -236,13 +236,24 @@ class Front:
     caveats: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """One metric for a monitoring system: its name (which ends in its unit), its meaning, (labels, value) samples."""
+
+    name: str
+    meaning: str
+    unit: str
+    samples: tuple[tuple[Mapping[str, str], float | None], ...]
+
+
 @dataclass(frozen=True)
 class Document:
     """Everything a format shows. ``name`` is what its files are called, if ``file_names`` has none for a format.
 
     ``sections`` are for reading in a line of text; ``make_page`` makes those of a page, where these are others.
     ``data`` is the same for programs (JSON), ``records`` one row per thing measured (CSV); both are made on
-    demand. ``run`` is what the document of one run was made of. ``width``: letters in a line of plain text.
+    demand. ``run`` is what the document of one run was made of, ``gauges`` are the metrics of another.
+    ``width``: letters in a line of plain text.
     """
 
     title: str
@@ -260,6 +271,7 @@ class Document:
     width: int = 110
     file_names: Mapping[str, str] = field(default_factory=dict)
     run: tuple[RunRecord, Analysis] | None = None
+    gauges: Callable[[], Iterable[Gauge]] | None = None
 
     @cached_property
     def page(self) -> tuple[Section, ...]:

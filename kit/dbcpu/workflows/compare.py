@@ -1,14 +1,15 @@
 """From names on the command line to a document that compares: what ``dbcpu compare`` shows."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from dbcpu import registry
-from dbcpu.analysis.comparison.compare import Candidate, compare_measured
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
-from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.published import Published, parse
 from dbcpu.analysis.comparison.sizing import FAIR, size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
@@ -26,11 +27,32 @@ from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
-from dbcpu.store.database import load_run
+from dbcpu.store.database import load_run, open_store
+from dbcpu.workflows.run_history import with_history
 
 PUBLISHED_SUFFIX = ".csv"
-SHORT = 22
+SHORT = 20
 """A longer name makes no column."""
+BY_LABEL = "label:"
+_CPUS = re.compile(r"\d{1,4}(-\d{1,4})?$")
+"""What follows a comma within ``RUN:cpus:0-3,8``: no run has so short a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """One side as it was given: its runs, and its name if it has one."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def first(self) -> Candidate:
+        return self.candidates[0]
+
+
+def document(names: Sequence[str], baseline: str | None = None, **given: Any) -> Document:
+    """Of runs, or of files of published measurements. Raises as ``comparison_document`` and ``published_document``."""
+    return published_document(names, baseline) if are_published(names) else comparison_document(names, **given)
 
 
 def comparison_document(
@@ -42,26 +64,29 @@ def comparison_document(
     licences: Sequence[str] = (),
     rank_by: str | None = None,
 ) -> Document:
-    """Runs (``RUN`` or ``RUN:VARIANT``) against the first of them, with the sizing answer for ``busy`` cores.
+    """Sides against the first of them, with the sizing answer for ``busy`` cores.
 
-    A run of several variants stands for all of them. ``NAME=`` before a run is what it is called.
+    A side is ``RUN``, ``RUN:VARIANT``, several of these with commas between, or ``label:TEXT`` for all complete runs of
+    that label. A single run of several variants stands for all of them. ``NAME=`` before a side is what it is called.
     ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to
-    count by, ``RULE`` or ``NAME=RULE`` for one of the runs; ``rank_by`` is one of ``sizing.RANKS``.
+    count by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
-    found = [each for name in names for each in _candidates(name, store)]
-    if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].record):
-        return variants_document(found[0].record, explain(found[0].record))
-    candidates = _named(found)
+    found = [each for name in names for each in _given(name, store)]
+    if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].first.record):
+        record = found[0].first.record
+        return variants_document(record, explain(record))
     floor = None if aa is None else floor_from(load_run(aa, store))
-    runs = [measured(each.name, each.record, each.variant) for each in candidates]
-    comparison = compare_measured(runs, floor)
-    rules = _rules(licences, [each.name for each in runs])
+    sides = with_history([measured_side(each.name, each.candidates) for each in _named(found)], store)
+    comparison = compare_sides(sides, floor)
+    rules = _rules(licences, [each.name for each in sides])
     try:
-        sizing = size([(each.name, each.record, each.analysis) for each in runs], rules, busy, ratio, rank_by)
+        sizing = size(
+            [(each.name, each.first.record, each.first.analysis) for each in sides], rules, busy, ratio, rank_by
+        )
     except UsageError:
         if busy is not None or licences or rank_by:
             raise
@@ -119,20 +144,60 @@ def are_published(names: Sequence[str]) -> bool:
     return all(published)
 
 
+def _given(text: str, store: str | None) -> Iterator[_Given]:
+    """``[NAME=]SIDE``; the name is '' unless it was given. A single run of several variants makes several sides."""
+    name, equals, side = text.partition("=")
+    if not equals or text.startswith(BY_LABEL) or Path(text).exists():
+        name, side = "", text
+    runs = _runs(side, store)
+    if len(runs) == 1:
+        candidates = _candidates(runs[0], store)
+        for each in candidates:
+            yield _Given(f"{name} {each.variant}" if name and len(candidates) > 1 else name, (each,))
+        return
+    found = [_candidates(run, store) for run in runs]
+    several = next((run for run, candidates in zip(runs, found, strict=True) if len(candidates) > 1), None)
+    if several is not None:
+        raise UsageError(f"run {several} has several variants; name one of them among the runs of a side: RUN:VARIANT")
+    yield _Given(name, tuple(candidates[0] for candidates in found))
+
+
+def _runs(side: str, store: str | None) -> list[str]:
+    """The runs of ``RUN,RUN,...`` or of ``label:TEXT``, in which a comma is part of the text. Raises UsageError."""
+    if side.startswith(BY_LABEL):
+        return _labelled(side.removeprefix(BY_LABEL), store)
+    if Path(side).exists():
+        return [side]
+    runs: list[str] = []
+    for part in side.split(","):
+        if runs and _CPUS.match(part) and ":" in runs[-1]:
+            runs[-1] += f",{part}"
+        else:
+            runs.append(part.strip())
+    if not all(runs):
+        raise UsageError(f"{side!r} names no run before or after a comma; give RUN,RUN,RUN")
+    return runs
+
+
+def _labelled(label: str, store: str | None) -> list[str]:
+    with open_store(store, create=False) as opened:
+        found = [each.run_id for each in opened.list() if each.label == label and each.status == "complete"]
+    if not found:
+        raise UsageError(f"no complete run has the label {label!r}; `dbcpu list` shows the labels there are")
+    return found[::-1]
+
+
 def _candidates(text: str, store: str | None) -> list[Candidate]:
-    """``[NAME=]RUN[:VARIANT]``; the name is '' unless it was given."""
-    name, equals, run = text.partition("=")
-    if not equals or Path(text).exists():
-        name, run = "", text
-    run, variant = (run, "") if Path(run).exists() else _run_and_variant(run)
+    """``RUN[:VARIANT]``, without a name; without a variant all of them."""
+    run, variant = (text, "") if Path(text).exists() else _run_and_variant(text)
     record = load_run(run, store)
     if variant:
         one_variant(record, variant)
-        return [Candidate(name, record, variant)]
+        return [Candidate("", record, variant)]
     variants = tuple(dict.fromkeys(each.variant for each in record.rounds))
     if len(variants) < 2:
-        return [Candidate(name, record)]
-    return [Candidate(f"{name} {each}" if name else "", record, each) for each in variants]
+        return [Candidate("", record)]
+    return [Candidate("", record, each) for each in variants]
 
 
 def _run_and_variant(name: str) -> tuple[str, str]:
@@ -143,15 +208,20 @@ def _run_and_variant(name: str) -> tuple[str, str]:
     return (":".join(parts[:-1]), parts[-1]) if len(parts) > 1 else (name, "")
 
 
-def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _named(sides: Sequence[_Given]) -> list[_Given]:
     """Those without a name: by variant, label, host or target, the first that is short and differs for all."""
     for name_of in (_variant, _label, _label_and_variant, _host, _target):
-        names = [name_of(each) for each in candidates]
+        names = ["".join(found) if len(found := _all(side, name_of)) == 1 else "" for side in sides]
         if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
             break
     else:
-        names = [f"run {chr(ord('A') + at)}" if at < 26 else f"run {at + 1}" for at in range(len(candidates))]
-    return [replace(each, name=plain(each.name) or name) for each, name in zip(candidates, names, strict=True)]
+        letters = [chr(ord("A") + at) if at < 26 else str(at + 1) for at in range(len(sides))]
+        names = [f"run{'s' if len(each.candidates) > 1 else ''} {at}" for each, at in zip(sides, letters, strict=True)]
+    return [replace(each, name=plain(each.name) or name) for each, name in zip(sides, names, strict=True)]
+
+
+def _all(side: _Given, name_of: Callable[[Candidate], str]) -> set[str]:
+    return {name_of(each) for each in side.candidates}
 
 
 def _variant(each: Candidate) -> str:

@@ -40,6 +40,26 @@ def refuse_other_work(base: Header, other: Header) -> None:
             )
 
 
+ONE_SIDE: Mapping[str, Callable[[Header], str | None]] = {
+    "target": lambda header: header.plan.target,
+    "number of vCPUs": lambda header: None if header.plan.vcpus is None else str(header.plan.vcpus),
+    "number of cores": lambda header: _facts(header).get("cores"),
+}
+"""What the runs of one side have in common, besides the work."""
+
+
+def refuse_mixed_side(first: Header, other: Header) -> None:
+    """Raises UsageError where two runs are not of the same target and work; an unknown fact is ignored."""
+    refuse_other_work(first, other)
+    for fact, value_of in ONE_SIDE.items():
+        left, right = value_of(first), value_of(other)
+        if left is not None and right is not None and left != right:
+            raise UsageError(
+                f"runs {first.run_id} and {other.run_id} cannot be one side: their {fact} differs ({left} against "
+                f"{right}); give several runs of the same target and work, separated by commas"
+            )
+
+
 def same_work(base: Header, other: Header) -> bool:
     """Whether ``refuse_other_work`` would let them pass."""
     try:

@@ -1,20 +1,25 @@
-"""Any number of runs against a baseline = 1.00: figures with intervals, and two decisions per run.
+"""Any number of sides against a baseline = 1.00: figures with intervals, and two decisions per side.
 
-What decides is declared in ``comparison.SUMMARIES``: throughput at full load, and evenness over the levels where
-cores and vCPUs run out. Levels are detail and are not tested, so there is no family of tests to correct for.
+A side is a run, or several runs of the same target and work: then the run is the unit. What decides is declared in
+``comparison.SUMMARIES``: throughput at full load, and evenness over the levels where cores and vCPUs run out.
+Levels are detail and are not tested, so there is no family of tests to correct for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
-from dbcpu.analysis.comparison.comparability import differences, refuse_other_work
+from dbcpu.analysis.comparison.comparability import differences, refuse_mixed_side, refuse_other_work
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
-from dbcpu.analysis.comparison.figures import figures
-from dbcpu.analysis.comparison.measured_run import Measured, measured, shared_full_level
+from dbcpu.analysis.comparison.figures import figures, own_summaries
+from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
 from dbcpu.analysis.comparison.sentences import verdict
-from dbcpu.analysis.results.comparison import Comparison, Floor, LevelFigures, Point, Side
+from dbcpu.analysis.results.comparison import Comparison, Decision, Floor, LevelFigures, Point, Side, SideRun
+from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
-from dbcpu.formatting import work_words
+from dbcpu.findings import Finding, Level
+from dbcpu.formatting import plural, work_words
 from dbcpu.record import RunRecord
 
 
@@ -34,56 +39,125 @@ def compare(candidates: Sequence[Candidate], floor: Floor | None = None) -> Comp
         UsageError: fewer than two, their work differs, or one has no valid round.
         UnknownName: a run has no such variant.
     """
-    return compare_measured([measured(each.name, each.record, each.variant) for each in candidates], floor)
+    return compare_sides([measured_side(each.name, [each]) for each in candidates], floor)
 
 
-def compare_measured(runs: Sequence[Measured], floor: Floor | None = None) -> Comparison:
+def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
+    """Explain the runs of one side.
+
+    Raises:
+        UsageError: they are not of the same target and work, or one has no valid round.
+        UnknownName: a run has no such variant.
+    """
+    for other in candidates[1:]:
+        refuse_mixed_side(candidates[0].record.header, other.record.header)
+    return MeasuredSide(name, tuple(measured(name, each.record, each.variant) for each in candidates))
+
+
+def compare_sides(sides: Sequence[MeasuredSide], floor: Floor | None = None) -> Comparison:
     """The same for runs that were explained already. Raises UsageError as ``compare``."""
-    if len(runs) < 2:
+    if len(sides) < 2:
         raise UsageError("a comparison needs two runs or more; the first is the baseline")
-    base = runs[0]
-    for each in runs[1:]:
-        refuse_other_work(base.record.header, each.record.header)
-    shared = shared_full_level(runs)
-    sides = [_side(each, base, shared) for each in runs]
+    base = sides[0]
+    for each in sides[1:]:
+        _refuse_twice((*base.runs, *each.runs))
+    header = base.first.record.header
+    for each in sides[1:]:
+        refuse_other_work(header, each.first.record.header)
+    shared = shared_full_level(sides)
     decided = [
-        replace(
-            side,
-            differs=differences(base.record.header, each.record.header),
-            decisions=(decide_throughput(base, each, shared, floor), decide_spread(base, each, floor)),
+        _side(
+            each,
+            base,
+            shared,
+            (decide_throughput(base, each, shared, floor), decide_spread(base, each, floor)),
         )
-        for side, each in zip(sides[1:], runs[1:], strict=True)
+        for each in sides[1:]
     ]
-    work = base.record.header.plan.workload
+    work = header.plan.workload
     return Comparison(
         workload=work_words(work),
-        sides=(sides[0], *decided),
-        verdict=tuple(verdict(sides[0].name, each) for each in decided),
+        sides=(_side(base, sides[1] if len(sides) == 2 else base, shared), *decided),
+        verdict=tuple(verdict(base.name, each) for each in decided),
         floor=floor,
     )
 
 
-def _side(each: Measured, base: Measured, shared: int | None) -> Side:
-    header, analysis = each.record.header, each.analysis
+def _refuse_twice(runs: Iterable[Measured]) -> None:
+    for one, other in combinations(runs, 2):
+        left, right = one.record.header, other.record.header
+        same = (left.run_id, left.plan.variants) == (right.run_id, right.plan.variants)
+        if same and one.record.rounds == other.record.rounds:
+            raise UsageError(
+                f"run {left.run_id} was given twice: a run compared with itself shows no difference; "
+                "give another run (`dbcpu list` shows those there are)"
+            )
+
+
+def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: tuple[Decision, ...] = ()) -> Side:
+    """``against``: the baseline; of the baseline itself, without ``decisions``, the side whose levels count, too."""
+    header, analysis = each.first.record.header, each.first.analysis
+    base = against if decisions else each
+    headers = [run.record.header for run in each.runs]
     return Side(
         name=each.name,
         run_id=header.run_id,
-        variant=header.plan.variants[0],
+        variant=each.variant,
         label=header.label,
         started_at=header.started_at,
         host=header.host.hostname if header.host else header.plan.target,
         database=f"{header.database.kind} {header.database.version}",
         vcpus=analysis.vcpus,
         cores=analysis.cores,
-        figures=figures(each, base, shared),
-        levels=tuple(
-            LevelFigures(view.level, view.median_s, view.throughput, view.max_over_min, view.slowdown_max)
-            for view in analysis.levels
-            if view.sessions
-        ),
+        figures=figures(each, against, shared, decisions),
+        levels=_levels(each),
         points=tuple(
             Point(view.level, view.elapsed_s / view.executions, view.cause)
-            for view in analysis.sessions
+            for run in each.runs
+            for view in run.analysis.sessions
             if view.valid and view.elapsed_s is not None and view.executions
         ),
+        runs=tuple(
+            SideRun(
+                head.run_id, head.label, head.started_at, head.status, len(run.rounds),
+                *own_summaries(run, each, against, shared),
+            )
+            for run, head in zip(each.runs, headers, strict=True)
+        ),
+        findings=_findings(each.runs),
+        mixed=tuple(dict.fromkeys(fact.fact for other in headers[1:] for fact in differences(headers[0], other))),
+        differs=() if base is each else differences(base.first.record.header, header),
+        decisions=decisions,
+    )  # fmt: skip
+
+
+def _levels(side: MeasuredSide) -> tuple[LevelFigures, ...]:
+    """Of several runs the levels that all have, with the mean of their figures."""
+    views = [{view.level: view for view in run.analysis.levels if view.sessions} for run in side.runs]
+    return tuple(
+        LevelFigures(level, *(_mean_of([each[level] for each in views], field) for field in _LEVEL_FIELDS))
+        for level in sorted(set.intersection(*map(set, views)))
     )
+
+
+_LEVEL_FIELDS = ("median_s", "throughput", "max_over_min", "slowdown_max")
+
+
+def _mean_of(views: Sequence[LevelView], field: str) -> float | None:
+    known = [value for view in views if (value := getattr(view, field)) is not None]
+    return geometric_mean(known) if len(known) == len(views) else None
+
+
+def _findings(runs: Sequence[Measured]) -> tuple[Finding, ...]:
+    """From a warning on, worst first, each code once; ``seen`` is that of the first run, and says in how many it is."""
+    found: dict[str, list[Finding]] = {}
+    for run in runs:
+        own = {each.code: each for each in run.analysis.findings if each.level >= Level.WARNING}
+        for code, each in own.items():
+            found.setdefault(code, []).append(each)
+    made = []
+    for all_of_it in found.values():
+        worst = max(all_of_it, key=lambda each: each.level)
+        often = f" (in {len(all_of_it)} of {plural(len(runs), 'run')})" if len(runs) > 1 else ""
+        made.append(replace(worst, seen=f"{worst.seen}{often}"))
+    return tuple(sorted(made, key=lambda each: -each.level))

@@ -1,16 +1,34 @@
-"""The two decisions of a comparison, and the floor that no claim goes below."""
+"""The two decisions of a comparison, and the floor that no claim goes below.
+
+The run is the unit: two runs of the same host differ by more than their rounds do, and more rounds do not show by how
+much. It is known from several runs a side, or from the history of the target; what one run a side shows without either
+is said of these runs only. Variants that took turns within one run are compared by rounds.
+"""
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from dbcpu.analysis.comparison.measured_run import Measured, full_level, log_spread, spread_levels
-from dbcpu.analysis.levels.per_round import at_level
+from dbcpu.analysis.comparison.measured_run import (
+    Measured,
+    MeasuredSide,
+    full_level,
+    log_spread,
+    log_throughput,
+    same_sitting,
+    spread_levels,
+)
+from dbcpu.analysis.levels.per_round import RoundFigures
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
+    HISTORY,
     LESS,
     MORE,
+    NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
+    RUNS,
+    SITTING,
     SPREAD,
     THROUGHPUT,
     TOO_FEW,
@@ -18,13 +36,20 @@ from dbcpu.analysis.results.comparison import (
     Floor,
 )
 from dbcpu.analysis.single_run import explain_variant
-from dbcpu.analysis.statistics import inference
+from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
-from dbcpu.plan import AA
+from dbcpu.formatting import moment
+from dbcpu.plan import AA, NORMAL
 from dbcpu.record import RunRecord
 
 MIN_FLOOR = 0.01
+MIN_HISTORY = 5
+"""Earlier comparable runs from which the spread between runs is taken."""
+IMPORTED = "dbcpu-lines"
+"""How the tool version of a run begins that was measured by a script and imported."""
+
+_Values = Callable[[Sequence[RoundFigures]], list[float]]
 
 
 def floor_from(record: RunRecord) -> Floor:
@@ -43,26 +68,31 @@ def floor_from(record: RunRecord) -> Floor:
     return Floor(
         max(MIN_FLOOR, level - 1),
         max(MIN_FLOOR, spread - 1),
-        f"A/A {run}, {found.rounds} rounds against {found.rounds}",
+        f"A/A {run}, {found.rounds} rounds against {found.rounds} at 5 %, within one sitting",
     )
 
 
-def decide_throughput(base: Measured, other: Measured, shared: int | None, floor: Floor | None) -> Decision:
+def decide_throughput(base: MeasuredSide, other: MeasuredSide, shared: int | None, floor: Floor | None) -> Decision:
+    """At full load; ``shared``: the level of it for all, None for each its own."""
     levels = [full_level(each, shared) or 0 for each in (base, other)]
-    pairs = zip((base, other), levels, strict=True)
-    values = [[one.throughput for one in at_level(each.rounds, level)] for each, level in pairs]
     where = f"N={levels[0]}" if levels[0] == levels[1] else f"N={levels[0]} and N={levels[1]}"
-    limit = floor.level if floor else _own_floor(values)
-    return _decide(THROUGHPUT, where, values[0], values[1], inference.mann_whitney_p, limit)
+    return _decided(
+        Decision(THROUGHPUT, NOT_MEASURED, where, (0, 0)),
+        (base, other),
+        (lambda rounds: log_throughput(rounds, levels[0]), lambda rounds: log_throughput(rounds, levels[1])),
+        floor.level if floor else None,
+    )
 
 
-def decide_spread(base: Measured, other: Measured, floor: Floor | None) -> Decision:
-    levels = spread_levels(other, base)
-    logs = [log_spread(each, levels) for each in (base, other)]
-    ratios = [[math.exp(value) for value in each] for each in logs]
-    where = _range(levels)
-    limit = floor.spread if floor else _own_floor(ratios)
-    return _decide(SPREAD, where, ratios[0], ratios[1], lambda *_: inference.permutation_p(logs[0], logs[1]), limit)
+def decide_spread(base: MeasuredSide, other: MeasuredSide, floor: Floor | None) -> Decision:
+    """Over the levels of ``spread_levels``."""
+    levels, left_out = spread_levels(base, other)
+
+    def values(rounds: Sequence[RoundFigures]) -> list[float]:
+        return log_spread(rounds, levels)
+
+    undecided = Decision(SPREAD, NOT_MEASURED, _range(levels), (0, 0), left_out=tuple(left_out))
+    return _decided(undecided, (base, other), (values, values), floor.spread if floor else None)
 
 
 def _range(levels: Sequence[int]) -> str:
@@ -71,30 +101,109 @@ def _range(levels: Sequence[int]) -> str:
     return f"N={levels[0]}" if levels else ""
 
 
-def _own_floor(values: Sequence[Sequence[float]]) -> float:
-    """Without an A/A measurement: the rounds' own spread, and never less than 1 %."""
-    return max([MIN_FLOOR, *(log_deviation(each) for each in values if each)])
-
-
-def _decide(
-    summary: str,
-    where: str,
-    base: Sequence[float],
-    other: Sequence[float],
-    test: Callable[[Sequence[float], Sequence[float]], float],
-    floor: float,
+def _decided(
+    undecided: Decision, sides: tuple[MeasuredSide, MeasuredSide], values: tuple[_Values, _Values], floor: float | None
 ) -> Decision:
-    rounds = (len(base), len(other))
+    """The decision by the best unit that there is; ``values``: of the rounds of a run, by side."""
+    base, other = (
+        [logs for run in side.runs if (logs := of_rounds(run.rounds))]
+        for side, of_rounds in zip(sides, values, strict=True)
+    )
+    known = replace(
+        undecided,
+        rounds=(sum(map(len, base)), sum(map(len, other))),
+        runs=(len(base), len(other)),
+        then=_is_then(*sides),
+        remedy=more_rounds(*sides),
+    )
     if not base or not other:
-        return Decision(summary, NOT_MEASURED, where, rounds)
-    ratio, found = inference.hodges_lehmann_ratio(base, other), inference.ratio_interval(base, other)
-    low, high = found or (None, None)
-    p, seen = test(base, other), inference.detectable(base, other)
-    outcome = MORE if ratio > 1 else LESS
-    if not inference.can_decide(*rounds):
-        outcome = TOO_FEW
-    elif p >= inference.ALPHA or low is None or high is None or low <= 1 <= high:
-        outcome = NOT_SHOWN
-    elif abs(math.log(ratio)) < math.log1p(floor):
-        outcome = BELOW_FLOOR
-    return Decision(summary, outcome, where, rounds, ratio, low, high, p, seen, floor)
+        return known
+    ratio = math.exp(run_effect.mean(other) - run_effect.mean(base))
+    known = replace(known, ratio=ratio)
+    if same_sitting(*sides):
+        return _by_rounds(replace(known, between_run_source=SITTING), base[0], other[0], floor)
+    pooled = run_effect.between_runs((base, other))
+    if pooled is not None:
+        return _by_runs(replace(known, between_run_source=RUNS), base, other, (pooled, pooled), floor)
+    first, second = (_effect(side, of_rounds) for side, of_rounds in zip(sides, values, strict=True))
+    if first is not None and second is not None:
+        return _by_runs(replace(known, between_run_source=HISTORY), base, other, (first, second), floor)
+    return _by_rounds(replace(known, between_run_source=NOT_KNOWN), base[0], other[0], floor)
+
+
+def _effect(side: MeasuredSide, values: _Values) -> run_effect.BetweenRuns | None:
+    """The run effect by the history of a side's target; None for fewer than MIN_HISTORY runs."""
+    runs = [logs for rounds in side.history if (logs := values(rounds))]
+    return run_effect.between_runs((runs,)) if len(runs) >= MIN_HISTORY else None
+
+
+def _by_rounds(known: Decision, base: Sequence[float], other: Sequence[float], floor: float | None) -> Decision:
+    values = [[math.exp(each) for each in logs] for logs in (base, other)]
+    found = inference.ratio_interval(*values)
+    # Without an A/A measurement: the rounds' own spread, and never less than 1 %.
+    floor = max([MIN_FLOOR, *(log_deviation(each) for each in values)]) if floor is None else floor
+    tested = replace(
+        known,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        p=inference.mann_whitney_p(*values),
+        detectable=inference.detectable(*values),
+        floor=floor,
+    )
+    if not inference.can_decide(*known.rounds):
+        return replace(tested, outcome=TOO_FEW)
+    return replace(tested, outcome=_outcome(tested))
+
+
+def _by_runs(
+    known: Decision,
+    base: run_effect.Runs,
+    other: run_effect.Runs,
+    effects: tuple[run_effect.BetweenRuns, run_effect.BetweenRuns],
+    floor: float | None,
+) -> Decision:
+    found = run_effect.difference(base, other, effects)
+    interval = found.ratio_interval(inference.CONFIDENCE)
+    shared = effects[0] == effects[1]
+    tested = replace(
+        known,
+        low=interval.low,
+        high=interval.high,
+        p=found.p,
+        detectable=found.detectable(inference.ALPHA),
+        floor=MIN_FLOOR if floor is None else floor,
+        between_run_spread=math.sqrt((effects[0].spread ** 2 + effects[1].spread ** 2) / 2),
+        between_run_runs=effects[0].runs if shared else effects[0].runs + effects[1].runs,
+    )
+    return replace(tested, outcome=_outcome(tested))
+
+
+def _outcome(tested: Decision) -> str:
+    ratio, p, floor = tested.ratio or 1.0, tested.p, tested.floor or MIN_FLOOR
+    if p is None or p >= inference.ALPHA:
+        return NOT_SHOWN
+    if abs(math.log(ratio)) < math.log1p(floor):
+        return BELOW_FLOOR
+    return MORE if ratio > 1 else LESS
+
+
+def _is_then(base: MeasuredSide, other: MeasuredSide) -> bool:
+    """Whether the baseline is the same target on the same host, earlier."""
+    headers = [[each.record.header for each in side.runs] for side in (base, other)]
+    places = {
+        (each.plan.target, each.host.hostname if each.host else None) for headers_of in headers for each in headers_of
+    }
+    starts = [[moment(each.started_at) for each in headers_of] for headers_of in headers]
+    known = [[each for each in side if each is not None] for side in starts]
+    return len(places) == 1 and all(known) and max(known[0]) < min(known[1])
+
+
+def more_rounds(base: MeasuredSide, other: MeasuredSide) -> str:
+    """The command that measures as many rounds as a decision needs, for the run with the fewest."""
+    fewest: Measured = min((*base.runs, *other.runs), key=lambda each: each.record.header.plan.repeats)
+    header = fewest.record.header
+    if header.tool_version.startswith(IMPORTED):
+        return f"measure {NORMAL} rounds of each level and import them again"
+    if header.database.kind == "simulated":
+        return f"`dbcpu simulate --repeats {NORMAL}`"
+    return f"`dbcpu {'vary' if same_sitting(base, other) else 'run'} --repeats {NORMAL}`"

@@ -1,36 +1,27 @@
-"""The metrics of one run over those of the baseline, with intervals from resampled rounds."""
+"""The metrics of one side over those of the baseline, with intervals: of its runs, or from resampled rounds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.comparison.measured_run import Measured, full_level, log_spread, spread_levels
+from dbcpu.analysis.comparison.measured_run import (
+    Measured,
+    MeasuredSide,
+    full_level,
+    log_spread,
+    log_throughput,
+    spread_levels,
+)
 from dbcpu.analysis.levels.per_round import at_level
-from dbcpu.analysis.results.comparison import Figure
-from dbcpu.analysis.statistics import inference
+from dbcpu.analysis.results.comparison import Decision, Figure
+from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.robust import geometric_mean
 
 MIN_YIELD = 0.02
 """An SMT yield below this is nothing to be a multiple of."""
-
-
-def figures(each: Measured, base: Measured, shared: int | None) -> tuple[Figure, ...]:
-    """Every metric of ``METRICS`` in its order. ``shared``: the level of full load for all, None for each its own."""
-    values, samples = _metrics(each, base, shared, stream=1)
-    # Of the baseline too: the spread counts at the levels that both have.
-    base_values, base_samples = _metrics(base, each, shared, stream=0)
-    if each is base:
-        return tuple(
-            Figure(metric, unit, values.get(metric), None if metric not in values else 1.0)
-            for metric, unit in METRICS.items()
-        )
-    return tuple(
-        _figure(metric, (values.get(metric), base_values.get(metric)), samples.get(metric), base_samples.get(metric))
-        for metric in METRICS
-    )
-
-
 METRICS = {
     "solo": "Mrows/s",
     "loaded": "Mrows/s per session",
@@ -45,24 +36,85 @@ METRICS = {
 _Sample = tuple[Floats, int]
 
 
-def _figure(
-    metric: str, pair: tuple[float | None, float | None], drawn: _Sample | None, base_drawn: _Sample | None
-) -> Figure:
-    unit, (value, base) = METRICS[metric], pair
-    if value is None or base is None or base <= 0 or (metric == "smt_yield" and base < MIN_YIELD):
-        return Figure(metric, unit, value)
-    found = None
-    if drawn is not None and base_drawn is not None and float(base_drawn[0].min()) > 0:
+def figures(
+    each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision] = ()
+) -> tuple[Figure, ...]:
+    """Every metric of ``METRICS`` in its order. ``shared``: the level of full load for all, None for each its own.
+
+    Without ``decisions`` it is the baseline, of which ``against`` only says at which levels max/min counts. Ratio and
+    interval of what is decided are those of the decision: a figure has one estimate.
+    """
+    spread = spread_levels(each, against)[0]
+    own = [_metrics(run, spread, full_level(each, shared), stream=1) for run in each.runs]
+    values = _of_side([found for found, _ in own])
+    if not decisions:
+        return tuple(
+            Figure(metric, unit, values.get(metric), None if metric not in values else 1.0, base=values.get(metric))
+            for metric, unit in METRICS.items()
+        )
+    others = [_metrics(run, spread, full_level(against, shared), stream=0) for run in against.runs]
+    base_values = _of_side([found for found, _ in others])
+    decided = {one.summary: one for one in decisions if one.ratio is not None}
+    made = []
+    for metric, unit in METRICS.items():
+        value, base = values.get(metric), base_values.get(metric)
+        known = decided.get(metric)
+        if value is None or base is None or base <= 0 or (metric == "smt_yield" and base < MIN_YIELD):
+            made.append(Figure(metric, unit, value))
+        elif known is not None:
+            made.append(Figure(metric, unit, value, known.ratio, known.low, known.high, base))
+        else:
+            found = _interval(metric, others, own)
+            low, high = (found.low, found.high) if found else (None, None)
+            made.append(Figure(metric, unit, value, value / base, low, high, base))
+    return tuple(made)
+
+
+def own_summaries(
+    run: Measured, side: MeasuredSide, against: MeasuredSide, shared: int | None
+) -> tuple[float | None, float | None]:
+    """Throughput and max/min of one run of a side, as they decide."""
+    throughput = log_throughput(run.rounds, full_level(side, shared))
+    spread = log_spread(run.rounds, spread_levels(side, against)[0])
+    return _value(throughput), _value(spread)
+
+
+def _value(logs: Sequence[float]) -> float | None:
+    return math.exp(run_effect.centre(logs)) if logs else None
+
+
+_Metrics = tuple[Mapping[str, float], Mapping[str, _Sample]]
+
+
+def _of_side(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Of the metrics that some of its runs have the mean: geometric, but where a yield is not positive."""
+    values = {metric: [found[metric] for found in runs if metric in found] for metric in METRICS}
+    return {
+        metric: geometric_mean(known) if min(known) > 0 else float(np.mean(known))
+        for metric, known in values.items()
+        if known
+    }
+
+
+def _interval(metric: str, base: Sequence[_Metrics], other: Sequence[_Metrics]) -> Interval | None:
+    """95 % interval of a ratio: by runs where a side has several, else from resampled rounds."""
+    if len(base) == len(other) == 1:
+        drawn, base_drawn = other[0][1].get(metric), base[0][1].get(metric)
+        if drawn is None or base_drawn is None or float(base_drawn[0].min()) <= 0:
+            return None
         found = inference.interval(drawn[0] / base_drawn[0], base_drawn[1], drawn[1])
-    low, high = found or (None, None)
-    return Figure(metric, unit, value, value / base, low, high)
+        ratio = other[0][0][metric] / base[0][0][metric]
+        return None if found is None else Interval(min(found[0], ratio), max(found[1], ratio))
+    groups = [[values[metric] for values, _ in side if values.get(metric, 0.0) > 0] for side in (base, other)]
+    logs = [[[math.log(value)] for value in group] for group in groups]
+    effect = run_effect.between_runs(logs)
+    if effect is None or not all(logs):
+        return None
+    return run_effect.difference(logs[0], logs[1], (effect, effect)).ratio_interval(inference.CONFIDENCE)
 
 
-def _metrics(
-    each: Measured, against: Measured, shared: int | None, stream: int
-) -> tuple[Mapping[str, float], Mapping[str, _Sample]]:
-    """Value, and (bootstrap samples, least number of rounds) per metric that the rounds allow."""
-    full = full_level(each, shared)
+def _metrics(each: Measured, spread: Sequence[int], full: int | None, stream: int) -> _Metrics:
+    """Value, and (bootstrap samples, least number of rounds) per metric that the rounds of a run allow."""
     # One stream per level: the same rounds are drawn for every metric, so that ratios of metrics hold together.
     column = {
         (name, level): [value for one in at_level(each.rounds, level) if (value := getattr(one, name)) is not None]
@@ -82,18 +134,14 @@ def _metrics(
         "solo": median("mrows_per_s", 1),
         "loaded": median("mrows_per_s", full),
         "throughput": median("throughput", full),
+        "spread": _value(log_spread(each.rounds, spread)),
         "connect": median("connect_s", full),
     }
     samples: dict[str, _Sample | None] = {
         "solo": drawn("mrows_per_s", 1),
         "loaded": drawn("mrows_per_s", full),
-        "throughput": drawn("throughput", full),
         "connect": drawn("connect_s", full),
     }
-    logs = log_spread(each, spread_levels(each, against))
-    if logs:
-        values["spread"] = math.exp(float(np.median(logs)))
-        samples["spread"] = np.exp(inference.resampled(logs, stream)), len(logs)
     cores, vcpus = each.analysis.cores, each.analysis.vcpus
     if cores is not None and vcpus is not None and cores < vcpus:
         on_cores, on_vcpus = median("throughput", cores), median("throughput", vcpus)

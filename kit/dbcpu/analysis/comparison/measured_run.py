@@ -1,4 +1,4 @@
-"""A run among those compared: its rounds, and the levels at which it is compared with the others."""
+"""A run among those compared, the runs of one side, and the levels at which sides are compared."""
 
 import math
 from collections.abc import Sequence
@@ -39,32 +39,82 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     return Measured(name, record, explain_variant(kept), rounds)
 
 
-def full_level(each: Measured, shared: int | None) -> int | None:
-    """Where a run is fully loaded: N = its vCPUs, unless some run lacks that; then what all have."""
-    return shared if shared is not None else each.analysis.vcpus
+@dataclass(frozen=True, slots=True)
+class MeasuredSide:
+    """One side of a comparison: one run, or several of the same target and work.
+
+    ``history``: the rounds of earlier comparable runs of its target, for a side of one run.
+    """
+
+    name: str
+    runs: tuple[Measured, ...]
+    history: tuple[tuple[RoundFigures, ...], ...] = ()
+
+    @property
+    def first(self) -> Measured:
+        return self.runs[0]
+
+    @property
+    def levels(self) -> set[int]:
+        """Those that all of its runs have."""
+        return set.intersection(*(each.levels for each in self.runs))
+
+    @property
+    def vcpus(self) -> int | None:
+        return self.first.analysis.vcpus
+
+    @property
+    def cores(self) -> int | None:
+        return self.first.analysis.cores
+
+    @property
+    def variant(self) -> str:
+        return self.first.record.header.plan.variants[0]
 
 
-def shared_full_level(runs: Sequence[Measured]) -> int | None:
+def same_sitting(one: MeasuredSide, other: MeasuredSide) -> bool:
+    """Whether both are variants of one run, measured in turns: then nothing changes from run to run."""
+    if len(one.runs) > 1 or len(other.runs) > 1 or one.variant == other.variant:
+        return False
+    left, right = one.first.record.header, other.first.record.header
+    return (left.run_id, left.started_at) == (right.run_id, right.started_at)
+
+
+def full_level(each: MeasuredSide, shared: int | None) -> int | None:
+    """Where a side is fully loaded: N = its vCPUs, unless some run lacks that; then what all have."""
+    return shared if shared is not None else each.vcpus
+
+
+def shared_full_level(sides: Sequence[MeasuredSide]) -> int | None:
     """None where every run measured N = its vCPUs, else the largest level that all measured (0: there is none)."""
-    if all(each.analysis.vcpus in each.levels for each in runs):
+    if all(each.vcpus in each.levels for each in sides):
         return None
-    return max(set.intersection(*(each.levels for each in runs)), default=0)
+    return max(set.intersection(*(each.levels for each in sides)), default=0)
 
 
-def spread_levels(each: Measured, base: Measured) -> list[int]:
-    """Every N measured in both, from the fewer cores to the more vCPUs; without a topology every N beyond 1."""
-    cores = [one.analysis.cores or one.analysis.vcpus for one in (each, base)]
-    vcpus = [one.analysis.vcpus for one in (each, base)]
-    known_cores, known_vcpus = [n for n in cores if n], [n for n in vcpus if n]
-    both = sorted(level for level in each.levels & base.levels if level > 1)
-    if not known_cores or not known_vcpus:
-        return both
-    return [level for level in both if min(known_cores) <= level <= max(known_vcpus)]
+def spread_levels(one: MeasuredSide, other: MeasuredSide) -> tuple[list[int], list[int]]:
+    """The levels at which max/min is compared, and those left out: more sessions than vCPUs on one side only.
+
+    Every N measured on both sides, from the fewer cores to the fewer vCPUs; without a topology every N beyond 1.
+    Variants of one run keep what is left out of others: they change how the same sessions share the same host.
+    """
+    both = sorted(level for level in one.levels & other.levels if level > 1)
+    cores = [n for n in (one.cores or one.vcpus, other.cores or other.vcpus) if n]
+    vcpus = [n for n in (one.vcpus, other.vcpus) if n]
+    if not cores or not vcpus:
+        return both, []
+    within = [level for level in both if min(cores) <= level <= max(vcpus)]
+    if same_sitting(one, other):
+        return within, []
+    return [level for level in within if level <= min(vcpus)], [level for level in within if level > min(vcpus)]
 
 
-def log_spread(each: Measured, levels: Sequence[int]) -> list[float]:
+def log_throughput(rounds: Sequence[RoundFigures], level: int | None) -> list[float]:
+    """Per round at ``level`` the logarithm of its throughput."""
+    return [math.log(each.throughput) for each in at_level(rounds, level) if each.throughput > 0]
+
+
+def log_spread(rounds: Sequence[RoundFigures], levels: Sequence[int]) -> list[float]:
     """Per repeat the mean of log(max/min) over ``levels``; a repeat counts if every level has it."""
-    columns = [
-        [math.log(one.max_over_min) for one in at_level(each.rounds, level) if one.max_over_min] for level in levels
-    ]
+    columns = [[math.log(one.max_over_min) for one in at_level(rounds, level) if one.max_over_min] for level in levels]
     return [float(np.mean(row)) for row in zip(*columns, strict=False)] if columns else []

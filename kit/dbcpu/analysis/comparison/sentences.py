@@ -2,16 +2,21 @@
 
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
+    HISTORY,
+    NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
+    RUNS,
+    SITTING,
+    SPREAD,
     TOO_FEW,
     Comparison,
     Decision,
     Figure,
     Side,
 )
-from dbcpu.analysis.statistics.inference import min_p
-from dbcpu.formatting import number, percent, rate, seconds, times
+from dbcpu.analysis.statistics.inference import ALPHA, min_p
+from dbcpu.formatting import number, percent, ranges, rate, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
@@ -27,11 +32,21 @@ NORMALISED = ("solo", "throughput", "spread")
 """The metrics of the bar chart in which the baseline is 1."""
 
 
+LEFT_OUT = "what changes between runs is not included"
+UNIT_WORDS = {
+    RUNS: "the interval includes what changes between runs, by the runs of both sides",
+    HISTORY: "the interval includes what changes between runs, by the history of the target",
+    SITTING: f"the variants took turns within one sitting, and {LEFT_OUT}",
+    NOT_KNOWN: f"with one run a side {LEFT_OUT}",
+}
+"""What the interval of a decision includes or leaves out, by where the spread between runs is known from."""
+
+
 def verdict(baseline: str, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...); max/min ...``."""
-    return (
-        f"{side.name} against {baseline}: " + "; ".join(decision_words(decision) for decision in side.decisions) + "."
-    )
+    single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
+    clauses = "; ".join(decision_words(decision) for decision in side.decisions)
+    return f"{side.name} against {baseline}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
 
 
 def decision_words(decision: Decision) -> str:
@@ -42,20 +57,62 @@ def decision_words(decision: Decision) -> str:
     if decision.outcome == TOO_FEW:
         return (
             f"{what} is {times(decision.ratio)}, but {_rounds(decision)} cannot reach significance "
-            f"(the smallest possible p is {min_p(*decision.rounds):.2g}; give --repeats 6 or more)"
+            f"(the smallest possible p is {min_p(*decision.rounds):.2g}; {decision.remedy})"
         )
-    numbers = f"{times(decision.ratio)}, 95 % interval {_interval(decision)}, p = {decision.p:.2g}"
+    numbers = f"{times(decision.ratio)}, 95 % interval {interval_words(decision)}, p = {decision.p:.2g}"
     if decision.outcome == NOT_SHOWN:
         seen = f"; detectable: {percent(decision.detectable)} or more" if decision.detectable is not None else ""
-        return f"{what}: no difference shown ({numbers}{seen})"
+        return f"{what}: {unshown_words(decision)} ({numbers}{seen}; {_basis(decision)})"
     if decision.outcome == BELOW_FLOOR:
-        return f"{what}: no claim, {numbers} is below the noise floor ({percent(decision.floor)})"
-    return f"{what} is {_comparative(decision)} ({numbers}, {_rounds(decision)})"
+        floor = percent(decision.floor)
+        return f"{what}: no claim, below the noise floor of {floor} ({numbers}; {_basis(decision)})"
+    return f"{what} {comparative(decision)} ({numbers}; {_basis(decision)})"
+
+
+def unshown_words(decision: Decision) -> str:
+    """Of a decision that shows no difference, by its interval."""
+    return f"a difference is likely, not shown at the {percent(ALPHA)} level" if decision.likely else UNSHOWN
+
+
+UNSHOWN = "no difference shown"
+
+
+def comparative(decision: Decision) -> str:
+    """``is 12 % higher``; of one run a side what was seen of these runs, never a property of the hosts."""
+    share = (decision.ratio or 1.0) - 1
+    size = f"{percent(abs(share))} {'higher' if share > 0 else 'lower'}"
+    if decision.between_run_source != NOT_KNOWN:
+        return f"is {size}"
+    return f"is now {size} than then" if decision.then else f"was {size} in this run"
+
+
+def _basis(decision: Decision) -> str:
+    """What the claim rests on: the unit and how many of them."""
+    spread = percent(decision.between_run_spread)
+    if decision.between_run_source == RUNS:
+        own, other = decision.runs
+        return f"{own} {'run' if own == 1 else 'runs'} against {other}, which differ by {spread} (standard deviation)"
+    if decision.between_run_source == HISTORY:
+        return f"one run a side; {decision.between_run_runs} earlier runs differ by {spread} (standard deviation)"
+    if decision.between_run_source == SITTING:
+        return f"{_rounds(decision)} within one sitting"
+    return _rounds(decision)
 
 
 def _rounds(decision: Decision) -> str:
     own, other = decision.rounds
     return f"{own} {'round' if own == 1 else 'rounds'} against {other}"
+
+
+def left_out_words(side: Side) -> str:
+    """Which levels of max/min are left out, and why; '' for none."""
+    levels = next((each.left_out for each in side.decisions if each.summary == SPREAD), ())
+    if not levels:
+        return ""
+    return (
+        f"max/min of {side.name} leaves out N={ranges(levels)}: there one side has more sessions than vCPUs "
+        "and the other has not."
+    )
 
 
 def value_words(figure: Figure) -> str:
@@ -67,12 +124,9 @@ def value_words(figure: Figure) -> str:
     return number(figure.value) if figure.metric in ("spread", "effective_cores") else rate(figure.value)
 
 
-def ratio_words(figure: Figure) -> str:
-    """`` (0.93x, 0.92 to 0.94)``, or nothing where there is no ratio."""
-    if figure.ratio is None:
-        return ""
-    span = "" if figure.low is None or figure.high is None else f", {figure.low:.2f} to {figure.high:.2f}"
-    return f" ({figure.ratio:.2f}x{span})"
+def interval_words(figure: Figure | Decision) -> str:
+    """``0.92 to 0.94``, or ``-`` where none is known."""
+    return "-" if figure.low is None or figure.high is None else f"{figure.low:.2f} to {figure.high:.2f}"
 
 
 Ratio = tuple[float, float | None, float | None]
@@ -90,12 +144,3 @@ def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, .
 
 def _normalised(figure: Figure) -> Ratio | None:
     return None if figure.ratio is None else (figure.ratio, figure.low, figure.high)
-
-
-def _comparative(decision: Decision) -> str:
-    share = (decision.ratio or 1.0) - 1
-    return f"{percent(abs(share))} {'higher' if share > 0 else 'lower'}"
-
-
-def _interval(decision: Decision) -> str:
-    return "-" if decision.low is None or decision.high is None else f"{decision.low:.2f} to {decision.high:.2f}"

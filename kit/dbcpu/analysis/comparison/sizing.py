@@ -123,7 +123,7 @@ def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelVie
     for each in sorted(levels, key=lambda view: view.level):
         if not each.sessions or each.level > most:
             continue
-        if (each.max_over_min or 1.0) > ratio:
+        if not each.shares_known or (each.max_over_min or 1.0) > ratio:
             break
         found = each
     return found

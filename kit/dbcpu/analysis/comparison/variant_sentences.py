@@ -1,27 +1,17 @@
 """What each variant does against the first, in sentences and in ratios."""
 
-from dbcpu.analysis.comparison.sentences import NAMES
+from dbcpu.analysis.comparison.sentences import NAMES, comparative, unshown_words
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
-    LESS,
-    MORE,
     NOT_MEASURED,
-    NOT_SHOWN,
     TOO_FEW,
+    Decision,
     VariantResult,
     VariantRow,
     Variants,
 )
 from dbcpu.formatting import listed, percent, times
 
-_WORDS = {
-    MORE: "higher",
-    LESS: "lower",
-    NOT_SHOWN: "no difference shown",
-    BELOW_FLOOR: "below the noise floor",
-    TOO_FEW: "undecided, too few rounds",
-    NOT_MEASURED: "not measured in both",
-}
 RATIOS = {"throughput": "throughput", "max_over_min": "max/min", "median_s": "seconds"}
 """Fields of ``VariantRow`` that the bar chart shows, and what they are called there."""
 
@@ -47,23 +37,34 @@ def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]
 
 
 def _sentence(first: VariantResult, variant: VariantResult, telling: int | None) -> str:
-    """``smt_off against baseline at N=3: CV 21 % -> 1.0 %, max/min 1.45 -> 1.02, throughput -3.0 %``."""
+    """``smt_off against baseline: throughput at N=4 1.01x, no difference shown; ...; at N=3 max/min 1.45 -> 1.02``.
+
+    What is decided is said with its own level and ratio; detail of one level has no ratio of throughput.
+    """
     one, other = first.row(telling), variant.row(telling)
     if one is None or other is None:
         one, other = _largest(first, variant)
     if one is None or other is None:
         return f"{variant.name} against {first.name}: no level was measured under both."
-    parts = []
-    if one.cv is not None and other.cv is not None:
-        parts.append(f"CV {percent(one.cv)} -> {percent(other.cv)}")
+    detail = []
     if one.max_over_min is not None and other.max_over_min is not None:
-        parts.append(f"max/min {one.max_over_min:.2f} -> {other.max_over_min:.2f}")
-    if other.ratio is not None:
-        parts.append(f"throughput {signed(other.ratio - 1)}")
-    decided = [
-        f"{NAMES[by.summary]} {_WORDS[by.outcome]}{f' at {by.levels}' if by.levels else ''}" for by in variant.decisions
-    ]
-    return f"{variant.name} against {first.name} at N={one.level}: {', '.join(parts)} ({', '.join(decided)})."
+        detail.append(f"max/min {one.max_over_min:.2f} -> {other.max_over_min:.2f}")
+    if one.cv is not None and other.cv is not None:
+        detail.append(f"CV {percent(one.cv)} -> {percent(other.cv)}")
+    parts = [_decided(each) for each in variant.decisions]
+    parts += [f"at N={one.level} {', '.join(detail)}"] if detail else []
+    return f"{variant.name} against {first.name}: {'; '.join(parts)}."
+
+
+def _decided(each: Decision) -> str:
+    """One decision in short, with the level at which it was taken."""
+    what = f"{NAMES[each.summary]} at {each.levels}" if each.levels else NAMES[each.summary]
+    if each.outcome == NOT_MEASURED:
+        return f"{what} was not measured in both"
+    if each.shown:
+        return f"{what} {comparative(each)}"
+    words = {TOO_FEW: "undecided, too few rounds", BELOW_FLOOR: "below the noise floor"}
+    return f"{what} is {times(each.ratio)}: {words.get(each.outcome, unshown_words(each))}"
 
 
 def _largest(first: VariantResult, variant: VariantResult) -> tuple[VariantRow | None, VariantRow | None]:

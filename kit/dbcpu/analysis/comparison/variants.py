@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
-from dbcpu.analysis.comparison.measured_run import Measured
+from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
 from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
 from dbcpu.analysis.levels.representative_round import level_to_show
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
@@ -30,9 +30,10 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
     base = runs[0]
     full = base.analysis.vcpus if base.analysis.vcpus in shared else max(shared, default=0)
     found = [_result(each, base) for each in runs]
+    first, *others = (MeasuredSide(each.name, (each,)) for each in runs)
     decided = [
-        replace(result, decisions=(decide_throughput(base, each, full, None), decide_spread(base, each, None)))
-        for result, each in zip(found[1:], runs[1:], strict=True)
+        replace(result, decisions=(decide_throughput(first, each, full, None), decide_spread(first, each, None)))
+        for result, each in zip(found[1:], others, strict=True)
     ]
     views = [each for each in base.analysis.levels if each.level in shared and each.level > 1]
     tolerance = base.analysis.reference.tolerance if base.analysis.reference else 0.1
@@ -88,7 +89,8 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
         slow=view.slow,
         throughput=throughput,
         ratio=throughput / first if first else None,
-        cause=view.main_cause,
+        # A single slow session of many rounds is no cause of the level's time.
+        cause=view.main_cause if view.slower else "none",
     )
 
 

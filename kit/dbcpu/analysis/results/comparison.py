@@ -2,16 +2,22 @@
 
 from dataclasses import dataclass
 
+from dbcpu.findings import Finding
+
 THROUGHPUT = "throughput"
 SPREAD = "spread"
 SUMMARIES = {
     THROUGHPUT: "sum of the sessions' rates at N = vCPUs, each run at its own (else the largest N that all measured)",
-    SPREAD: "mean logarithm of max/min over every N measured in both runs, from the fewer cores to the more vCPUs",
+    SPREAD: "mean logarithm of max/min over every N measured in all runs, from the fewer cores to the fewer vCPUs",
 }
 """The two summaries that decide, declared before anything is seen; levels are detail and are not tested."""
 
 MORE, LESS = "more", "less"
 NOT_SHOWN, BELOW_FLOOR, TOO_FEW, NOT_MEASURED = "not shown", "below the floor", "too few rounds", "not measured"
+
+RUNS, HISTORY, SITTING, NOT_KNOWN = "runs", "history", "one sitting", "not known"
+"""Where it is known from how much runs differ: the runs of a side, the history of the target; the two need no such
+knowledge where they are variants measured in turns within one run. Otherwise it is not known, and left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,11 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of one run. ``ratio`` is over the baseline's, with its 95 % interval (rounds resampled)."""
+    """One metric of one side: of a run the median over its rounds, of several the (geometric) mean of theirs.
+
+    ``ratio`` is over the baseline's value ``base`` at the same levels, with its 95 % interval. Those of the two
+    summaries are the decision's; of the others, rounds are resampled (one run a side) or runs are the unit.
+    """
 
     metric: str
     unit: str
@@ -42,15 +52,20 @@ class Figure:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
+    base: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one of the two summaries says of a run against the baseline.
+    """What one of the two summaries says of a side against the baseline.
 
-    ``ratio`` is Hodges-Lehmann's over per-round values (for the spread: of max/min), ``p`` of the exact
-    Mann-Whitney test (spread: of the permutation test). ``detectable``: relative difference that would have been
-    seen with 80 % power. ``outcome`` is one of the six words above; ``levels`` where it was taken, base first.
+    ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
+    HISTORY take the run as the unit (Student's t, ``between_run_spread``: the relative standard deviation from run to
+    run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``detectable``: relative
+    difference that would have been seen with 80 % power. ``outcome`` is one of the six words above; ``levels`` where it
+    was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out`` are levels with more sessions than vCPUs
+    on one side only. ``remedy``: the command that measures more rounds. ``then``: the baseline is an earlier run of the
+    same target and host.
     """
 
     summary: str
@@ -63,10 +78,23 @@ class Decision:
     p: float | None = None
     detectable: float | None = None
     floor: float | None = None
+    runs: tuple[int, int] = (1, 1)
+    between_run_spread: float | None = None
+    between_run_source: str = NOT_KNOWN
+    between_run_runs: int = 0
+    left_out: tuple[int, ...] = ()
+    remedy: str = ""
+    then: bool = False
 
     @property
     def shown(self) -> bool:
         return self.outcome in (MORE, LESS)
+
+    @property
+    def likely(self) -> bool:
+        """Not shown at the level of the decision, and yet the 95 % interval leaves out 1."""
+        known = self.low is not None and self.high is not None
+        return self.outcome == NOT_SHOWN and known and not self.low <= 1 <= self.high  # type: ignore[operator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +118,25 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class SideRun:
+    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min)."""
+
+    run_id: str
+    label: str
+    started_at: str
+    status: str
+    rounds: int
+    throughput: float | None
+    spread: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
-    """One run (or one variant of it) among those compared; the first is the baseline."""
+    """One side: a run (or one variant of it), or several of the same target and work; the first is the baseline.
+
+    ``findings`` are those of its runs from a warning on, each code once. ``mixed``: facts in which its runs differ.
+    ``run_id``, ``label``, ``started_at``, ``host`` and ``database`` are those of its first run.
+    """
 
     name: str
     run_id: str
@@ -105,6 +150,9 @@ class Side:
     figures: tuple[Figure, ...]
     levels: tuple[LevelFigures, ...]
     points: tuple[Point, ...]
+    runs: tuple[SideRun, ...]
+    findings: tuple[Finding, ...] = ()
+    mixed: tuple[str, ...] = ()
     differs: tuple[Difference, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
@@ -114,7 +162,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Runs against the first. ``verdict`` has one sentence per run; ``floor`` is what no claim goes below."""
+    """Sides against the first. ``verdict`` has one sentence per side; ``floor`` is what no claim goes below."""
 
     workload: str
     sides: tuple[Side, ...]

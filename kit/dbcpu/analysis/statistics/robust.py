@@ -3,7 +3,7 @@
 Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -29,3 +29,8 @@ def relative_deviation(values: Iterable[float]) -> float:
 def log_deviation(values: Iterable[float]) -> float:
     """The same of logarithms; values are positive."""
     return deviation(np.log(np.asarray(list(values), dtype=np.float64)))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values; each counts by its ratio to the others."""
+    return float(np.exp(np.mean(np.log(np.asarray(values, dtype=np.float64)))))

@@ -1,16 +1,34 @@
-"""A comparison of runs: figures, decisions, levels, differences, and the sizing of each host."""
+"""A comparison of sides: figures, decisions, levels, differences, findings, and the sizing of each host."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 from dbcpu.analysis.comparison.figures import METRICS
-from dbcpu.analysis.comparison.sentences import METRIC_WORDS, normalised, ratio_words, value_words
+from dbcpu.analysis.comparison.sentences import (
+    METRIC_WORDS,
+    UNIT_WORDS,
+    interval_words,
+    left_out_words,
+    normalised,
+    value_words,
+)
 from dbcpu.analysis.comparison.sizing import Sizing
-from dbcpu.analysis.results.comparison import SPREAD, SUMMARIES, THROUGHPUT, Comparison, Figure, Side
-from dbcpu.formatting import listed, number, percent, plural, rate
-from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Panel, Panels, Section
+from dbcpu.analysis.results.comparison import (
+    SPREAD,
+    SUMMARIES,
+    THROUGHPUT,
+    Comparison,
+    Decision,
+    Figure,
+    LevelFigures,
+    Side,
+    SideRun,
+)
+from dbcpu.findings import Finding, Level
+from dbcpu.formatting import listed, number, percent, plural, rate, times
+from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Gauge, Panel, Panels, Section
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.lines import Line, comparing, titled_table
@@ -21,112 +39,170 @@ DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "max_over_min": ("max/min", number),
 }
 """Field of a level -> heading and how it is written."""
-NOT_MEASURED = ""
-"""The cell of a level that a run has not."""
+SAME = 0.005
+"""Relative difference up to which a baseline's figure at other levels is not shown beside its own."""
 
 
 def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
     """The whole comparison; with ``sizing`` also the required vCPUs, and a ranking."""
     names = [side.name for side in comparison.sides]
-    title = f"{listed(names[1:])} compared with {names[0]}: {comparison.workload}"
     differences = _differences(comparison)
     sizes = of_sizing.sections(sizing) if sizing else ()
-    sections = (_runs(comparison), _figures(comparison), _levels(comparison), *differences, *sizes)
-    notes, charts = _notes(comparison), _charts(comparison, title)
-    return comparing(
-        title=title,
+    sections = (
+        _runs(comparison),
+        _hosts(comparison),
+        _figures(comparison),
+        _levels(comparison),
+        *differences,
+        *sizes,
+    )
+    notes, charts, found = _notes(comparison), _charts(comparison), merged_findings(comparison.sides)
+    made = comparing(
+        title=f"{listed(names[1:])} compared with {names[0]}: {comparison.workload}",
         verdict=(*comparison.verdict, *([sizing.sentence] if sizing and sizing.sentence else [])),
         sections=sections,
         lines=_lines(comparison),
         notes=notes,
         data=lambda: {**_data(comparison), **({"sizing": asdict(sizing)} if sizing else {})},
-        front=front(comparison, sizing),
-        page=lambda: page_sections(comparison, sections, charts, notes),
-        footer=f"dbcpu, {plural(len(names), 'run')}: {', '.join(side.run_id for side in comparison.sides)}.",
+        front=front(comparison, sizing, found),
+        page=lambda: page_sections(comparison, sections, charts, notes, found),
+        footer=f"dbcpu, {plural(len(_run_rows(comparison)), 'run')}: "
+        f"{', '.join(run.run_id for _, run in _run_rows(comparison))}.",
     )
+    return replace(made, findings=found, gauges=lambda: _gauges(comparison))
+
+
+def merged_findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
+    """The warnings and problems of all sides, worst first, each code once; ``seen`` names the sides."""
+    found: dict[str, list[tuple[str, Finding]]] = {}
+    for side in sides:
+        for each in side.findings:
+            found.setdefault(each.code, []).append((side.name, each))
+    merged = [
+        replace(
+            max((each for _, each in own), key=lambda each: each.level),
+            seen="; ".join(f"{name}: {each.seen}" for name, each in own),
+        )
+        for own in found.values()
+    ]
+    return tuple(sorted(merged, key=lambda each: -each.level))
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    floor = comparison.floor
+    floor, others = comparison.floor, comparison.sides[1:]
     known = (
         f"Noise floor: differences below {percent(floor.level)} in throughput and {percent(floor.spread)} in max/min "
-        f"are not significant ({floor.source})."
+        f"are not significant ({floor.source}: what changes between runs is not in it)."
         if floor
-        else "No A/A run was given (`--aa`): the noise floor is the variation between the rounds of these runs."
+        else "No A/A run was given (`--aa`): the noise floor is 1 %, or, where rounds are compared, their variation."
     )
+    units = dict.fromkeys(each.between_run_source for side in others for each in side.decisions)
+    mixed = [
+        f"The runs of {side.name} differ among themselves in: {', '.join(side.mixed)}."
+        for side in comparison.sides
+        if side.mixed
+    ]
     return (
         f"Two summaries decide: throughput is the {SUMMARIES[THROUGHPUT]}; max/min is the {SUMMARIES[SPREAD]}. "
         "Levels are detail and are not tested.",
-        "Ratios are relative to the baseline; 95 % confidence intervals from resampled rounds; p from the exact "
-        "Mann-Whitney test, for max/min from a permutation test. The ratio of max/min uses the levels of both runs.",
+        *filter(None, (left_out_words(side) for side in others)),
+        f"95 % intervals of throughput and max/min: {'; '.join(UNIT_WORDS[unit] for unit in units)}. Those of other "
+        "figures, with one run a side, are from resampled rounds of these runs alone.",
+        "A figure of a run is the median over its rounds, one of several runs their mean. p is of Student's t with the "
+        "run as the unit, or, of rounds, of the exact Mann-Whitney test; a decision is taken at 0.5 %.",
+        *mixed,
         known,
     )
 
 
+def _run_rows(comparison: Comparison) -> list[tuple[Side, SideRun]]:
+    return [(side, run) for side in comparison.sides for run in side.runs]
+
+
 def _runs(comparison: Comparison) -> Section:
     columns = (
-        Column("name", "name", kind="text"),
-        Column("run_id", "run", kind="text"),
-        Column("started_at", "started (UTC)", lambda started: started[:16].replace("T", " "), kind="text"),
-        Column("host", "host", kind="text"),
-        Column("database", "database", kind="text"),
-        Column("vcpus", "vCPUs", kind="figure"),
-        Column("cores", "cores", kind="figure"),
-        Column("label", "label", kind="text"),
+        Column("name", "name", kind="name", value=lambda row: row[0].name),
+        Column("run_id", "run", kind="name", value=lambda row: row[1].run_id),
+        Column(
+            "started_at", "started (UTC)", lambda started: started[:16].replace("T", " "), kind="text",
+            value=lambda row: row[1].started_at,
+        ),
+        Column("throughput", "Mrows/s", rate, value=lambda row: row[1].throughput),
+        Column("spread", "max/min", number, value=lambda row: row[1].spread),
+    )  # fmt: skip
+    return titled_table("runs", "Runs", columns, _run_rows(comparison))
+
+
+def _hosts(comparison: Comparison) -> Section:
+    columns = (
+        Column("name", "name", kind="name"),
+        Column("vcpus", "vCPUs"),
+        Column("cores", "cores"),
+        Column("host", "host, database, label", kind="text", value=_where),
     )
-    return titled_table("runs", "Runs", columns, comparison.sides)
+    return titled_table("hosts", "Hosts", columns, comparison.sides)
+
+
+def _where(side: Side) -> str:
+    return ", ".join(dict.fromkeys(filter(None, (side.host, side.database, side.label))))
 
 
 def _figures(comparison: Comparison) -> Section:
     base = comparison.baseline
+    rows = [
+        (side, figure)
+        for metric in METRICS
+        for side in comparison.sides
+        if (figure := side.figure(metric)).value is not None
+    ]
 
-    def of_side(side: Side) -> Column:
-        heading = f"{side.name} (= 1.00)" if side is base else side.name
-        words = value_words if side is base else _with_ratio
-        return Column(side.name, heading, words, kind="figure", value=side.figure)
+    def own_base(row: tuple[Side, Figure]) -> str:
+        side, figure = row
+        return "" if side is base or figure.base is None else value_words(replace(figure, value=figure.base))
 
-    metrics = [metric for metric in METRICS if any(side.figure(metric).value is not None for side in comparison.sides)]
-    first = Column("metric", "metric", METRIC_WORDS.__getitem__, kind="text", value=str)
-    return titled_table("figures", "Figures", (first, *map(of_side, comparison.sides)), metrics)
+    def elsewhere(row: tuple[Side, Figure]) -> bool:
+        own, value = base.figure(row[1].metric).value, row[1].base
+        return own is not None and value is not None and abs(value - own) > SAME * abs(own)
 
-
-def _with_ratio(figure: Figure) -> str:
-    return value_words(figure) + ratio_words(figure)
+    compared = [Column("base", f"{base.name} there", kind="figure", value=own_base)]
+    columns = (
+        Column("metric", "metric", kind="text", value=lambda row: METRIC_WORDS[row[1].metric]),
+        Column("name", "name", kind="name", value=lambda row: row[0].name),
+        Column("value", "value", value=lambda row: value_words(row[1])),
+        *(compared if any(map(elsewhere, rows)) else []),
+        Column("ratio", "ratio", value=lambda row: times(row[1].ratio)),
+        Column("interval", "95 % interval", kind="name", value=lambda row: interval_words(row[1])),
+    )
+    return titled_table("figures", "Figures", columns, rows)
 
 
 def _levels(comparison: Comparison) -> Section:
-    def of_side(side: Side, field: str) -> Column:
-        heading, words = DETAIL[field]
-        values = {each.level: getattr(each, field) for each in side.levels}
-        return Column(
-            f"{side.name} {field}", f"{side.name} {heading}",
-            lambda value: NOT_MEASURED if value == NOT_MEASURED else words(value), kind="figure",
-            value=lambda level: values.get(level, NOT_MEASURED),
-        )  # fmt: skip
+    rows = sorted(((side, each) for side in comparison.sides for each in side.levels), key=lambda row: row[1].level)
 
-    levels = sorted({each.level for side in comparison.sides for each in side.levels})
-    columns = [of_side(side, field) for field in DETAIL for side in comparison.sides]
-    return titled_table("levels", "Levels", (Column("level", "N", kind="figure", value=int), *columns), levels)
+    def of_field(field: str) -> Column:
+        heading, words = DETAIL[field]
+        return Column(field, heading, words, value=lambda row: getattr(row[1], field))
+
+    def level(row: tuple[Side, LevelFigures]) -> int:
+        return row[1].level
+
+    name = Column("name", "name", kind="name", value=lambda row: row[0].name)
+    return titled_table("levels", "Levels", (Column("level", "N", value=level), name, *map(of_field, DETAIL)), rows)
 
 
 def _differences(comparison: Comparison) -> tuple[Section, ...]:
     others = comparison.sides[1:]
     facts = list(dict.fromkeys(each.fact for side in others for each in side.differs))
-    if not facts:
+    rows = [(side.name, each) for fact in facts for side in others for each in side.differs if each.fact == fact]
+    if not rows:
         return ()
-    base = {each.fact: each.base for side in reversed(others) for each in side.differs}
-
-    def of_side(side: Side) -> Column:
-        known = {each.fact: each.other for each in side.differs}
-        return Column(side.name, side.name, kind="text", value=lambda fact: known.get(fact, "same"))
-
-    first = comparison.baseline.name
     columns = (
-        Column("fact", "fact", kind="text", value=str),
-        Column(first, first, kind="text", value=base.__getitem__),
-        *map(of_side, others),
+        Column("fact", "fact", kind="text", value=lambda row: row[1].fact),
+        Column("base", "baseline", kind="text", value=lambda row: row[1].base),
+        Column("name", "name", kind="name", value=lambda row: row[0]),
+        Column("other", "value", kind="text", value=lambda row: row[1].other),
     )
-    return (titled_table("differences", "Differences", columns, facts),)
+    return (titled_table("differences", f"Differences from {comparison.baseline.name}", columns, rows),)
 
 
 def _lines(comparison: Comparison) -> list[Line]:
@@ -152,18 +228,67 @@ def _data(comparison: Comparison) -> Mapping[str, Any]:
     data.pop("verdict")
     for side, plain in zip(comparison.sides, data["sides"], strict=True):
         plain.pop("points")
-        plain["decisions"] = [{**asdict(each), "shown": each.shown} for each in side.decisions]
+        plain["findings"] = [{**asdict(each), "level": each.level.label} for each in side.findings]
+        plain["decisions"] = [
+            {
+                **asdict(each),
+                "shown": each.shown,
+                "likely": each.likely,
+                "interval": UNIT_WORDS[each.between_run_source],
+            }
+            for each in side.decisions
+        ]
     return {"summaries": SUMMARIES, **data}
 
 
-def _charts(comparison: Comparison, title: str) -> tuple[Chart, ...]:
-    sides, kept = comparison.sides, normalised(comparison)
+def _gauges(comparison: Comparison) -> Iterator[Gauge]:
+    """The decisions as metrics: ratio with its interval, and what the interval rests on."""
+    base = comparison.baseline.name
+    decided = [(side, each) for side in comparison.sides[1:] for each in side.decisions]
+
+    def of(
+        name: str, unit: str, meaning: str, value: Callable[[Decision], float | None], source: bool = False
+    ) -> Gauge:
+        return Gauge(
+            f"dbcpu_comparison_{name}", meaning, unit,
+            tuple(
+                (
+                    {"baseline": base, "side": side.name, "summary": each.summary}
+                    | ({"source": each.between_run_source} if source else {}),
+                    value(each),
+                )
+                for side, each in decided
+            ),
+        )  # fmt: skip
+
+    yield of("ratio", "ratio", "Figure of the side / that of the baseline.", lambda each: each.ratio)
+    yield of("low_ratio", "ratio", "Lower bound of its 95 % interval.", lambda each: each.low)
+    yield of("high_ratio", "ratio", "Upper bound of its 95 % interval.", lambda each: each.high)
+    yield of("differs", "", "1 where a difference is shown at 0.5 %.", lambda each: float(each.shown))
+    yield of(
+        "between_run_spread_ratio", "ratio", "Relative standard deviation from run to run.",
+        lambda each: each.between_run_spread, source=True,
+    )  # fmt: skip
+    sides = [({"side": side.name}, side) for side in comparison.sides]
+    yield Gauge(
+        "dbcpu_comparison_runs", "Runs of a side.", "", tuple((own, float(len(side.runs))) for own, side in sides)
+    )
+    counts = tuple(
+        (own | {"severity": level.label}, float(sum(each.level == level for each in side.findings)))
+        for own, side in sides
+        for level in (Level.WARNING, Level.PROBLEM)
+    )
+    yield Gauge("dbcpu_comparison_findings", "Findings of a side's runs by severity.", "", counts)
+
+
+def _charts(comparison: Comparison) -> tuple[Chart, ...]:
+    sides, kept, work = comparison.sides, normalised(comparison), comparison.workload
     charts = []
     if kept:
         against = f"Relative to {comparison.baseline.name} = 1"
-        bars = Bars(against, tuple(side.name for side in sides), kept, title)
-        charts.append(Chart("bars", against, bars))
-    charts.append(Chart("panels", "All sessions of all levels", Panels(title, tuple(map(_panel, sides)))))
+        charts.append(Chart("bars", against, Bars(against, tuple(side.name for side in sides), kept, work)))
+    name = "All sessions of all levels"
+    charts.append(Chart("panels", name, Panels(f"{name}: {work}", tuple(map(_panel, sides)))))
     series = []
     for side in sides:
         alone = next((each.throughput for each in side.levels if each.level == 1), None)
@@ -172,7 +297,7 @@ def _charts(comparison: Comparison, title: str) -> tuple[Chart, ...]:
             series.append((side.name, points))
     if series:
         name, y_title = "Throughput of all sessions", "throughput / that of a single session"
-        curves = Curves(name, "concurrent sessions (N)", y_title, tuple(series), below=title)
+        curves = Curves(name, "concurrent sessions (N)", y_title, tuple(series), below=work)
         charts.append(Chart("scaling", name, curves))
     return tuple(charts)
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.checks.headline import Fact
+from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, unshown_words
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
     LESS,
     MORE,
+    NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
     SPREAD,
@@ -16,6 +18,7 @@ from dbcpu.analysis.results.comparison import (
     Decision,
     Side,
 )
+from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Front, Section
 from dbcpu.reports.documents.lines import pictured
@@ -48,18 +51,24 @@ TERMS = (
     ("full load", "as many sessions as there are vCPUs"),
     ("SMT yield", "throughput that the second hardware thread of a core adds, as a share of the first"),
     ("effective cores", "peak throughput / throughput of a single session"),
-    ("95 % interval", "confidence interval: the range of ratios that is consistent with the rounds of these runs"),
+    ("95 % interval", "confidence interval: the range of ratios that is consistent with these runs"),
     ("p", "how likely noise without any difference would give such a result"),
     ("no difference shown", "no significant difference; that does not mean that the two are the same"),
     ("-", "not known from these records; never zero"),
 )
 
 
-def front(comparison: Comparison, sizing: Sizing | None) -> Front:
+def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Finding] = ()) -> Front:
     """Headline, tone, the figures in tiles, and what the claim rests on."""
     names = [side.name for side in comparison.sides]
     heading = f"{listed(names[1:])} compared with {names[0]}"
-    unsure = (*_undecided(comparison), *unseen(_decisions(comparison)))
+    unsure = (
+        *_found(comparison, findings),
+        *_one_run_a_side(comparison),
+        *_undecided(comparison),
+        *unseen(_decisions(comparison)),
+        *filter(None, (left_out_words(side) for side in comparison.sides[1:])),
+    )
     if sizing is None or not sizing.needs:
         return Front(
             "How do throughput and evenness of the hosts differ?",
@@ -85,7 +94,11 @@ def front(comparison: Comparison, sizing: Sizing | None) -> Front:
 
 
 def page_sections(
-    comparison: Comparison, sections: Sequence[Section], charts: Sequence[Chart], notes: tuple[str, ...]
+    comparison: Comparison,
+    sections: Sequence[Section],
+    charts: Sequence[Chart],
+    notes: tuple[str, ...],
+    findings: tuple[Finding, ...] = (),
 ) -> tuple[Section, ...]:
     """The sections in the order of a page, with the charts."""
     by_name = {section.name: section for section in sections}
@@ -96,10 +109,12 @@ def page_sections(
         pictures.append(pictured(chart, READINGS[chart.name], tables, title))
     return (
         pictures[0],
+        *([Section("findings", "Findings of these runs", findings=findings)] if findings else []),
         *(by_name[name] for name in ("sizing", "ranking", "differences") if name in by_name),
         *(() if charts[0].name == "bars" else (by_name["figures"],)),
         *pictures[1:],
         by_name["runs"],
+        by_name["hosts"],
         Section("decided", "Decisions and method", notes=(*comparison.verdict, *notes)),
         Section("reading", "How to read it", terms=TERMS),
     )
@@ -132,7 +147,9 @@ def _side_tile(side: Side) -> Fact:
 def _headline(comparison: Comparison) -> str:
     base, others = comparison.baseline, comparison.sides[1:]
     if len(others) <= MAX_NAMED:
-        return "; ".join(f"{side.name} {_against(side, base)}" for side in others)
+        single = any(each.shown and each.between_run_source == NOT_KNOWN for _, each in _decisions(comparison))
+        clauses = "; ".join(f"{side.name} {_against(side, base)}" for side in others)
+        return f"{clauses} (one run a side: {LEFT_OUT})" if single else clauses
     more, less = (
         sum(each.summary != SPREAD and each.outcome == outcome for side in others for each in side.decisions)
         for outcome in (MORE, LESS)
@@ -154,20 +171,24 @@ def _is_gain(each: Decision) -> bool:
 
 
 def _clause(each: Decision, side: Side, base: Side) -> str:
+    """One decision; of one run a side what these runs did, and not what the hosts are."""
     share = percent(abs((each.ratio or 1.0) - 1))
+    has, are, than = "has", "are", ""
+    if each.between_run_source == NOT_KNOWN:
+        has, are, than = ("now has", "are now", " than then") if each.then else ("had", "were", " in this run")
     if each.summary == SPREAD:
-        words = {MORE: f"its sessions are less even (max/min {share} higher)",
-                 LESS: f"its sessions are more even (max/min {share} lower)"}  # fmt: skip
+        words = {MORE: f"its sessions {are} less even{than} (max/min {share} higher)",
+                 LESS: f"its sessions {are} more even{than} (max/min {share} lower)"}  # fmt: skip
         return words.get(each.outcome, f"evenness: {_unshown(each)}")
     full = each.levels in (f"N={base.vcpus} and N={side.vcpus}", f"N={side.vcpus}" if side.vcpus == base.vcpus else "")
     where = "at full load" if full else f"at {each.levels}"
-    words = {MORE: f"has {share} more throughput {where}", LESS: f"has {share} less throughput {where}"}
+    words = {MORE: f"{has} {share} more throughput {where}{than}", LESS: f"{has} {share} less throughput {where}{than}"}
     return words.get(each.outcome, f"throughput: {_unshown(each)}")
 
 
 def _unshown(each: Decision) -> str:
     known = {TOO_FEW: "undecided, too few rounds", NOT_MEASURED: "not measured in both"}
-    return known.get(each.outcome, "no difference shown")
+    return known.get(each.outcome, unshown_words(each))
 
 
 def _tone(comparison: Comparison) -> str:
@@ -178,11 +199,35 @@ def _tone(comparison: Comparison) -> str:
     return GOOD if len(better) == len(shown) else PARTLY if better else BAD
 
 
+def _found(comparison: Comparison, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """What was found in the runs of which side: the details are in the section of findings."""
+    if not findings:
+        return ()
+    named = [
+        (each.code, [side.name for side in comparison.sides if each.code in {own.code for own in side.findings}])
+        for each in findings
+    ]
+    words = "; ".join(f"`{code}` ({listed(names)})" for code, names in named)
+    return (f"Warnings of these runs, not corrected for: {words}.",)
+
+
+def _one_run_a_side(comparison: Comparison) -> tuple[str, ...]:
+    if all(each.between_run_source != NOT_KNOWN for _, each in _decisions(comparison)):
+        return ()
+    return (
+        f"One run a side: {LEFT_OUT}, so that a difference may be one of the hour and not of the hosts. "
+        "With four runs a side or more, `dbcpu compare RUN1,RUN2,RUN3,RUN4 RUN5,RUN6,RUN7,RUN8` includes it.",
+    )
+
+
 def _undecided(comparison: Comparison) -> tuple[str, ...]:
-    few = [side.name for side in comparison.sides[1:] if any(each.outcome == TOO_FEW for each in side.decisions)]
+    few = [(name, each) for name, each in _decisions(comparison) if each.outcome == TOO_FEW]
     if not few:
         return ()
-    return (f"Not decided for {listed(few)}: too few rounds were measured. `--repeats 6` or more can decide.",)
+    names, remedies = (
+        list(dict.fromkeys(part)) for part in zip(*((name, each.remedy) for name, each in few), strict=True)
+    )
+    return (f"Not decided for {listed(names)}: too few rounds were measured. What can decide: {listed(remedies)}.",)
 
 
 def unseen(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:

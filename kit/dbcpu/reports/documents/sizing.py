@@ -7,7 +7,7 @@ from dbcpu.reports.documents.lines import titled_table
 
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
 SAME_KIND = "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one."
-HOST = Column("host", "host", kind="text", value=lambda row: row.kind.name)
+HOST = Column("host", "host", kind="name", value=lambda row: row.kind.name)
 
 
 def sections(sizing: Sizing) -> tuple[Section, ...]:

@@ -6,14 +6,13 @@ from functools import partial
 from typing import Any
 
 from dbcpu.analysis.checks.headline import Fact
-from dbcpu.analysis.comparison.sentences import decision_words
+from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.levels.outcome import GOOD, PARTLY
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (
     LESS,
     SPREAD,
-    SUMMARIES,
     THROUGHPUT,
     TOO_FEW,
     Decision,
@@ -29,6 +28,8 @@ from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_tabl
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 SECONDS = partial(number, digits=3)
+VARIANT_SPREAD = "mean logarithm of max/min over every N measured under both, from the fewer cores to the more vCPUs"
+"""Of the same sessions on the same host: a level with more sessions than a variant leaves vCPUs counts, too."""
 MAX_LOSS = 0.1
 """A smaller loss of throughput counts as none."""
 
@@ -37,12 +38,13 @@ def document(found: Variants, analysis: Analysis) -> Document:
     """Words, columns and pictures; ``analysis`` is that of the run, with the sessions of all variants."""
     first, others = found.first, found.variants[1:]
     title = f"{listed([each.name for each in others])} compared with {first.name}: {found.workload}"
-    levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis, title)
+    levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis)
     notes = (
         "Mrows/s is all work over the time until the last session ended; CV and max/min are of the sessions' times "
         "in a round, the median over rounds; s is per execution.",
         f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
-        f"max/min: the {SUMMARIES[SPREAD]}. Levels are detail and are not tested.",
+        f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
+        f"The variants took turns within one sitting: {LEFT_OUT}.",
     )
 
     def page() -> tuple[Section, ...]:
@@ -117,7 +119,7 @@ def _levels(found: Variants) -> Section:
 
     columns = (
         Column("level", "N", kind="figure"),
-        Column("variant", "variant", kind="text"),
+        Column("variant", "variant", kind="name"),
         Column("median_s", "elapsed s", SECONDS, kind="figure", unit="s"),
         Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
         Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
@@ -144,7 +146,7 @@ def _cause(cause: str) -> str:
 
 def _decisions(found: Variants) -> Section:
     columns = (
-        Column("variant", "variant", kind="text", value=lambda row: row[0]),
+        Column("variant", "variant", kind="name", value=lambda row: row[0]),
         Column("decision", "decision", decision_words, kind="text", value=lambda row: row[1]),
     )
     rows = [(each.name, one) for each in found.variants[1:] for one in each.decisions]
@@ -168,17 +170,23 @@ def _data(found: Variants) -> Mapping[str, Any]:
     data = asdict(found)
     for under, plain in zip(found.variants, data["variants"], strict=True):
         plain["decisions"] = [{**asdict(each), "shown": each.shown} for each in under.decisions]
-    return {"summaries": {THROUGHPUT: "all work over the makespan at N = vCPUs", SPREAD: SUMMARIES[SPREAD]}, **data}
+    return {"summaries": {THROUGHPUT: "all work over the makespan at N = vCPUs", SPREAD: VARIANT_SPREAD}, **data}
 
 
-def _charts(found: Variants, analysis: Analysis, title: str) -> tuple[Chart, ...]:
+def _charts(found: Variants, analysis: Analysis) -> tuple[Chart, ...]:
     names, series = tuple(each.name for each in found.variants), variant_ratios(found)
-    panels = Panels(title, tuple(_panel(each, analysis) for each in found.variants))
-    charts = [Chart("panels", "All sessions of all levels", panels)]
+    name = "All sessions of all levels"
+    charts = [
+        Chart(
+            "panels",
+            name,
+            Panels(f"{name}: {found.workload}", tuple(_panel(each, analysis) for each in found.variants)),
+        )
+    ]
     if series:
-        bars = Bars(f"N = {found.telling}, {found.first.name} = 1", names, series, title)
+        bars = Bars(f"N = {found.telling}, {found.first.name} = 1", names, series, found.workload)
         charts.append(Chart("bars", "At a glance", bars))
-    return (*charts, *_curves(found, title))
+    return (*charts, *_curves(found))
 
 
 def _panel(under: VariantResult, analysis: Analysis) -> Panel:
@@ -200,7 +208,7 @@ def _panel(under: VariantResult, analysis: Analysis) -> Panel:
     )
 
 
-def _curves(found: Variants, title: str) -> tuple[Chart, ...]:
+def _curves(found: Variants) -> tuple[Chart, ...]:
     alone = found.first.row(1)
     if alone is None or not alone.throughput:
         return ()
@@ -210,5 +218,5 @@ def _curves(found: Variants, title: str) -> tuple[Chart, ...]:
         if len(each.rows) > 1
     )
     name = f"Throughput, relative to a single session under {found.first.name}"
-    curves = Curves(name, "concurrent sessions (N)", "throughput by makespan", series, below=title)
+    curves = Curves(name, "concurrent sessions (N)", "throughput by makespan", series, below=found.workload)
     return (Chart("scaling", name, curves),) if series else ()

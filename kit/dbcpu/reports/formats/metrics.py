@@ -6,7 +6,7 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import moment
 from dbcpu.record import RunRecord
-from dbcpu.reports.document import Document
+from dbcpu.reports.document import Document, Gauge
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
 if TYPE_CHECKING:
@@ -24,20 +24,6 @@ if TYPE_CHECKING:
 SUFFIX = ".prom"
 BINARY = False
 IN_FOLDER = False
-Labels = Mapping[str, str]
-Sample = tuple[Labels, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One metric: its name (which ends in its unit), what it means, and its samples."""
-
-    name: str
-    meaning: str
-    unit: str
-    samples: tuple[Sample, ...]
-
-
 ANSWERED = {Answer.YES: 1.0, Answer.NO: 0.0, Answer.UNDECIDED: None}
 LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], ...] = (
     ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda level: level.median_s),
@@ -53,43 +39,48 @@ LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], 
 
 
 def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
-    """The text for the document of a run. Raises UsageError for any other."""
-    if document.run is None:
-        raise UsageError(f"a {document.name} is not shown as metrics: they are of one run")
-    return exposition(*document.run)
+    """The text for the document of a run or a comparison. Raises UsageError for any other."""
+    if document.run is not None:
+        return exposition(*document.run)
+    if document.gauges is None:
+        raise UsageError(f"a {document.name} is not shown as metrics: they are of one run, or of a comparison of runs")
+    return _written(document.gauges())
 
 
 def exposition(record: RunRecord, analysis: Analysis) -> str:
-    """All families with their samples, ending with ``# EOF``."""
+    """All metrics of a run with their samples, ending with ``# EOF``."""
+    return _written(_families(record, analysis))
+
+
+def _written(gauges: Iterable[Gauge]) -> str:
     from prometheus_client import CollectorRegistry  # no other format needs it
     from prometheus_client.openmetrics.exposition import generate_latest
 
     registry = CollectorRegistry()
-    registry.register(_Collector(record, analysis))
+    registry.register(_Collector(tuple(gauges)))
     return str(generate_latest(registry).decode("utf-8"))  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Collector:
-    """What prometheus_client asks for the families of one result."""
+    """What prometheus_client asks for the metrics of one result."""
 
-    record: RunRecord
-    analysis: Analysis
+    gauges: tuple[Gauge, ...]
 
     def collect(self) -> "Iterator[Metric]":
-        """Families with at least one known value."""
+        """Metrics with at least one known value."""
         from prometheus_client.core import GaugeMetricFamily
 
-        for family in _families(self.record, self.analysis):
-            known = [(labels, value) for labels, value in family.samples if value is not None and math.isfinite(value)]
+        for each in self.gauges:
+            known = [(labels, value) for labels, value in each.samples if value is not None and math.isfinite(value)]
             if known:
-                gauge = GaugeMetricFamily(family.name, family.meaning, labels=tuple(known[0][0]), unit=family.unit)
+                gauge = GaugeMetricFamily(each.name, each.meaning, labels=tuple(known[0][0]), unit=each.unit)
                 for labels, value in known:
                     gauge.add_metric([_printable(text) for text in labels.values()], value)
                 yield gauge
 
 
-def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
+def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     header = record.header
     target = {"target": header.plan.target, "database": header.database.kind}
     info = target | {
@@ -99,26 +90,26 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Family]:
         "workload": header.plan.workload.name,
         "size": header.plan.workload.size,
     }
-    yield Family("dbcpu_run", "The run that these figures are of; always 1.", "", ((info, 1.0),))
-    yield Family("dbcpu_run_started_timestamp_seconds", "When it started (Unix time).", "seconds",
+    yield Gauge("dbcpu_run", "The run that these figures are of; always 1.", "", ((info, 1.0),))
+    yield Gauge("dbcpu_run_started_timestamp_seconds", "When it started (Unix time).", "seconds",
                  ((target, _timestamp(header.started_at)),))  # fmt: skip
     complete = float(header.status == "complete")
-    yield Family("dbcpu_run_complete", "1 when all its rounds were run.", "", ((target, complete),))
+    yield Gauge("dbcpu_run_complete", "1 when all its rounds were run.", "", ((target, complete),))
     reference = analysis.reference
     solo = None if reference is None else reference.mrows_per_s * 1e6
-    yield Family("dbcpu_solo_rows_per_second", "Throughput of a single session.", "", ((target, solo),))
+    yield Gauge("dbcpu_solo_rows_per_second", "Throughput of a single session.", "", ((target, solo),))
     for name, unit, meaning, value in LEVEL_METRICS:
         samples = tuple(
             (target | {"level": str(view.level), "variant": view.variant}, value(view)) for view in analysis.levels
         )
-        yield Family(name, meaning, unit, samples)
-    yield Family("dbcpu_effective_cores", "Peak throughput / throughput of a single session.", "",
+        yield Gauge(name, meaning, unit, samples)
+    yield Gauge("dbcpu_effective_cores", "Peak throughput / throughput of a single session.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
     counts = tuple(
         (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level
     )
-    yield Family("dbcpu_findings", "Findings by severity.", "", counts)
+    yield Gauge("dbcpu_findings", "Findings by severity.", "", counts)
 
 
 def _printable(text: str) -> str:

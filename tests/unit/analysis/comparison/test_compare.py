@@ -128,7 +128,7 @@ def test_an_aa_run_gives_the_floor() -> None:
     assert own is not None
     assert floor.level == pytest.approx(max(own.level_ratio, own.level_seen) - 1)
     assert 0.02 < floor.level < 0.12
-    assert floor.source == "A/A run run-31, 6 rounds against 6"
+    assert floor.source == "A/A run run-31, 6 rounds against 6 at 5 %, within one sitting"
     drifted = floor_from(aa_run(noisy_run(31), noisy_run(32, speed=1.3)))
     assert drifted.level > 0.25
 

@@ -126,8 +126,10 @@ def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> N
     assert throughput.ratio == pytest.approx(1 / 1.3, rel=0.03)
     assert spread.outcome == "less"
     (sentence,) = shown(varied).verdict
-    assert sentence.startswith("smt_off against baseline at N=5: CV ")
-    assert "throughput lower at N=8, max/min lower at N=4-8 (3 levels)" in sentence
+    assert sentence.startswith(
+        "smt_off against baseline: throughput at N=8 is 23 % lower; max/min at N=4-8 (3 levels) is "
+    )
+    assert "; at N=5 max/min 1." in sentence
 
 
 def test_throughput_is_by_makespan_so_that_taking_turns_is_no_gain() -> None:

@@ -51,10 +51,13 @@ def test_every_format_shows_every_kind_of_document(kind: str, form: str, documen
                 assert all("".join(row[0].split()) in words for row in table.texts())
 
 
-def test_only_a_run_is_shown_as_metrics(documents: dict[str, Document]) -> None:
+def test_only_runs_and_comparisons_of_runs_are_shown_as_metrics(documents: dict[str, Document]) -> None:
     assert str(load_format("metrics").render(documents["run"])).endswith("# EOF\n")
-    with pytest.raises(UsageError, match="a comparison is not shown as metrics"):
+    assert 'dbcpu_comparison_ratio{baseline="old box",side="cloud",' in str(
         load_format("metrics").render(documents["comparison"])
+    )
+    with pytest.raises(UsageError, match="a history is not shown as metrics"):
+        load_format("metrics").render(documents["history"])
 
 
 @every_kind

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.formatting import plural
-from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut
+from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut, wrapped
 from dbcpu.reports.charts.style import MARKS, fitted, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
@@ -30,7 +30,8 @@ def draw(data: Panels) -> Figure:
     width = fitted(PANEL_WIDTH * columns + 0.6)
     figure = Figure(figsize=(width, (2.9 if is_narrow() else 3.9) * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    figure.suptitle(cut(data.title, width, BOLD_LETTERS_PER_INCH), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    title = "\n".join(wrapped(data.title, width, BOLD_LETTERS_PER_INCH))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     flat = [axes for line in grid for axes in line]
     dense = sum(len(each.points) for each in panels)
     for axes, each in zip(flat, panels, strict=False):

@@ -1,5 +1,7 @@
 """Shared by the charts of comparisons: colours of runs, titles, cut texts."""
 
+import textwrap
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -10,6 +12,7 @@ COLOURS = ("#0072b2", "#d55e00", "#356e46", "#7e257e", "#a28e4e", "#4197c8", "#e
 LINE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">")
 LETTERS_PER_INCH, BOLD_LETTERS_PER_INCH = 13.0, 8.6
 GREY = "#555f69"
+LINE_POINTS = 12
 
 
 def colour(at: int) -> str:
@@ -17,10 +20,11 @@ def colour(at: int) -> str:
 
 
 def titled(figure: Figure, axes: Axes, title: str, below: str, width: float) -> None:
-    """A bold title at the left, and a line below it that says of what."""
-    axes.set_title(cut(title, width, BOLD_LETTERS_PER_INCH), fontweight="bold", pad=22)
+    """A bold title at the left, and what it is of in lines below it; neither is cut."""
+    lines, heading = wrapped(below, width), wrapped(title, width, BOLD_LETTERS_PER_INCH)
+    axes.set_title("\n".join(heading), fontweight="bold", pad=10 + LINE_POINTS * len(lines))
     axes.annotate(
-        cut(below, width),
+        "\n".join(lines),
         (0, 1),
         (0, 8),
         xycoords="axes fraction",
@@ -29,6 +33,11 @@ def titled(figure: Figure, axes: Axes, title: str, below: str, width: float) -> 
         fontsize=8.5,
         in_layout=False,
     )
+
+
+def wrapped(text: str, width: float, letters_per_inch: float = LETTERS_PER_INCH) -> list[str]:
+    """The text in lines that fit ``width`` inches; no line for no text."""
+    return textwrap.wrap(plain(text), max(12, int(width * letters_per_inch) - 8))
 
 
 def cut(text: str, width: float, letters_per_inch: float = LETTERS_PER_INCH) -> str:
