@@ -9,7 +9,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS, solo
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.findings import Finding, Level, noted
-from dbcpu.formatting import listed, percent, plain, plural, seconds
+from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import IMPORTED
 
@@ -78,7 +78,7 @@ def noisy_reference(given: CheckInput) -> Finding | None:
     return noted(
         "noisy-reference",
         seen,
-        tolerance=percent(ref.tolerance),
+        tolerance=times(1 + ref.tolerance),
     )
 
 

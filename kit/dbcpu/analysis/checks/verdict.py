@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import Outcome, is_fine, is_loss, loss, outcome
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import RunContext
@@ -154,9 +155,9 @@ class _Words:
                 factor = level.slower_factor if level.slower and level.slower_factor else level.slowdown_max
                 return f"{here} {count(round(many))} of {level.level} have a slowdown of {times(factor)}{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
-        if (level.slowdown_median or 1.0) <= 1.0 + (1.0 - 1.0 / (level.counted_slowdown or 1.0)) / 2:
+        if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
-            return f"{here} sessions lost {percent(lost)} of their time, as the kernel counted{why}"
+            return f"{here} a session lost {percent(lost)} of its time, as the kernel counted{why}"
         if level.even is Answer.YES:
             return f"{here} all are equally slow, with a slowdown of {times(level.slowdown_median)}{why}"
         middle = "median" if level.shares_known else "mean"
@@ -205,8 +206,16 @@ def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:
     return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
 
 
+def is_counted_only(level: LevelView) -> bool:
+    """Whether a loss was counted that the slowdown does not show: one session alone loses as much."""
+    counted = level.counted_slowdown or 1.0
+    return counted > EQUAL and (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2
+
+
 def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
+    if level.even is not Answer.NO and is_counted_only(level):
+        return "sessions lose time"
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
 
 

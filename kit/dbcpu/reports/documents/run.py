@@ -14,7 +14,7 @@ from dbcpu.reports.documents.run_page import levels_section, page_sections, slow
 from dbcpu.reports.documents.run_sessions import session_rows
 from dbcpu.reports.documents.run_summary import head
 
-WIDTH = 114
+WIDTH = 120
 
 
 def document(record: RunRecord, analysis: Analysis) -> Document:

@@ -37,10 +37,10 @@ SECONDS = Column("median_s", "elapsed s", MILLISECONDS, unit="s", meaning="media
 MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest session / fastest session of a round")
 SPREAD = Column("cv", "CV", percent, meaning="standard deviation / mean of the elapsed times")
 ANSWER = {Answer.YES: "yes", Answer.NO: "no", Answer.UNDECIDED: "?"}
-EVEN = Column("even", "equal", ANSWER.__getitem__, kind="text", meaning="equal CPU for all sessions; ? is undecided")
-FULL_SPEED = Column(
-    "full_speed", "full speed", ANSWER.__getitem__, kind="text", meaning="as fast as a single session; ? is undecided"
-)
+ANSWERS = Column(
+    "answers", "equal, full", kind="text", value=lambda level: f"{ANSWER[level.even]}, {ANSWER[level.full_speed]}",
+    meaning="whether all sessions get equal CPU, and whether at the full speed of a single session; ? is undecided",
+)  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
 LEVEL_COLUMNS = (
@@ -51,8 +51,7 @@ LEVEL_COLUMNS = (
     MAX_OVER_MIN,
     SPREAD,
     SLOW,
-    EVEN,
-    FULL_SPEED,
+    ANSWERS,
     Column("throughput", "Mrows/s", rate, unit="Mrows/s", meaning="throughput while all sessions run"),
     Column("makespan_throughput", "makespan", rate, unit="Mrows/s",
            meaning="throughput until the last session has ended"),
