@@ -101,8 +101,11 @@ def _capacity(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iter
 def _findings(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     codes = {each.code for each in analysis.findings}
     uneven = any(each.even is NO for each in levels)
-    if ("uneven-sessions" in codes) is not uneven:
-        yield f"uneven-sessions is {'said' if not uneven else 'missing'}"
+    within = any(each.even is NO for each in _within(analysis, levels))
+    if within and "uneven-sessions" not in codes:
+        yield "uneven-sessions is missing"
+    if "uneven-sessions" in codes and not uneven:
+        yield "uneven-sessions is said"
     if "slow-together" in codes and not any(_lost(each) for each in levels):
         yield "slow-together is said, and no level has a loss"
     if "sticky-placement" in codes and not uneven:

@@ -84,5 +84,5 @@ def test_the_rounds_just_measured_are_not_read_back_from_the_store(
     files = {"json_file": str(tmp_path / "run.json"), "store": str(tmp_path / "runs.db")}
     delivery = launch.Delivery(**{**given(tmp_path / "out"), **files, "yes": True})
     assert launch.launch(Request("embedded", "embedded"), Choices(), delivery, lambda *_: None) == 0
-    assert "Every session gets the same CPU" in capsys.readouterr().out
+    assert "All sessions get equal CPU" in capsys.readouterr().out
     assert read(tmp_path / "run.json").rounds == run.rounds
