@@ -126,7 +126,7 @@ def _why(record: RunRecord, level: LevelView, vcpus: int | None, topology: Topol
     sentence = cause.sentence
     if cause is Cause.RUN_QUEUE and (vcpus is None or level.level > vcpus):
         sentence = "" if vcpus is None else f"more sessions than the {plural(vcpus, 'vCPU')}"
-    if cause is Cause.SLOWER_CPU and topology is not None and topology.verdict == "fewer_cores":
+    if cause is Cause.SLOWER_CPU and topology and topology.verdict == "fewer_cores" and topology.cores_told:
         sentence = f"the host reports {topology.cores} cores and scales like {number(topology.cores_told, 0)}"
     return f"{cause.words}: {sentence}" if sentence else cause.words
 

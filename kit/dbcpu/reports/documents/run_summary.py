@@ -2,8 +2,9 @@
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
+from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Scaling, SessionView, TopologyCheck
 from dbcpu.analysis.scaling.capacity import EVEN
+from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times
 from dbcpu.record import HostInfo, RunRecord
 
@@ -66,28 +67,62 @@ def _scaling(analysis: Analysis) -> str:
     scaling, check = analysis.scaling, analysis.topology
     if not scaling.knees:
         return ""
-    first, *others = [number(knee, 1) for knee in scaling.knees]
-    parts = [f"throughput scales linearly up to {first} sessions"]
-    if others:
-        parts.append(f"then with a smaller slope up to {listed(others)}")
+    one_core = analysis.cores == 1 and scaling.saturated is None
+    parts = [f"the {analysis.vcpus} vCPUs are threads of one core"] if one_core else _knees(scaling)
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
-        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} on the way")
+        until = f" by {number(scaling.turbo_until, 0)} sessions" if scaling.turbo_until is not None else " on the way"
+        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)}{until}")
     if scaling.smt_yield is not None:
-        interval = scaling.smt_yield_interval
-        within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
-        parts.append(f"SMT adds {percent(scaling.smt_yield)}{within}")
+        parts.append(_yield(analysis, scaling.smt_yield))
     if scaling.effective_cores is not None:
         parts.append(f"{number(scaling.effective_cores, 1)} effective cores")
+    if scaling.left_out is not None:
+        parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
     if check is not None:
-        like = f"scales like {number(check.cores_told, 0)} cores"
-        words = {
-            "agrees": "consistent with the reported topology",
-            "unclear": f"topology not verified: {check.why}",
-            "fewer_cores": f"{like} although {check.cores} are reported",
-            "like_full_cores": "scales as if each hardware thread were a core",
-        }
-        parts.append(words.get(check.verdict, like))
+        parts.append(_topology(check))
     return "; ".join(parts)
+
+
+def _knees(scaling: Scaling) -> list[str]:
+    """Each knee with its 95 % interval, where there is one."""
+    known = scaling.knee_intervals or (None,) * len(scaling.knees)
+    words = []
+    for knee, interval in zip(scaling.knees, known, strict=True):
+        wide = widened(knee, interval)
+        within = f" (95 % CI {number(wide.low, 1)} to {number(wide.high, 1)})" if interval else ""
+        words.append(f"{number(knee, 1)} sessions{within}")
+    falls = scaling.further is not None and scaling.further < 0
+    slope = f"then {'falls' if falls else 'with a smaller slope'} up to"
+    return [f"throughput scales linearly up to {words[0]}", *(f"{slope} {each}" for each in words[1:])]
+
+
+def _yield(analysis: Analysis, gain: float) -> str:
+    """What the sessions beyond the cores add; of SMT only where siblings are shown, or two speeds show them."""
+    interval = analysis.scaling.smt_yield_interval
+    threads = analysis.vcpus / analysis.cores if analysis.vcpus and analysis.cores else 1.0
+    shown = threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
+    if gain < 0 and shown and (interval is None or interval.high < 0):
+        within = f" (95 % CI {percent(-interval.high)} to {percent(-interval.low)})" if interval else ""
+        return f"the second thread costs {percent(-gain)}{within}: without SMT the host would do more"
+    within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
+    if not shown:
+        return f"the sessions beyond that add {percent(gain)}{within}"
+    if threads > 1 and gain > threads - 1:
+        return "a further thread adds as much as a core"
+    return f"SMT adds {percent(gain)}{within}"
+
+
+def _topology(check: TopologyCheck) -> str:
+    missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
+    like = f"like {number(check.cores_told, 0)} cores" if check.cores_told else "like fewer cores"
+    like = f"{'probably ' if check.unmeasured else ''}scales {like}"
+    words = {
+        "agrees": "consistent with the reported topology",
+        "unclear": f"topology not verified: {check.why}",
+        "fewer_cores": f"{like} although {check.cores} are reported{missing}",
+        "like_full_cores": "scales as if each hardware thread were a core",
+    }
+    return words.get(check.verdict, f"{like}{missing}")
 
 
 def _contention(analysis: Analysis) -> str:
