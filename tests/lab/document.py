@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import cpu_speed, emulated, labelled, pairs
+from lab import cpu_speed, emulated, labelled, pairs, published
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
 from lab.intervals import told
@@ -35,6 +35,7 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab pairs         real A/A pairs on this machine; a minute per pair
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
+    shell/lab published     curves that others measured and published; the data are fetched by the user
     shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
     python -m guest         (PYTHONPATH=kit:tests) the experiment in an emulated SMT guest
 
@@ -57,7 +58,7 @@ def page() -> str:
     if real:
         parts.append(_pairs(real))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
-    for name, part in (("hidden", _hidden), ("chance", _chance)):
+    for name, part in (("hidden", _hidden), ("chance", _chance), ("published", published.section)):
         file = RESULTS / f"{name}.json"
         if file.is_file():
             parts.append(part(json.loads(file.read_text("utf-8"))))

@@ -15,7 +15,7 @@ REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
 
 STEEP = 0.5
-"""A session that adds more than this of one with a core to itself may have a core too: turbo bends a curve so as well."""
+"""A session that adds more than this of one with a core to itself may have a core, too: turbo bends curves as well."""
 
 
 @dataclass(frozen=True, slots=True)

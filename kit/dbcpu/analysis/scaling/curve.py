@@ -25,6 +25,8 @@ TELLING = 0.5
 ALIKE = 1.3
 """Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
 PASSES = 3
+SAME = 1e-6
+"""Rates that differ by less give the same curve."""
 NEAR = 0.15
 """Knee and core count agree within this."""
 
@@ -133,7 +135,10 @@ def _curves(work: Work, rows: int, solo: float, vcpus: int | None, cores: int | 
         if moving is None:
             break
         together = [moving.hinge.at(sessions) for sessions in range(max(work) + 1)]
-        moving = _curve(_measured(where_sessions_move(work, rows, together), solo), vcpus, cores)
+        measured = _measured(where_sessions_move(work, rows, together), solo)
+        if _alike(measured, moving.part):
+            break
+        moving = _curve(measured, vcpus, cores)
     found = sorted((each for each in (staying, moving) if each), key=lambda each: each.hinge.error)
     return tuple(
         each
@@ -196,6 +201,12 @@ def _kept(measured: _Measured, which: Sequence[int]) -> _Measured:
         medians=tuple(measured.medians[i] for i in which),
         noise=tuple(measured.noise[i] for i in which),
     )
+
+
+def _alike(measured: _Measured, fitted: _Measured) -> bool:
+    """Whether the curve was fitted to these rates already."""
+    at = dict(zip(measured.levels, measured.medians, strict=True))
+    return all(abs(at[level] / rate - 1) < SAME for level, rate in zip(fitted.levels, fitted.medians, strict=True))
 
 
 def _left_out(measured: _Measured, best: _Curve | None) -> int | None:

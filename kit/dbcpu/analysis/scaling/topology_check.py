@@ -41,7 +41,7 @@ def topology_check(
     ``unclear``, with ``why`` in words.
     """
     vcpus, cores, reference = context.vcpus, context.cores, context.reference
-    if vcpus is None or not scaling.knees or reference is None or not _reached(context.record, cores):
+    if vcpus is None or not scaling.knees or reference is None or not _reached(scaling, cores):
         return None
     knee = scaling.knees[0]
     excluded = _excluded(context.record, vcpus, knee)
@@ -108,10 +108,9 @@ def _one_core(scaling: Scaling, cores: int, vcpus: int) -> TopologyCheck:
     return TopologyCheck("agrees", cores, vcpus, 1.0, text)
 
 
-def _reached(record: RunRecord, cores: int | None) -> bool:
+def _reached(scaling: Scaling, cores: int | None) -> bool:
     """Whether levels go up to the cores shown: of what an interrupted run did not measure nothing is claimed."""
-    measured = [each.level for each in record.rounds if not each.error]
-    return cores is None or max(measured, default=0) >= (1 - NEAR) * cores
+    return cores is None or not scaling.curve or scaling.curve[-1][0] >= (1 - NEAR) * cores
 
 
 def _two_kinds(record: RunRecord) -> bool:
@@ -137,7 +136,7 @@ def _two_speeds(
     those as slow as all are when every vCPU is busy. Turbo, steal and quotas slow all of a round alike.
 
     Two threads per core are known, and with them the cores, only where sessions are as slow with half of the vCPUs
-    busy: with more threads a core has another one free then.
+    busy (with more threads a core has another one free then), or where the knee of the curve is at as many cores.
     """
     if scaling.effective_cores is None or scaling.effective_cores > (1 - NEAR) * vcpus:
         return None
@@ -159,8 +158,9 @@ def _two_speeds(
     if not fits or (queued and np.median(queued) > QUEUED_SHARE):
         return None
     early = [_median(each, "slow") for each in split if each[0].level <= vcpus / 2]
+    behind = scaling.effective_cores * slowdown / 2
     two = bool(early) and abs(float(np.median(early)) / full - 1) <= TWO_SPEEDS_NEAR
-    return slowdown, scaling.effective_cores * slowdown / 2 if two else None
+    return slowdown, behind if two or abs(scaling.knees[0] / behind - 1) <= NEAR else None
 
 
 def _median(each: Sequence[SessionView], group: str) -> float:

@@ -67,8 +67,11 @@ def _scaling(analysis: Analysis) -> str:
     scaling, check = analysis.scaling, analysis.topology
     if not scaling.knees:
         return ""
-    one_core = analysis.cores == 1 and scaling.saturated is None
-    parts = [f"the {analysis.vcpus} vCPUs are threads of one core"] if one_core else _knees(scaling)
+    two_speeds = check is not None and check.two_speeds
+    # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
+    parts = [] if two_speeds else _knees(scaling)
+    if analysis.cores == 1 and scaling.saturated is None:
+        parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
         until = f" by {number(scaling.turbo_until, 0)} sessions" if scaling.turbo_until is not None else " on the way"
         parts.append(f"all sessions slow down by up to {percent(scaling.turbo)}{until}")
