@@ -209,8 +209,7 @@ RESULT = Topic("What was found", {
         "shorter statements"),
     "cores-fewer-than-shown": Entry(WARNING, "throughput that scales like fewer cores than the kernel reports",
         "the hypervisor hides SMT or overcommits the CPUs, or a power limit holds: plan with {scaled} cores, not "
-        "{shown}; steal, CPU quotas and other processes have the same effect, and where they were not measured this is "
-        "only probable (level info)",
+        "{shown} (level info where steal, CPU quotas and other processes were not measured: they have the same effect)",
         "give each vCPU a core of its own in the hypervisor (`lscpu -e` there shows the siblings, `virsh vcpupin` pins "
         "them); in a cloud use another instance type or `ThreadsPerCore=1`"),
     "smt-like-cores": Entry(INFO, "hardware threads that scale like whole cores",

@@ -87,7 +87,6 @@ def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | 
     More sessions than the cores shown share cores whatever the curve says; a bend before the cores is no sharing.
     """
     knee = scaling.knees[0] if scaling.knees else None
-    siblings = cores is not None and vcpus is not None and cores < vcpus
     for amount in (cores, knee, vcpus / 2 if vcpus else None):
         if amount is None or (vcpus and amount > 0.9 * vcpus) or not amount < level.level <= 2 * amount:
             continue
@@ -98,12 +97,16 @@ def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | 
                 f"{count(level.slow)} of {level.level} have a slowdown of {times(factor)}; sharing "
                 f"{number(amount, 0)} cores would slow {pairs}"
             )
-    if siblings and cores is not None:
-        within = PAIRED[0] <= (level.slowdown_median or 1.0) and (level.slowdown_max or 1.0) <= PAIRED[1]
-        many = f"{plural(level.level, 'session')} ran on {plural(cores, 'core')}"
-        return f"{many}, and none has a slowdown above {times(PAIRED[1])}" if level.level > cores and within else None
-    bent = not scaling.steep and knee is not None and vcpus is not None and knee < 0.9 * vcpus and level.level >= knee
-    return f"the throughput has its knee at {number(knee, 1)} sessions" if bent else None
+    if cores is not None and vcpus is not None and cores < vcpus:
+        if level.level <= cores:
+            return None
+        if PAIRED[0] <= (level.slowdown_median or 1.0) and (level.slowdown_max or 1.0) <= PAIRED[1]:
+            many = f"{plural(level.level, 'session')} share {plural(cores, 'core')}"
+            return f"{many}, and none has a slowdown above {times(PAIRED[1])}"
+    bent = bool(scaling.curve) and not scaling.steep
+    if bent and knee is not None and vcpus is not None and knee < 0.9 * vcpus and level.level >= knee:
+        return f"the throughput has its knee at {number(knee, 1)} sessions"
+    return None
 
 
 def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | None) -> _Counted | None:
