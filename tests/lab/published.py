@@ -108,9 +108,9 @@ def summary(found: Sequence[Claim], servers: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def right(server: Mapping[str, Any]) -> bool:
-    """Whether the first knee of a row of ``summary`` is within 15 % of the cores, as the check wants it."""
-    return server["knee"] is not None and abs(server["knee"] / server["cores"] - 1) <= NEAR
+def right(server: Mapping[str, Any], within: float = NEAR) -> bool:
+    """Whether the first knee of a row of ``summary`` is ``within`` that share of the cores."""
+    return server["knee"] is not None and abs(server["knee"] / server["cores"] - 1) <= within
 
 
 def same_sign(server: Mapping[str, Any]) -> bool:
@@ -127,6 +127,7 @@ def section(data: Mapping[str, Any]) -> str:
     ]
     servers = [each for each in data["servers"] if each["shown"] == SHOWN]
     near = sum(right(each) for each in servers)
+    close = sum(right(each, 0.05) for each in servers)
     signs = sum(same_sign(each) for each in servers)
     return f"""
 ## Published curves
@@ -134,8 +135,10 @@ def section(data: Mapping[str, Any]) -> str:
 Throughput for each number of busy cores, measured and published by others, through the curve and the check of the
 topology alone. Cloud instances: stress-ng of Spare Cores (SpareCores/sc-inspector-data), one value per level, up to
 the vCPUs. The truth is what lscpu shows; {FULL} only where the vendor says that a vCPU is a core. Instances
-that show siblings are analysed a second time with these hidden. Nothing but throughput is known of any of them, so
-that fewer cores are only ever called probable.
+that show siblings are analysed a second time with these hidden: then the cores are no longer among the knees that the
+fit expects. Nothing but throughput is known of any of them, so that fewer cores are only ever called probable.
+The forms of the curve were chosen with these data in view: they are no independent test, and with no level beyond the
+vCPUs they show nothing of the flat end of a curve.
 
 | instances | hosts | fewer cores | consistent | unclear | no knee, or no curve |
 |---|---|---|---|---|---|
@@ -151,8 +154,11 @@ within 15 % of the truth, of those whose threads are not as good as cores: \
 - threads as good as cores, on which no knee is due: {shown["hosts"] - shown["sharing"]} of {shown["hosts"]}
 
 Servers at CERN (LucaCanali/Miscellaneous): loops in Python and Rust, Oracle (SLOB) and Spark, the last one limited by
-memory. The yield as measured is throughput at N = vCPUs over that at N = cores, minus 1. First knee within 15 % of
-the cores: {told(near, len(servers))}; yield with the sign as measured: {told(signs, len(servers))}.
+memory. The yield as measured is throughput at N = vCPUs over that at N = cores, minus 1.
+
+- first knee within 15 % of the cores, as the check wants it: {told(near, len(servers))}; within 5 %: \
+{told(close, len(servers))}
+- yield with the sign as measured: {told(signs, len(servers))}
 
 | set | cores / vCPUs | first knee | yield of the curve | as measured | check |
 |---|---|---|---|---|---|

@@ -73,8 +73,9 @@ def _scaling(analysis: Analysis) -> str:
     if analysis.cores == 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
-        until = f" by {number(scaling.turbo_until, 0)} sessions" if scaling.turbo_until is not None else " on the way"
-        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)}{until}")
+        until = scaling.turbo_until
+        where = "on the way" if until is None else f"over the first {number(until, 0)}"
+        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} {where}")
     if scaling.smt_yield is not None:
         parts.append(_yield(analysis, scaling.smt_yield))
     if scaling.effective_cores is not None:
@@ -104,8 +105,10 @@ def _yield(analysis: Analysis, gain: float) -> str:
     interval = analysis.scaling.smt_yield_interval
     threads = analysis.vcpus / analysis.cores if analysis.vcpus and analysis.cores else 1.0
     shown = threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
-    if gain < 0 and shown and (interval is None or interval.high < 0):
+    if gain < 0 and (interval is None or interval.high < 0):
         within = f" (95 % CI {percent(-interval.high)} to {percent(-interval.low)})" if interval else ""
+        if not shown:
+            return f"the sessions beyond that cost {percent(-gain)}{within}"
         return f"the second thread costs {percent(-gain)}{within}: without SMT the host would do more"
     within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
     if not shown:
