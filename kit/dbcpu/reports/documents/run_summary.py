@@ -4,6 +4,7 @@ from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Scaling, SessionView, TopologyCheck
 from dbcpu.analysis.scaling.capacity import EVEN
+from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times
 from dbcpu.record import HostInfo, RunRecord
@@ -67,9 +68,9 @@ def _scaling(analysis: Analysis) -> str:
     scaling, check = analysis.scaling, analysis.topology
     if not scaling.knees:
         return ""
-    two_speeds = check is not None and check.two_speeds
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
-    parts = [] if two_speeds else _knees(scaling)
+    anywhere = check is not None and check.two_speeds and not _near(scaling, check)
+    parts = [] if anywhere else _knees(scaling)
     if analysis.cores == 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
@@ -85,6 +86,11 @@ def _scaling(analysis: Analysis) -> str:
     if check is not None:
         parts.append(_topology(check))
     return "; ".join(parts)
+
+
+def _near(scaling: Scaling, check: TopologyCheck) -> bool:
+    """Whether the first knee is at as many cores as the check found."""
+    return check.cores_told is not None and abs(scaling.knees[0] / check.cores_told - 1) <= NEAR
 
 
 def _knees(scaling: Scaling) -> list[str]:
