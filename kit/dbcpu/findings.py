@@ -222,12 +222,12 @@ RESULT = Topic("What was found", {
         "shorter statements"),
     "cores-fewer-than-shown": Entry(WARNING, "throughput that scales like fewer cores than the kernel reports",
         "the hypervisor hides SMT or overcommits the CPUs, or a power limit holds: plan with {scaled} cores, not "
-        "{shown}",
+        "{shown} (level info where steal, CPU quotas and other processes were not measured: they have the same effect)",
         "give each vCPU a core of its own in the hypervisor (`lscpu -e` there shows the siblings, `virsh vcpupin` pins "
         "them); in a cloud use another instance type or `ThreadsPerCore=1`"),
     "smt-like-cores": Entry(INFO, "hardware threads that scale like whole cores",
         "the reported topology is not the real one, or this workload leaves room for both threads of a core; SMT off "
-        "would cost half of the throughput",
+        "would cost throughput",
         "leave `smt/control` as it is, and plan with {shown} vCPUs for this kind of work"),
 })  # fmt: skip
 

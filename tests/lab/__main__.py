@@ -13,13 +13,13 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import between_runs, chance, document, hidden, labelled, verdicts
+from lab import between_runs, chance, document, hidden, labelled, published, verdicts
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
-VERDICTS = RESULTS / "verdicts.json"
-BETWEEN_RUNS = RESULTS / "between_runs.json"
+VERDICTS, BETWEEN_RUNS = RESULTS / "verdicts.json", RESULTS / "between_runs.json"
+PUBLISHED = RESULTS / "published.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -127,6 +127,29 @@ def runs_command(draws: int, seed: int) -> None:
     """Comparisons of a host with itself, whose runs differ from hour to hour: results/between_runs.json."""
     rows = between_runs.summed(list(between_runs.draws(draws, seed)))
     _keep(BETWEEN_RUNS, {"draws": draws, "seed": seed, "rows": rows})
+
+
+@main.command("published")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Only each n-th cloud instance.")
+@click.option("--details", is_flag=True, help="Print a line for every host of which something else is said.")
+def published_command(folder: Path, workers: int, every: int, details: bool) -> None:
+    """Curves that others published, from FOLDER: results/published.json (lab/published.py names the sources)."""
+    instances, servers = published.read(folder)
+    if not instances and not servers:
+        raise click.UsageError(f"{folder} has no file of the kinds that tests/lab/published.py names: fetch them first")
+    found = list(published.claims(instances[::every], servers, workers))
+    for each in found if details else ():
+        if each.verdict != {published.HIDDEN: "fewer_cores", published.SHOWN: "agrees"}.get(each.shown):
+            click.echo(
+                f"{each.name}: {each.shown}: {each.verdict}, knee {each.knee}, {each.cores} cores of {each.vcpus}"
+            )
+    result = published.summary(found, [each.name for each in servers])
+    if every > 1:
+        click.echo(json.dumps(result, indent=1))
+    else:
+        _keep(PUBLISHED, result)
 
 
 @main.command("document")

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import cpu_speed, emulated, labelled, pairs
+from lab import cpu_speed, emulated, labelled, pairs, published, verdicts
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -36,7 +36,9 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab pairs         real A/A pairs on this machine; a minute per pair
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
+    shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
     shell/lab runs          comparisons of a host whose runs differ from hour to hour
+    shell/lab published     curves that others measured and published; the data are fetched by the user
     shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
     python -m guest         (PYTHONPATH=kit:tests) the experiment in an emulated SMT guest
 
@@ -59,7 +61,14 @@ def page() -> str:
     if real:
         parts.append(_pairs(real))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
-    for name, part in (("hidden", _hidden), ("chance", _chance), ("between_runs", _between_runs)):
+    parts = {
+        "hidden": _hidden,
+        "verdicts": verdicts.section,
+        "chance": _chance,
+        "between_runs": _between_runs,
+        "published": published.section,
+    }
+    for name, part in parts.items():
         file = RESULTS / f"{name}.json"
         if file.is_file():
             parts.append(part(json.loads(file.read_text("utf-8"))))

@@ -3,8 +3,9 @@
 The truth of a level is what the same host does without noise: the median max/min and slowdown of its rounds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dbcpu.analysis.levels.outcome import UNKNOWN
 from dbcpu.analysis.results.run import Analysis, Answer
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
+from lab.intervals import told
 from support.contradictions import contradictions
 
 NOISES = (0.03, 0.05, 0.20)
@@ -151,6 +153,34 @@ def _levels(noise: float, analysis: Analysis, truth: Analysis) -> Iterator[Level
         if each.level > 1:
             ratio, slowdown = true.max_over_min or 1.0, true.slowdown_median or 1.0
             yield LevelJudged(noise, each.level, each.even.value, each.full_speed.value, ratio, slowdown)
+
+
+def section(data: Mapping[str, Any]) -> str:
+    """Of docs/accuracy.md."""
+    rows = [
+        f"| up to {float(most):.0%} | {told(each['decided'], each['runs'])} | {told(each['false_yes'], each['yes'])} "
+        f"| {told(each['false_no'], each['no'])} |"
+        for most, each in data["noise_up_to"].items()
+    ]
+    table = "\n".join(rows)
+    return f"""
+## The answers: equal, and at full speed
+
+Difficult hosts: 1 to 6 cores of 1, 2 or 4 threads, noise up to 20 %, steal, quotas, neighbours, turbo, hidden
+siblings, any scheduler, 1 to 6 repeats; half of the records are mutated: times only, rounds missing, interrupted, a
+session asleep. All parts of each result are compared with each other (tests/support/contradictions.py): verdict,
+headline, table, capacity, findings, limits of `dbcpu check`, remedies, intervals. Seed {data["seed"]}.
+
+- results that contradict themselves: {told(data["contradicting"], data["runs"])}
+
+Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, {DEFAULT_REPEATS} repeats. The truth of a level is the same
+host without noise. A false yes is one where the true ratio is above {EQUAL:.2f}, a false no one where it is below
+{NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive".
+
+| noise | runs decided | yes that is false | no that is false |
+|---|---|---|---|
+{table}
+"""
 
 
 def tallied(found: Iterable[tuple[Judged, tuple[LevelJudged, ...]]]) -> dict[str, int]:

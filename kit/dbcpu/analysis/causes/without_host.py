@@ -82,7 +82,10 @@ def _cause(
 
 
 def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | None) -> str | None:
-    """Two groups of the size and distance that pairs on cores have, or a curve that has bent."""
+    """Two groups of the size and distance that pairs on cores have, more sessions than cores, or a curve that has bent.
+
+    More sessions than the cores shown share cores whatever the curve says; a bend before the cores is no sharing.
+    """
     knee = scaling.knees[0] if scaling.knees else None
     for amount in (cores, knee, vcpus / 2 if vcpus else None):
         if amount is None or (vcpus and amount > 0.9 * vcpus) or not amount < level.level <= 2 * amount:
@@ -94,8 +97,16 @@ def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | 
                 f"{count(level.slow)} of {level.level} have a slowdown of {times(factor)}; sharing "
                 f"{number(amount, 0)} cores would slow {pairs}"
             )
-    bent = knee is not None and vcpus is not None and knee < 0.9 * vcpus and level.level >= knee
-    return f"the throughput has its knee at {number(knee, 1)} sessions" if bent else None
+    if cores is not None and vcpus is not None and cores < vcpus:
+        if level.level <= cores:
+            return None
+        if PAIRED[0] <= (level.slowdown_median or 1.0) and (level.slowdown_max or 1.0) <= PAIRED[1]:
+            many = f"{plural(level.level, 'session')} share {plural(cores, 'core')}"
+            return f"{many}, and none has a slowdown above {times(PAIRED[1])}"
+    bent = bool(scaling.curve) and not scaling.steep
+    if bent and knee is not None and vcpus is not None and knee < 0.9 * vcpus and level.level >= knee:
+        return f"the throughput has its knee at {number(knee, 1)} sessions"
+    return None
 
 
 def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | None) -> _Counted | None:

@@ -10,8 +10,8 @@ from dbcpu.analysis.levels.outcome import is_loss, outcome
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.results.run import REGIME_SHARE, Answer
-from dbcpu.findings import Finding, noted
-from dbcpu.formatting import count, number, percent, plural, ranges, seconds, times
+from dbcpu.findings import INFO, Finding, noted
+from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
 
 TAIL_S = 0.1
 NO_END = 50
@@ -130,12 +130,14 @@ def sticky_placement(given: CheckInput) -> Finding | None:
 
 def topology_differs(given: CheckInput) -> Finding | None:
     check = given.topology
-    if check is None or check.cores_told is None or check.verdict not in ("fewer_cores", "like_full_cores"):
+    if check is None or check.verdict not in ("fewer_cores", "like_full_cores"):
         return None
-    scaled, cores = number(check.cores_told, 0), check.cores or check.vcpus
+    scaled, cores = number(check.cores_told, 0) if check.cores_told else "fewer", check.cores or check.vcpus
     if check.verdict == "fewer_cores":
-        seen = f"the host reports {plural(cores, 'core')} and scales like {scaled}: {check.why}"
-        return noted("cores-fewer-than-shown", seen, scaled=scaled, shown=cores)
+        probably, level = ("probably ", INFO) if check.unmeasured else ("", None)
+        missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
+        seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}: {check.why}{missing}"
+        return noted("cores-fewer-than-shown", seen, level, scaled=scaled, shown=cores)
     threads = number(check.vcpus / cores, 0)
     seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
     return noted("smt-like-cores", seen, shown=check.vcpus)

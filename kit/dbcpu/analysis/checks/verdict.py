@@ -193,9 +193,9 @@ class _Words:
         sentence = cause.sentence
         if cause is Cause.RUN_QUEUE and (self.vcpus is None or level.level > self.vcpus):
             sentence = "" if self.vcpus is None else f"more sessions than the {plural(self.vcpus, 'vCPU')}"
-        if cause is Cause.SLOWER_CPU and self.topology is not None and self.topology.verdict == "fewer_cores":
-            scaled = number(self.topology.cores_told, 0)
-            sentence = f"the host reports {self.topology.cores} cores and scales like {scaled}"
+        check = self.topology
+        if cause is Cause.SLOWER_CPU and check is not None and check.verdict == "fewer_cores" and check.cores_told:
+            sentence = f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
         return f"{cause.words}: {sentence}" if sentence else cause.words
 
 

@@ -17,6 +17,9 @@ CAUSES = tuple(cause.value for cause in Cause)
 REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
 
+STEEP = 0.5
+"""A session that adds more than this of one with a core to itself may have a core, too: turbo bends curves as well."""
+
 
 class Answer(StrEnum):
     """What is known of one question. Not having found a difference is ``UNDECIDED``."""
@@ -188,8 +191,9 @@ class TopologyCheck:
     """The curve against the cores that the kernel shows (see ``topology_check``).
 
     ``verdict``: agrees, like_full_cores, fewer_cores, ``told`` (none were shown) or unclear. ``cores`` and ``vcpus`` as
-    shown, ``cores_told`` by the data. ``why`` in words. ``two_speeds``: found by two groups of sessions, not by
-    a bend of the curve.
+    shown, ``cores_told`` by the data, None where it gives no number. ``why`` in words. ``two_speeds``: found by two
+    groups of sessions, not by a bend of the curve. ``unmeasured``: what else bends a curve and was not looked at, in
+    words; with any of it the verdict is a probability.
     """
 
     verdict: str
@@ -198,6 +202,7 @@ class TopologyCheck:
     cores_told: float | None
     why: str
     two_speeds: bool = False
+    unmeasured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +260,13 @@ class Scaling:
     """The throughput curve in a few numbers; None and () until enough levels were measured.
 
     ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone.
-    ``turbo``: share of speed that a session loses from one busy core to all. ``further``: what a session beyond the
-    first knee adds, against one with a core to itself. ``saturated``: the curve became flat. ``fit_error`` is the
-    relative root mean square over levels. ``makespan_share``: least makespan over rate sum while cores are shared; well
-    below 1 where placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over
-    levels of the observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
+    ``turbo``: share of speed that a session loses from one busy core to all; ``turbo_until``: the sessions from which
+    on the speed is held, None where it falls up to the first knee. ``further``: what a session beyond the
+    first knee adds, against one with a core to itself; below 0 where it costs some. ``saturated``: the curve became
+    flat. ``fit_error`` is the relative root mean square over levels, without ``left_out``, a level that misses the
+    curve of all others. ``makespan_share``: least makespan over rate sum while cores are shared; well below 1 where
+    placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over levels of the
+    observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
     """
 
     knees: tuple[float, ...]
@@ -274,6 +281,13 @@ class Scaling:
     makespan_share: float | None = None
     curve: tuple[tuple[float, float], ...] = ()
     stickiness: float | None = None
+    turbo_until: float | None = None
+    left_out: int | None = None
+
+    @property
+    def steep(self) -> bool:
+        """Sessions beyond the first knee add so much that it need not be where cores are used up."""
+        return self.further is not None and self.further > STEEP
 
 
 @dataclass(frozen=True, slots=True)

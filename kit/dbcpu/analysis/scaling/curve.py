@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SharedCore
-from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.results.run import STEEP, LevelView, Reference, Scaling, SharedCore
+from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import Hinge
 from dbcpu.analysis.statistics.profile_intervals import Intervals, intervals
@@ -25,6 +25,10 @@ TELLING = 0.5
 ALIKE = 1.3
 """Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
 PASSES = 3
+SAME = 1e-6
+"""Rates that differ by less give the same curve."""
+NEAR = 0.15
+"""Knee and core count agree within this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,26 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """A fitted curve, and to what it was fitted."""
+    """A fitted curve, and to what it was fitted. ``early``: its first knee is a step of turbo, its second the cores."""
 
     hinge: Hinge
     part: _Measured
+    early: bool = False
+
+    @property
+    def knees(self) -> tuple[float, ...]:
+        return self.hinge.knees[int(self.early) :]
+
+    @property
+    def turbo(self) -> float | None:
+        """Share of speed lost at the first knee; None where the form has no turbo."""
+        if self.early:
+            return 1 - self.hinge.at(self.knees[0]) / self.knees[0] / self.hinge.at(1)
+        return self.hinge.turbo if self.hinge.form.turbo else None
+
+    @property
+    def further(self) -> float | None:
+        return 0.0 if self.early else self.hinge.further
 
 
 def scaling(
@@ -55,35 +75,41 @@ def scaling(
 ) -> Scaling:
     """From the levels and rounds of one variant; ``rows`` is the work in one execution.
 
-    ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; where the topology shows no siblings, that
-    of the second part of the curve over the first, if there are two knees. ``effective_cores``: the flat end of the
-    curve in solo rates; without a fit the best level, if some level had at least as many sessions as vCPUs.
+    ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
+    Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
+    and it can be one of threads. ``effective_cores``: the highest point of the curve in solo rates; without a fit the
+    best level, if some level had at least as many sessions as vCPUs. One core with several threads has its knee at 1.
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
-    measured = _measured(while_all_ran(work, rows), reference.mrows_per_s)
-    curves = _curves(work, rows, reference.mrows_per_s, vcpus, cores)
-    fitted = curves[0].hinge if curves else None
-    ends = _ends(fitted, vcpus, cores)
-    smt_yield = _yield(fitted, ends)
+    solo = reference.mrows_per_s
+    measured = _measured(while_all_ran(work, rows), solo)
+    curves = _curves(work, rows, solo, vcpus, cores)
+    best = curves[0] if curves else None
+    fitted = best.hinge if best else None
+    ends = _ends(best, vcpus, cores)
+    smt_yield = _yield(best, ends, vcpus, cores)
     intervals = _intervals(curves, vcpus, cores)
     gap = [
         each.makespan_throughput / each.throughput
         for each in levels
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
+    one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
-        knees=fitted.knees if fitted else (),
-        smt_yield=_ratio(measured, ends) if smt_yield is None else smt_yield,
+        knees=best.knees if best else one_core,
+        smt_yield=_ratio(measured, ends) if smt_yield is None and _siblings(vcpus, cores) else smt_yield,
         effective_cores=_effective_cores(fitted, measured, vcpus),
         knee_intervals=intervals.knees,
         smt_yield_interval=None if smt_yield is None else intervals.gain,
-        turbo=fitted.turbo if fitted and fitted.form.turbo else None,
-        further=fitted.further if fitted else None,
+        turbo=best.turbo if best else None,
+        turbo_until=fitted.bend if fitted else None,
+        further=best.further if best else None,
         saturated=fitted.form.flat if fitted else None,
         fit_error=fitted.error if fitted else None,
+        left_out=_left_out(measured, best),
         makespan_share=min(gap, default=None),
-        curve=_points(fitted, measured, reference.mrows_per_s) if fitted else (),
+        curve=_points(fitted, measured, solo) if fitted else (),
     )
 
 
@@ -109,29 +135,46 @@ def _curves(work: Work, rows: int, solo: float, vcpus: int | None, cores: int | 
         if moving is None:
             break
         together = [moving.hinge.at(sessions) for sessions in range(max(work) + 1)]
-        moving = _curve(_measured(where_sessions_move(work, rows, together), solo), vcpus, cores)
+        measured = _measured(where_sessions_move(work, rows, together), solo)
+        if _alike(measured, moving.part):
+            break
+        moving = _curve(measured, vcpus, cores)
     found = sorted((each for each in (staying, moving) if each), key=lambda each: each.hinge.error)
     return tuple(
         each
         for each in found
-        if each.hinge.error <= ALIKE * found[0].hinge.error and each.hinge.form == found[0].hinge.form
+        if each.hinge.error <= ALIKE * found[0].hinge.error
+        and (each.hinge.form, each.early) == (found[0].hinge.form, found[0].early)
     )
 
 
 def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve | None:
-    """The fitted curve; None with too few levels, or for a curve of another form.
+    """The fitted curve; None with too few levels, for a curve of another form, or for a bend where no CPU ends.
 
-    With more than two threads per core each further one adds less, and the curve has a bend per thread: then
-    only levels up to two sessions per core are fitted.
+    Two levels up to the cores are the fewest that show what a core does. With more than two threads per core each
+    further one adds less, and the curve has a bend per thread: then only levels up to two sessions per core are fitted.
     """
+    most = None if vcpus is None else (1 + NEAR) * vcpus
+    if cores is not None and sum(level <= cores for level in measured.levels) < 2:
+        return None
     if vcpus is not None and cores is not None and vcpus > 2 * cores:
         measured, vcpus = _up_to(measured, 2 * cores), cores
     expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
-    fitted = piecewise_linear.best(measured.levels, measured.medians, measured.noise, expected)
+    fitted, bad = outlier_level.robust(measured.levels, measured.medians, measured.noise, expected)
+    measured = measured if bad is None else _without(measured, bad)
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
         return None
     fitted, errors = piecewise_linear.settled(fitted, measured.levels, measured.medians, measured.noise)
-    return _Curve(fitted, replace(measured, noise=errors))
+    if most is not None and fitted.knees and fitted.knees[0] > most:
+        return None
+    return _Curve(fitted, replace(measured, noise=errors), _early(fitted, cores))
+
+
+def _early(fitted: Hinge, cores: int | None) -> bool:
+    """Whether speed falls in a step of turbo at the first knee, and the cores shown end at the second."""
+    if cores is None or len(fitted.knees) != 2 or (fitted.further or 0.0) <= STEEP:
+        return False
+    return fitted.knees[0] < (1 - NEAR) * cores and abs(fitted.knees[1] / cores - 1) <= NEAR
 
 
 def _measured(rates: Rates, solo: float) -> _Measured:
@@ -144,10 +187,33 @@ def _measured(rates: Rates, solo: float) -> _Measured:
 
 
 def _up_to(measured: _Measured, most: int) -> _Measured:
-    kept = sum(level <= most for level in measured.levels)
+    return _kept(measured, [i for i, level in enumerate(measured.levels) if level <= most])
+
+
+def _without(measured: _Measured, index: int) -> _Measured:
+    return _kept(measured, [i for i in range(len(measured.levels)) if i != index])
+
+
+def _kept(measured: _Measured, which: Sequence[int]) -> _Measured:
     return replace(
-        measured, levels=measured.levels[:kept], medians=measured.medians[:kept], noise=measured.noise[:kept]
+        measured,
+        levels=tuple(measured.levels[i] for i in which),
+        medians=tuple(measured.medians[i] for i in which),
+        noise=tuple(measured.noise[i] for i in which),
     )
+
+
+def _alike(measured: _Measured, fitted: _Measured) -> bool:
+    """Whether the curve was fitted to these rates already."""
+    at = dict(zip(measured.levels, measured.medians, strict=True))
+    return all(abs(at[level] / rate - 1) < SAME for level, rate in zip(fitted.levels, fitted.medians, strict=True))
+
+
+def _left_out(measured: _Measured, best: _Curve | None) -> int | None:
+    """The level that the curve leaves out because it misses that of all others."""
+    fitted = best.part.levels if best else ()
+    inner = [level for level in measured.levels if fitted and level < fitted[-1] and level not in fitted]
+    return inner[0] if inner else None
 
 
 def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -> Intervals:
@@ -161,8 +227,9 @@ def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -
     if not found:
         return Intervals((), None)
     gains = [each.gain for each in found if each.gain]
+    knees = [_hull(knee) for knee in zip(*(each.knees for each in found), strict=True)]
     return Intervals(
-        tuple(_hull(knee) for knee in zip(*(each.knees for each in found), strict=True)),
+        tuple(knees[int(curves[0].early) :]),
         _hull(gains) if gains else None,
     )
 
@@ -171,19 +238,26 @@ def _hull(several: Sequence[Interval]) -> Interval:
     return Interval(min(each.low for each in several), max(each.high for each in several))
 
 
-def _ends(fitted: Hinge | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
+def _siblings(vcpus: int | None, cores: int | None) -> bool:
+    return cores is not None and vcpus is not None and cores < vcpus
+
+
+def _ends(best: _Curve | None, vcpus: int | None, cores: int | None) -> tuple[float, float] | None:
     """Between which two levels the yield of further threads is measured."""
     if cores is not None and vcpus is not None and cores < vcpus:
         return float(cores), float(vcpus)
-    if fitted is not None and len(fitted.knees) == 2:
-        return fitted.knees[0], fitted.knees[1]
+    if best is not None and len(best.knees) == 2:
+        return best.knees[0], best.knees[1]
     return None
 
 
-def _yield(fitted: Hinge | None, ends: tuple[float, float] | None) -> float | None:
-    if fitted is None or ends is None or (not fitted.form.flat and ends[1] > 2 * ends[0]):
+def _yield(best: _Curve | None, ends: tuple[float, float] | None, vcpus: int | None, cores: int | None) -> float | None:
+    if best is None or ends is None or (not best.hinge.form.flat and ends[1] > 2 * ends[0]):
         return None
-    return fitted.at(ends[1]) / fitted.at(ends[0]) - 1
+    found = best.hinge.at(ends[1]) / best.hinge.at(ends[0]) - 1
+    # Without siblings shown a steep second part is one of cores, and no thread adds more than a core does.
+    possible = _siblings(vcpus, cores) or ((best.further or 0.0) <= STEEP and found <= 1)
+    return found if possible else None
 
 
 def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | None:
@@ -195,11 +269,11 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | None) -> float | None:
     if fitted is not None and fitted.form.flat:
-        return fitted.at(fitted.knees[-1])
+        return max(fitted.at(knee) for knee in fitted.knees)
     full = vcpus is not None and measured.levels[-1] >= vcpus
     return max(measured.medians) if full else None
 
 
 def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:
-    places = sorted({*(float(level) for level in measured.levels if level <= fitted.most), *fitted.knees})
+    places = sorted({*(float(level) for level in measured.levels if level <= fitted.most), *fitted.places})
     return tuple((place, fitted.at(place) * solo) for place in places)

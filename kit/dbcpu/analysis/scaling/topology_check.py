@@ -1,8 +1,10 @@
 """Does the host behave like the cores that its kernel shows? The throughput curve is compared with the topology.
 
-Passive only. There are fewer cores than shown if the curve bends early, or if sessions form two groups though each
-has a CPU of its own (a guest cannot place by cores that it does not know). A quota, steal and other processes
-bend the curve, too: with any of them nothing is claimed.
+Passive only. There are fewer cores than shown if the curve bends early and hardly rises beyond, or if sessions form two
+groups though each has a CPU of its own (a guest cannot place by cores that it does not know). Turbo bends the curve
+early, too, but then further sessions go on adding most of a core. A quota, steal and other processes bend it as
+well: with any of them nothing is claimed. Where they were not measured they are unknown and not zero: then the curve is
+still reported, for a managed database shows nothing else, but as a probability (``unmeasured``, a finding at info).
 """
 
 from collections.abc import Sequence
@@ -11,14 +13,13 @@ import numpy as np
 
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, window_s
+from dbcpu.analysis.placement.host_time import foreign_share, typical_share, window_s
 from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SessionView, TopologyCheck
+from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import listed, number, percent, plural
 from dbcpu.record import Round, RunRecord
 
-NEAR = 0.15
-"""Knee and core count agree within this."""
 FULL_CORE = 0.8
 """A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""
 STEAL_SHARE = 0.03
@@ -27,6 +28,8 @@ FOREIGN_SHARE = 0.05
 TWO_SPEEDS_NEAR = 0.12
 MIN_ROUNDS = 3
 QUEUED_SHARE = 0.1
+MIN_WIDTH = 0.03
+"""Of an interval of a knee, each way: background work rounds a real bend."""
 
 
 def topology_check(
@@ -38,40 +41,86 @@ def topology_check(
     ``unclear``, with ``why`` in words.
     """
     vcpus, cores, reference = context.vcpus, context.cores, context.reference
-    if vcpus is None or scaling.saturated is None or not scaling.knees or reference is None:
+    if vcpus is None or not scaling.knees or reference is None or not _reached(scaling, cores):
         return None
-    knee, interval = scaling.knees[0], _widened(scaling)
+    knee = scaling.knees[0]
     excluded = _excluded(context.record, vcpus, knee)
     if excluded:
         return TopologyCheck("unclear", cores, vcpus, None, f"scaling may also be limited by {listed(excluded)}")
+    if cores is not None and scaling.saturated is None:
+        return _one_core(scaling, cores, vcpus)
+    unmeasured = _unmeasured(context.record, knee)
     speeds = _two_speeds(levels, views, scaling, reference, vcpus) if cores in (vcpus, None) else None
     if speeds is not None:
         slow, behind = speeds
         text = (
             f"session times form two groups, one without and one with a slowdown of {number(slow)}x, though each "
-            f"session had a CPU of its own: like {number(behind, 1)} cores with two hardware threads each"
+            f"session had a CPU of its own"
         )
-        return TopologyCheck("fewer_cores" if cores else "told", cores, vcpus, behind, text, two_speeds=True)
+        text += f": like {number(behind, 1)} cores with two hardware threads each" if behind is not None else ""
+        verdict = "fewer_cores" if cores else "told"
+        return TopologyCheck(verdict, cores, vcpus, behind, text, two_speeds=True, unmeasured=unmeasured)
+    return _by_curve(context.record, scaling, cores, vcpus, unmeasured)
+
+
+def widened(knee: float, interval: Interval | None) -> Interval:
+    """The interval of a knee, at least 3 % each way; 10 % where there were too few rounds for one."""
+    if interval is None:
+        return Interval(0.9 * knee, 1.1 * knee)
+    return Interval(min(interval.low, (1 - MIN_WIDTH) * knee), max(interval.high, (1 + MIN_WIDTH) * knee))
+
+
+def _by_curve(
+    record: RunRecord, scaling: Scaling, cores: int | None, vcpus: int, unmeasured: tuple[str, ...]
+) -> TopologyCheck:
+    """The first knee against the cores shown."""
+    knee = scaling.knees[0]
+    interval = widened(knee, scaling.knee_intervals[0] if scaling.knee_intervals else None)
     where = f"the throughput has its knee at {number(knee, 1)} sessions"
+    steep = (
+        f"{where}, but a session beyond it adds {percent(scaling.further)} of what one adds before it: "
+        "a falling turbo frequency bends a curve so as well"
+    )
     if cores is None:
-        return TopologyCheck("told", None, vcpus, knee, where)
+        if scaling.steep:
+            return TopologyCheck("unclear", None, vcpus, None, steep)
+        return TopologyCheck("told", None, vcpus, knee, where, unmeasured=unmeasured)
     if cores < vcpus and _like_full_cores(scaling, cores, vcpus):
         text = f"{plural(vcpus, 'session')} reach {number(scaling.effective_cores, 1)} times the throughput of one"
         return TopologyCheck("like_full_cores", cores, vcpus, float(vcpus), text)
     if interval.high < (1 - NEAR) * cores:
-        return TopologyCheck("fewer_cores", cores, vcpus, knee, where)
+        if _two_kinds(record):
+            return TopologyCheck("unclear", cores, vcpus, None, f"{where}, and the host has cores of two kinds")
+        if scaling.steep:
+            return TopologyCheck("unclear", cores, vcpus, None, steep)
+        return TopologyCheck("fewer_cores", cores, vcpus, knee, where, unmeasured=unmeasured)
     if interval.low <= (1 + NEAR) * cores and interval.high >= (1 - NEAR) * cores:
         return TopologyCheck("agrees", cores, vcpus, knee, where)
     return TopologyCheck("unclear", cores, vcpus, None, f"{where}, beyond the {plural(cores, 'core')} shown")
 
 
-def _widened(scaling: Scaling) -> Interval:
-    """The interval of the first knee, at least 3 % each way; 10 % where there were too few rounds for one."""
-    knee = scaling.knees[0]
-    if not scaling.knee_intervals:
-        return Interval(0.9 * knee, 1.1 * knee)
-    interval = scaling.knee_intervals[0]
-    return Interval(min(interval.low, 0.97 * knee), max(interval.high, 1.03 * knee))
+def _one_core(scaling: Scaling, cores: int, vcpus: int) -> TopologyCheck:
+    """One core with several threads has no curve, but throughput on all of them against that on one."""
+    reach = 1 + (scaling.smt_yield or 0.0)
+    text = f"{plural(vcpus, 'session')} on {plural(cores, 'core')} reach {number(reach)} times the throughput of one"
+    if _like_full_cores(scaling, cores, vcpus):
+        return TopologyCheck("like_full_cores", cores, vcpus, float(vcpus), text)
+    return TopologyCheck("agrees", cores, vcpus, 1.0, text)
+
+
+def _reached(scaling: Scaling, cores: int | None) -> bool:
+    """Whether levels go up to the cores shown: of what an interrupted run did not measure nothing is claimed."""
+    return cores is None or not scaling.curve or scaling.curve[-1][0] >= (1 - NEAR) * cores
+
+
+def _two_kinds(record: RunRecord) -> bool:
+    """Performance and efficiency cores, by name or by their hardware threads."""
+    host = record.header.host
+    if host is None:
+        return False
+    threads = {len(each.siblings) for each in host.topology.cpus}
+    named = {"performance_cpus", "efficiency_cpus"} <= set(host.facts)
+    return named or (len(threads) > 1 and all(each.online for each in host.topology.cpus))
 
 
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:
@@ -82,9 +131,13 @@ def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:
 
 def _two_speeds(
     levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling, reference: Reference, vcpus: int
-) -> tuple[float, float] | None:
+) -> tuple[float, float | None] | None:
     """(slowdown of the slow, cores behind) if fewer sessions than vCPUs split into those as fast as alone and
-    those as slow as all are when every vCPU is busy. Turbo, steal and quotas slow all of a round alike."""
+    those as slow as all are when every vCPU is busy. Turbo, steal and quotas slow all of a round alike.
+
+    Two threads per core are known, and with them the cores, only where sessions are as slow with half of the vCPUs
+    busy (with more threads a core has another one free then), or where the knee of the curve is at as many cores.
+    """
     if scaling.effective_cores is None or scaling.effective_cores > (1 - NEAR) * vcpus:
         return None
     full = vcpus / scaling.effective_cores
@@ -104,7 +157,10 @@ def _two_speeds(
     fits = np.median(fast) <= 1 + tolerance and abs(slowdown / full - 1) <= TWO_SPEEDS_NEAR
     if not fits or (queued and np.median(queued) > QUEUED_SHARE):
         return None
-    return slowdown, scaling.effective_cores * slowdown / 2
+    early = [_median(each, "slow") for each in split if each[0].level <= vcpus / 2]
+    behind = scaling.effective_cores * slowdown / 2
+    two = bool(early) and abs(float(np.median(early)) / full - 1) <= TWO_SPEEDS_NEAR
+    return slowdown, behind if two or abs(scaling.knees[0] / behind - 1) <= NEAR else None
 
 
 def _median(each: Sequence[SessionView], group: str) -> float:
@@ -113,7 +169,7 @@ def _median(each: Sequence[SessionView], group: str) -> float:
 
 def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     """What else may have limited scaling at ``knee`` or beyond, in words."""
-    beyond = [each for each in record.rounds if each.level > 1 and each.level >= 0.9 * knee and not each.error]
+    beyond = _beyond(record, knee)
     found = []
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
@@ -121,13 +177,30 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
         found.append(f"the CPU quota of {quota:g} CPUs")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("an exhausted CPU quota")
-    steal = float(np.median([stolen_share(each) or 0.0 for each in beyond])) if beyond else 0.0
-    if steal > STEAL_SHARE:
+    steal = typical_share(beyond)
+    if steal is not None and steal > STEAL_SHARE:
         found.append(f"{percent(steal)} CPU steal")
-    foreign = float(np.median([foreign_share(each, vcpus, window_s(each)) for each in beyond])) if beyond else 0.0
+    watched = [each for each in beyond if window_s(each) > 0]
+    foreign = float(np.median([foreign_share(each, vcpus, window_s(each)) for each in watched])) if watched else 0.0
     if foreign > FOREIGN_SHARE:
         found.append(f"other processes ({percent(foreign)} of the CPU time)")
     return found
+
+
+def _unmeasured(record: RunRecord, knee: float) -> tuple[str, ...]:
+    """What of the same was not measured in any round at ``knee`` or beyond: unknown, and not zero."""
+    beyond = _beyond(record, knee)
+    sampled = any(each.cpu_timeline for each in beyond)
+    missing = {
+        "steal": typical_share(beyond) is None,
+        "CPU quotas": record.header.host is None or not (sampled or any(each.cgroups for each in beyond)),
+        "other processes": not any(window_s(each) > 0 and not each.not_sampled for each in beyond),
+    }
+    return tuple(name for name, unknown in missing.items() if unknown)
+
+
+def _beyond(record: RunRecord, knee: float) -> list[Round]:
+    return [each for each in record.rounds if each.level > 1 and each.level >= 0.9 * knee and not each.error]
 
 
 def _throttled(round_: Round) -> float:

@@ -1,11 +1,12 @@
 """A throughput curve as straight lines that meet at knees, fitted by a grid over the knees and least squares.
 
-    m = min(N, knee1)
-    y(N) = a m - c m (m - 1) / (knee1 - 1) + d clip(N - knee1, 0, knee2 - knee1)
+    m = min(N, knee1),  speed(N) = a - c (min(m, bend) - 1) / (bend - 1)
+    y(N) = m speed(N) + d clip(N - knee1, 0, knee2 - knee1)
 
-y is the sum of rates in rates of one session alone. ``a`` is 1 but for noise, ``c / a`` is the share of speed
-lost when every core is busy (turbo), ``d`` what each session beyond knee 1 adds. Residuals are relative, as
-the noise of rates is. A form with more knees or with turbo is taken only if it is clearly better.
+y is the sum of rates in rates of one session alone. ``a`` is 1 but for noise. ``c / a`` is the share of speed lost
+to turbo: at the first knee, where ``bend`` is knee 1, or earlier, where the speed is held from a ``bend`` of its own
+on. ``d`` is what each session beyond knee 1 adds; it may be below 0. Residuals are relative, as the noise of rates is.
+A form with more knees or with turbo is taken only if it is clearly better.
 """
 
 from collections.abc import Sequence
@@ -25,52 +26,82 @@ EXPECTED = 1.5
 BEND = (0.03, 0.95)
 """A second part of the curve is one of its own if what a session adds there is within these, against a core."""
 MAX_TURBO = 0.6
+MAX_BEND = 0.75
+"""A bend of its own lies within this part of the way to the first knee, or it is no other form than without one."""
 MAX_YIELD = 1.02
+MAX_LOSS = 0.3
+"""Second threads may cost this share of the throughput at the first knee (seen on real hosts: 10 %)."""
 MIN_BEYOND = 1.02
 """A knee counts only with a level this much beyond it."""
-COARSE, FINE = 64, 25
+COARSE, FINE = (0, 64, 64, 20), (0, 25, 25, 11)
+"""Places per axis of a grid with one, two and three axes: everywhere, and near the best ones."""
 MISFIT_PASSES, BISECTIONS = 3, 40
 
 
 @dataclass(frozen=True, slots=True)
 class CurveForm:
-    """Which parts the curve has. A curve that is not ``flat`` in the end goes on rising after its last knee."""
+    """Which parts the curve has. A curve that is not ``flat`` in the end goes on after its last knee.
+
+    ``held``: turbo ends at a bend of its own, and the speed is held from there to the first knee.
+    """
 
     knees: int
     flat: bool
     turbo: bool
+    held: bool = False
 
     @property
     def coefficients(self) -> int:
         return 1 + self.turbo + (self.knees - self.flat)
 
+    @property
+    def places(self) -> int:
+        """Axes of a grid: the bend, if there is one, and the knees."""
+        return self.held + self.knees
+
+    @property
+    def parameters(self) -> int:
+        return self.coefficients + self.places
+
 
 FORMS = tuple(
-    CurveForm(knees, flat, turbo)
-    for turbo in (False, True)
+    CurveForm(knees, flat, turbo, held)
+    for turbo, held in ((False, False), (True, False), (True, True))
     for knees, flat in ((0, False), (1, True), (1, False), (2, True))
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
-    """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals."""
+    """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals.
+
+    ``places``: the bend of a held form, then the knees.
+    """
 
     form: CurveForm
-    knees: tuple[float, ...]
+    places: tuple[float, ...]
     coefficients: tuple[float, ...]
     chi2: float
     error: float
     most: int
 
+    @property
+    def knees(self) -> tuple[float, ...]:
+        return self.places[int(self.form.held) :]
+
+    @property
+    def bend(self) -> float | None:
+        """Where turbo ends, if it does before the first knee."""
+        return self.places[0] if self.form.held else None
+
     def at(self, level: float) -> float:
         """The curve at ``level`` sessions, in rates of one session alone."""
-        row = columns(np.array([level], dtype=np.float64), self.form, *edges(self.form, self.knees), self.most)
+        row = columns(np.array([level], dtype=np.float64), self.form, edges(self.form, self.places), self.most)
         return float(row[0, 0] @ np.array(self.coefficients))
 
     @property
     def turbo(self) -> float:
-        """Share of speed lost from one session to the first knee; 0 where the form has none."""
+        """Share of speed lost from one session to the bend or the first knee; 0 where the form has none."""
         return self.coefficients[1] / self.coefficients[0] if self.form.turbo else 0.0
 
     @property
@@ -81,6 +112,15 @@ class Hinge:
         if self.form.knees == 1 and self.form.flat:
             return 0.0
         return self.coefficients[-1] / (self.at(self.knees[0]) / self.knees[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Where the parts of curves end, each (G,); infinity where there is none."""
+
+    bend: Floats
+    first: Floats
+    last: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +153,12 @@ def best(
     scored = [(_score(made), made) for form in FORMS if (made := _fit(n, y, sigma, form)) is not None]
     for form in FORMS:
         for knees in combinations(expected, form.knees) if form.knees else ():
-            made = _at_best(n, y, sigma, form, np.array([knees]))
+            made = _at_best(n, y, sigma, form, _with_bends(n, form, knees)) if _enough(n, form) else None
             if made is None:
                 continue
             credit = 0.0
             if form.knees == 2:
-                if not BEND[0] <= (made.further or 0.0) <= BEND[1]:
+                if not BEND[0] <= abs(made.further or 0.0) <= BEND[1]:
                     continue
                 credit = EXPECTED * WORTH
             scored.append((_score(made) - WORTH * form.knees - credit, _moved(n, y, sigma, made)))
@@ -134,7 +174,7 @@ def settled(
     squared what it should be. Otherwise levels with little noise would bend a curve of another form to themselves.
     """
     n, y, known = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
-    spare, misfit = n.size - _parameters(hinge.form), 0.0
+    spare, misfit = n.size - hinge.form.parameters, 0.0
     for _ in range(MISFIT_PASSES):
         hinge = _moved(n, y, np.hypot(known, misfit), hinge)
         residuals = np.array([hinge.at(level) for level in levels]) / y - 1
@@ -155,62 +195,72 @@ def _misfit(residuals: Floats, noise: Floats, spare: int) -> float:
 
 
 def _fit(n: Floats, y: Floats, sigma: Floats, form: CurveForm) -> Hinge | None:
-    if n.size < _parameters(form) + 1:
+    if not _enough(n, form):
         return None
-    if form.knees == 0:
-        return _at_best(n, y, sigma, form, np.zeros((1, 0)))
     found = _at_best(n, y, sigma, form, _everywhere(n, form))
     return found and _moved(n, y, sigma, found)
 
 
+def _enough(n: Floats, form: CurveForm) -> bool:
+    return n.size > form.parameters
+
+
 def _moved(n: Floats, y: Floats, sigma: Floats, hinge: Hinge) -> Hinge:
-    """The same form with its knees where they fit best nearby."""
-    if not hinge.knees:
-        return _at_best(n, y, sigma, hinge.form, np.zeros((1, 0))) or hinge
-    for spread in (0.12, 0.015):
-        hinge = _at_best(n, y, sigma, hinge.form, _near(hinge.knees, n, spread)) or hinge
+    """The same form with its bend and knees where they fit best nearby."""
+    for spread in (0.12, 0.015) if hinge.places else (0.0,):
+        hinge = _at_best(n, y, sigma, hinge.form, _near(hinge.places, n, spread)) or hinge
     return hinge
 
 
-def _parameters(form: CurveForm) -> int:
-    return form.coefficients + form.knees
-
-
 def _score(hinge: Hinge) -> float:
-    return hinge.chi2 + WORTH * _parameters(hinge.form)
+    return hinge.chi2 + WORTH * hinge.form.parameters
 
 
 def _everywhere(n: Floats, form: CurveForm) -> Floats:
+    if not form.places:
+        return np.zeros((1, 0))
     low, high = float(n.min()), float(n.max())
-    places = np.unique(np.concatenate([n, np.geomspace(max(1.0, low), high, COARSE)]))
-    if form.knees == 1:
-        return places[:, None]
-    return np.array([(first, second) for first in places for second in places if second > first])
+    places = np.geomspace(max(1.0, low), high, COARSE[form.places])
+    if form.places <= 2:
+        places = np.unique(np.concatenate([n, places]))
+    return np.array(list(combinations(places, form.places)), dtype=np.float64).reshape(-1, form.places)
 
 
-def _near(knees: Sequence[float], n: Floats, spread: float) -> Floats:
-    factors = np.linspace(1 - spread, 1 + spread, FINE)
-    axes = [np.clip(knee * factors, n.min(), n.max()) for knee in knees]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(knees))
-    return grid if len(knees) == 1 else grid[grid[:, 0] < grid[:, 1]]
+def _with_bends(n: Floats, form: CurveForm, knees: tuple[float, ...]) -> Floats:
+    """These knees, with a bend at every place before the first of them where the form has one."""
+    bends = [each for each in n if 1 < each < knees[0]] if form.held else []
+    return np.array([(bend, *knees) for bend in bends] if form.held else [knees]).reshape(-1, form.places)
+
+
+def _near(places: Sequence[float], n: Floats, spread: float) -> Floats:
+    if not places:
+        return np.zeros((1, 0))
+    factors = np.linspace(1 - spread, 1 + spread, FINE[len(places)])
+    return ordered([np.clip(place * factors, n.min(), n.max()) for place in places])
+
+
+def ordered(axes: Sequence[Floats]) -> Floats:
+    """All combinations of ``axes`` that rise, (G, axes)."""
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    return np.asarray(grid[(np.diff(grid, axis=1) > 0).all(axis=1)])
 
 
 def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Hinge | None:
-    """The best knees of ``grid`` (G, knees) that the levels can show and that make sense."""
+    """The best of ``grid`` (G, places) that the levels can show and that makes sense."""
     grid = grid[shown(n, form, grid)]
     if not len(grid):
         return None
     solved = solve(n, y, sigma, form, grid)
-    total = np.where(_sensible(form, solved.coefficients.T), solved.chi2, np.inf)
+    total = np.where(sensible(form, solved.coefficients, grid, float(n.max())), solved.chi2, np.inf)
     index = int(np.argmin(total))
     if not np.isfinite(total[index]):
         return None
-    own, weight = columns(n, form, *edges(form, grid[index]), int(n.max()))[0], 1.0 / (sigma * y)
+    own, weight = columns(n, form, edges(form, grid[index]), int(n.max()))[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
     return Hinge(
         form,
-        tuple(float(knee) for knee in grid[index]),
+        tuple(float(place) for place in grid[index]),
         tuple(float(value) for value in exact),
         float(total[index]),
         float(np.sqrt(np.mean(residual**2))),
@@ -219,9 +269,9 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
 
 
 def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
-    """Least squares at each row of ``grid`` (G, knees); ``sigma`` is relative."""
+    """Least squares at each row of ``grid`` (G, places); ``sigma`` is relative."""
     weight = 1.0 / (sigma * y)
-    weighted, target = columns(n, form, *edges(form, grid), int(n.max())) * weight[:, None], y * weight
+    weighted, target = columns(n, form, edges(form, grid), int(n.max())) * weight[:, None], y * weight
     inverse = np.asarray(np.linalg.inv(_normal(weighted)), dtype=np.float64)
     found = (inverse @ (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
     chi2 = (((weighted @ found[..., None])[..., 0] - target) ** 2).sum(axis=1)
@@ -235,54 +285,67 @@ def _normal(weighted: Floats) -> Floats:
     return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
 
 
-def edges(form: CurveForm, grid: Floats | Sequence[float]) -> tuple[Floats, Floats]:
-    """First knee, and where the curve becomes flat, each (G,); infinity where there is none."""
-    knees = np.atleast_2d(np.asarray(grid, dtype=np.float64))
-    never = np.full(len(knees), np.inf)
-    if form.knees == 0:
-        return never, never
-    return knees[:, 0], knees[:, -1] if form.flat else never
+def edges(form: CurveForm, grid: Floats | Sequence[float]) -> Edges:
+    """Of each row of ``grid`` (G, places)."""
+    places = np.atleast_2d(np.asarray(grid, dtype=np.float64))
+    never = np.full(len(places), np.inf)
+    return Edges(
+        places[:, 0] if form.held else never,
+        places[:, int(form.held)] if form.knees else never,
+        places[:, -1] if form.flat else never,
+    )
 
 
-def columns(n: Floats, form: CurveForm, first: Floats, last: Floats, most: int) -> Floats:
+def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
     """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own.
 
-    ``most``: the highest level that was fitted; without a knee the turbo slope ends there.
+    ``most``: the highest level that was fitted; without a bend and a knee the turbo slope ends there.
     """
     n = np.atleast_2d(n)
-    within = np.minimum(n, first[:, None])
+    within = np.minimum(n, at.first[:, None])
     parts = [within]
     if form.turbo:
-        full = np.where(np.isfinite(first), first, max(2.0, float(most)))
-        parts.append(-within * (within - 1) / np.maximum(full - 1, 1.0)[:, None])
+        end = np.minimum(at.bend, at.first)
+        end = np.where(np.isfinite(end), end, max(2.0, float(most)))[:, None]
+        parts.append(-within * (np.minimum(within, end) - 1) / np.maximum(end - 1, 1.0))
     if form.knees - form.flat:
-        parts.append(np.clip(n - first[:, None], 0.0, (last - first)[:, None]))
-    return np.stack(parts, axis=-1)
+        parts.append(np.clip(n - at.first[:, None], 0.0, (at.last - at.first)[:, None]))
+    return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 
 def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
-    """Whether enough levels lie on each part: two on the first (three with turbo), two on the next, one on the flat."""
-    if form.knees == 0:
+    """Whether enough levels lie on each part of each row of ``grid`` (G, places).
+
+    Two on the first (three with turbo), two on the next, one on the flat. A bend of its own lies at two sessions or
+    later, and has two levels between itself and the first knee.
+    """
+    if not form.places:
         return np.full(len(grid), n.size >= 3)
-    first, last = edges(form, grid)
-    on_first = (n <= first[:, None] * 1.001).sum(axis=1)
-    beyond = (n > first[:, None] * MIN_BEYOND).sum(axis=1)
-    enough = (on_first >= (3 if form.turbo else 2)) & (beyond >= 1)
+    at = edges(form, grid)
+    bend, first, last = (each[:, None] for each in (at.bend, at.first, at.last))
+    enough = (n <= first * 1.001).sum(axis=1) >= (3 if form.turbo else 2)
+    if form.held:
+        end = np.minimum(at.first, float(n.max()))
+        enough &= (at.bend >= 2) & (at.bend <= MAX_BEND * end)
+        enough &= ((n > bend * MIN_BEYOND) & (n <= first * 1.001)).sum(axis=1) >= 2
+    if form.knees:
+        enough &= (n > first * MIN_BEYOND).sum(axis=1) >= 1
     if form.knees - form.flat:
-        between = ((n > first[:, None] * MIN_BEYOND) & (n <= last[:, None] * 1.001)).sum(axis=1)
-        enough &= between >= 2
+        enough &= ((n > first * MIN_BEYOND) & (n <= last * 1.001)).sum(axis=1) >= 2
     if form.flat:
-        enough &= (n > last[:, None] * MIN_BEYOND).sum(axis=1) >= 1
+        enough &= (n > last * MIN_BEYOND).sum(axis=1) >= 1
     return np.asarray(enough)
 
 
-def _sensible(form: CurveForm, coefficients: Floats) -> npt.NDArray[np.bool_]:
-    """``coefficients``: the form's own along the first axis."""
-    start = coefficients[0]
+def sensible(form: CurveForm, coefficients: Floats, grid: Floats, most: float) -> npt.NDArray[np.bool_]:
+    """Whether hardware can do so: ``coefficients`` (G, p) at the rows of ``grid`` (G, places), up to level ``most``."""
+    start = coefficients[:, 0]
     fine, speed = start > 0, start
     if form.turbo:
-        fine = fine & (coefficients[1] >= 0) & (coefficients[1] <= MAX_TURBO * start)
-        speed = start - coefficients[1]
+        fine = fine & (coefficients[:, 1] >= 0) & (coefficients[:, 1] <= MAX_TURBO * start)
+        speed = start - coefficients[:, 1]
     if form.knees - form.flat:
-        fine = fine & (coefficients[-1] >= 0) & (coefficients[-1] <= MAX_YIELD * speed)
+        at, adds = edges(form, grid), coefficients[:, -1]
+        lost = -adds * (np.minimum(at.last, most) - at.first)
+        fine = fine & (adds <= MAX_YIELD * speed) & (lost <= MAX_LOSS * speed * at.first)
     return np.asarray(fine)

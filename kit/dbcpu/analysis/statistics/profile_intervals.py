@@ -17,12 +17,16 @@ from dbcpu.analysis.statistics.piecewise_linear import Floats, Hinge
 CONFIDENCE = 0.95
 REACH = 0.5
 """Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
-STEPS, PASSES = 25, 4
+STEPS, PASSES = (0, 25, 25, 13), 4
+"""Places per axis of a grid with one, two and three axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Of each knee; and of the curve at one level over that at another, minus 1, None where there are no two."""
+    """Of each knee; and of the curve at one level over that at another, minus 1, None where there are no two.
+
+    Each holds the best value, for that is the value of a curve that fits.
+    """
 
     knees: tuple[Interval, ...]
     gain: Interval | None
@@ -46,45 +50,57 @@ def intervals(
 
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, errors))
     rise = float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2)) ** 2
-    axes = [_axis(knee * (1 - REACH), knee * (1 + REACH), n) for knee in best.knees]
-    for _ in range(PASSES if best.knees else 1):
+    axes = [_axis(place * (1 - REACH), place * (1 + REACH), n, best.form.places) for place in best.places]
+    for _ in range(PASSES if best.places else 1):
         grid, solved = _solved(n, y, sigma, best, axes)
         most = float(solved.chi2.min()) + rise
         good = solved.chi2 <= most
         reached = axes
         axes = [_around(axis, grid[good, i], n) for i, axis in enumerate(axes)]
-    knees = tuple(_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(reached))
-    between = grid[good] if ends is None else np.array([ends])
-    gain = _gain(best, grid[good], solved.kept(good), most, between) if between.shape[1] == 2 else None
-    return Intervals(knees, gain and Interval(max(0.0, gain.low), gain.high))
+    places = [_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(reached)]
+    knees = tuple(
+        _with(knee, found) for knee, found in zip(best.knees, places[len(places) - best.form.knees :], strict=True)
+    )
+    between = grid[good, int(best.form.held) :] if ends is None else np.array([ends])
+    if between.shape[1] != 2:
+        return Intervals(knees, None)
+    before, after = best.knees if ends is None else ends
+    gain = _gain(best, grid[good], solved.kept(good), most, between)
+    return Intervals(knees, _with(best.at(after) / best.at(before) - 1, gain))
+
+
+def _with(value: float, interval: Interval) -> Interval:
+    return Interval(min(interval.low, value), max(interval.high, value))
 
 
 def _solved(
     n: Floats, y: Floats, sigma: Floats, best: Hinge, axes: Sequence[Floats]
 ) -> tuple[Floats, piecewise_linear.Solved]:
-    """Least squares at all combinations of ``axes`` that the levels can show."""
-    if not axes:
-        grid = np.zeros((1, 0))
-    else:
-        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-        # The best knees are always among them, or a coarse grid might hold nothing that the levels show.
-        grid = np.concatenate([np.array([best.knees]), grid])
-        if len(axes) == 2:
-            grid = grid[grid[:, 0] < grid[:, 1]]
-        shown = piecewise_linear.shown(n, best.form, grid)
-        shown[0] = True
-        grid = grid[shown]
-    return grid, piecewise_linear.solve(n, y, sigma, best.form, grid)
+    """Least squares at all combinations of ``axes`` that the levels can show and that make sense.
+
+    The best places are always the first of them, or a coarse grid might hold nothing that does.
+    """
+    grid = np.array([best.places], dtype=np.float64).reshape(1, -1)
+    if axes:
+        grid = np.concatenate([grid, piecewise_linear.ordered(axes)])
+    usable = piecewise_linear.shown(n, best.form, grid)
+    usable[0] = True
+    grid = grid[usable]
+    solved = piecewise_linear.solve(n, y, sigma, best.form, grid)
+    usable = piecewise_linear.sensible(best.form, solved.coefficients, grid, float(n.max()))
+    usable[0] = True
+    return grid[usable], solved.kept(usable)
 
 
-def _axis(low: float, high: float, n: Floats) -> Floats:
-    return np.linspace(max(low, float(n.min())), min(high, float(n.max())), STEPS)
+def _axis(low: float, high: float, n: Floats, axes: int) -> Floats:
+    return np.linspace(max(low, float(n.min())), min(high, float(n.max())), STEPS[axes])
 
 
 def _around(axis: Floats, good: Floats, n: Floats) -> Floats:
     """A finer axis over the knees that are good enough, and a step beyond."""
     step = axis[1] - axis[0]
-    return _axis(float(good.min()) - step, float(good.max()) + step, n)
+    low, high = float(good.min()) - step, float(good.max()) + step
+    return np.linspace(max(low, float(n.min())), min(high, float(n.max())), axis.size)
 
 
 def _crossing(axis: Floats, places: Floats, chi2: Floats, most: float) -> Interval:
@@ -107,7 +123,7 @@ def _between(profile: Floats, inside: int, outside: int, most: float) -> float:
 
 def _gain(best: Hinge, grid: Floats, solved: piecewise_linear.Solved, most: float, ends: Floats) -> Interval:
     """The curve at the second end over that at the first, minus 1, of all curves that are good enough."""
-    columns = piecewise_linear.columns(ends, best.form, *piecewise_linear.edges(best.form, grid), best.most)
+    columns = piecewise_linear.columns(ends, best.form, piecewise_linear.edges(best.form, grid), best.most)
     before, after = columns[:, 0], columns[:, 1]
     low, high = fieller(after, before, solved.coefficients, solved.inverse, most - solved.chi2)
     return Interval(float(low.min()) - 1, float(high.max()) - 1)

@@ -3,7 +3,9 @@
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
+from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Scaling, SessionView, TopologyCheck
+from dbcpu.analysis.scaling.curve import NEAR
+from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
@@ -83,28 +85,73 @@ def _scaling(analysis: Analysis) -> str:
     scaling, check = analysis.scaling, analysis.topology
     if not scaling.knees:
         return ""
-    first, *others = [number(knee, 1) for knee in scaling.knees]
-    parts = [f"throughput scales linearly up to {first} sessions"]
-    if others:
-        parts.append(f"then with a smaller slope up to {listed(others)}")
+    # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
+    anywhere = check is not None and check.two_speeds and not _near(scaling, check)
+    parts = [] if anywhere else _knees(scaling)
+    if analysis.cores == 1 and scaling.saturated is None:
+        parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
-        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} on the way")
+        until = scaling.turbo_until
+        where = "on the way" if until is None else f"over the first {number(until, 0)}"
+        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} {where}")
     if scaling.smt_yield is not None:
-        interval = scaling.smt_yield_interval
-        within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
-        parts.append(f"SMT adds {percent(scaling.smt_yield)}{within}")
+        parts.append(_yield(analysis, scaling.smt_yield))
     if scaling.effective_cores is not None:
         parts.append(f"{number(scaling.effective_cores, 1)} effective cores")
+    if scaling.left_out is not None:
+        parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
     if check is not None:
-        like = f"scales like {number(check.cores_told, 0)} cores"
-        words = {
-            "agrees": "consistent with the reported topology",
-            "unclear": f"topology not verified: {check.why}",
-            "fewer_cores": f"{like} although {check.cores} are reported",
-            "like_full_cores": "scales as if each hardware thread were a core",
-        }
-        parts.append(words.get(check.verdict, like))
+        parts.append(_topology(check))
     return "; ".join(parts)
+
+
+def _near(scaling: Scaling, check: TopologyCheck) -> bool:
+    """Whether the first knee is at as many cores as the check found."""
+    return check.cores_told is not None and abs(scaling.knees[0] / check.cores_told - 1) <= NEAR
+
+
+def _knees(scaling: Scaling) -> list[str]:
+    """Each knee with its 95 % interval, where there is one."""
+    known = scaling.knee_intervals or (None,) * len(scaling.knees)
+    words = []
+    for knee, interval in zip(scaling.knees, known, strict=True):
+        wide = widened(knee, interval)
+        within = f" (95 % CI {number(wide.low, 1)} to {number(wide.high, 1)})" if interval else ""
+        words.append(f"{number(knee, 1)} sessions{within}")
+    falls = scaling.further is not None and scaling.further < 0
+    slope = f"then {'falls' if falls else 'with a smaller slope'} up to"
+    return [f"throughput scales linearly up to {words[0]}", *(f"{slope} {each}" for each in words[1:])]
+
+
+def _yield(analysis: Analysis, gain: float) -> str:
+    """What the sessions beyond the cores add; of SMT only where siblings are shown, or two speeds show them."""
+    interval = analysis.scaling.smt_yield_interval
+    threads = analysis.vcpus / analysis.cores if analysis.vcpus and analysis.cores else 1.0
+    shown = threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
+    if gain < 0 and (interval is None or interval.high < 0):
+        within = f" (95 % CI {percent(-interval.high)} to {percent(-interval.low)})" if interval else ""
+        if not shown:
+            return f"the sessions beyond that cost {percent(-gain)}{within}"
+        return f"the second thread costs {percent(-gain)}{within}: without SMT the host would do more"
+    within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
+    if not shown:
+        return f"the sessions beyond that add {percent(gain)}{within}"
+    if threads > 1 and gain > threads - 1:
+        return "a further thread adds as much as a core"
+    return f"SMT adds {percent(gain)}{within}"
+
+
+def _topology(check: TopologyCheck) -> str:
+    missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
+    like = f"like {number(check.cores_told, 0)} cores" if check.cores_told else "like fewer cores"
+    like = f"{'probably ' if check.unmeasured else ''}scales {like}"
+    words = {
+        "agrees": "consistent with the reported topology",
+        "unclear": f"topology not verified: {check.why}",
+        "fewer_cores": f"{like} although {check.cores} are reported{missing}",
+        "like_full_cores": "scales as if each hardware thread were a core",
+    }
+    return words.get(check.verdict, f"{like}{missing}")
 
 
 def _contention(analysis: Analysis) -> str:

@@ -10,6 +10,7 @@ from dbcpu.plan import auto_levels
 from dbcpu.record import Round, RunRecord, Session, Wait
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, record, round_of, session, solos, unsampled
+from support.builders.record import host as shown_host
 
 REASON = "the database is managed"
 
@@ -48,6 +49,31 @@ def test_sessions_that_take_turns_on_cores_are_told_by_the_curve() -> None:
     found = level(sweep(SimulatedHost(scheduler="rotating", rebalance_s=0.02)), 14)
     assert found.likely_cause == "shared_core"
     assert "knee at 8" in found.likely_why
+
+
+def only_times(cores: int, slowdowns: dict[int, float]) -> RunRecord:
+    """A host whose siblings are shown, two per core, and nothing else but times: all sessions of a level alike."""
+    rounds = solos()
+    for sessions, slowdown in slowdowns.items():
+        slow = [unsampled(session(i, slowdown * SOLO_S)) for i in range(sessions)]
+        rounds += [round_of(slow, not_sampled=REASON) for _ in range(3)]
+    return record(rounds, shown_host(cores, 2), vcpus=2 * cores)
+
+
+def likely_causes(run: RunRecord) -> dict[int, str | None]:
+    return {each.level: each.likely_cause for each in explain(run).levels}
+
+
+@pytest.mark.parametrize(("slowdown", "expected"), [(1.5, "shared_core"), (2.0, "shared_core"), (3.0, None)])
+def test_two_sessions_on_one_core_that_is_shown_share_it_without_a_curve(slowdown: float, expected: str | None) -> None:
+    assert likely_causes(only_times(1, {2: slowdown}))[2] == expected
+
+
+def test_sessions_that_have_cores_of_their_own_share_none_however_the_curve_bends() -> None:
+    """As on a server whose second threads cost throughput, and which loses a fifth of its speed to turbo."""
+    found = likely_causes(only_times(10, {2: 1.0, 4: 1.1, 6: 1.2, 8: 1.25, 10: 1.27, 12: 1.55, 16: 2.1, 20: 2.19}))
+    assert [found[level] for level in (6, 8, 10)] == [None] * 3
+    assert [found[level] for level in (12, 16, 20)] == ["shared_core"] * 3
 
 
 def test_more_sessions_than_vcpus_wait_in_turn() -> None:

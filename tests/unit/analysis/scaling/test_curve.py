@@ -24,7 +24,7 @@ def test_yield_of_smt_and_effective_cores_on_one_core_with_two_threads() -> None
     scaling = explain(record([*solos(), both], host(cores=1, threads=2))).scaling
     assert scaling.smt_yield == pytest.approx(2 / 1.5 - 1)
     assert scaling.effective_cores == pytest.approx(2 / 1.5)
-    assert scaling.knees == ()
+    assert scaling.knees == (1.0,)
 
 
 def test_without_siblings_there_is_no_yield() -> None:
