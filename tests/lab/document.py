@@ -61,14 +61,14 @@ def page() -> str:
     if real:
         parts.append(_pairs(real))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
-    parts = {
+    of_files = {
         "hidden": _hidden,
         "verdicts": verdicts.section,
         "chance": _chance,
         "between_runs": _between_runs,
         "published": published.section,
     }
-    for name, part in parts.items():
+    for name, part in of_files.items():
         file = RESULTS / f"{name}.json"
         if file.is_file():
             parts.append(part(json.loads(file.read_text("utf-8"))))
