@@ -139,7 +139,7 @@ def test_emulated_smt_shows_two_slow_sessions_where_off_shows_none() -> None:
 
 def test_smt_off_and_one_per_core_make_three_sessions_equal_and_cost_nothing() -> None:
     analysis = explain(read(FOLDER / "emulated-smt-variants" / "record.json.gz"))
-    assert headline(analysis).headline == "Yes up to 2 sessions, from 3 on some are slower"
+    assert headline(analysis).headline == "No: at N=3 sessions are slower; inconclusive at N=2"
     third = {each.variant: each for each in analysis.levels if each.level == 3}
     assert (third["baseline"].slower, third["baseline"].main_cause) == (2, "shared_core")
     assert (third["baseline"].max_over_min or 0) > 1.4

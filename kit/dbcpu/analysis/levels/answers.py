@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
+from dbcpu.analysis.levels.noise import MIN_FREEDOM, slowdown_error, solo_error, uneven_gate
 from dbcpu.analysis.results.run import Answer, Reference
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.range_bound import upper_bound
@@ -51,7 +51,8 @@ class Seen:
 
     ``medians``: of each round, over the single-session time. ``split``: in most rounds some sessions have a cause of a
     slowdown, or form a slow group, and others do not. ``slow``: in most rounds half of the sessions or more have a
-    cause. ``vcpus``: that the sessions may use, None where not known.
+    cause. ``vcpus``: that the sessions may use, None where not known. ``scatter``: of the medians of rounds of one
+    level, over all levels that share no cores; None where none of them has two.
     """
 
     sessions: int
@@ -61,6 +62,7 @@ class Seen:
     split: bool
     slow: bool
     vcpus: int | None
+    scatter: Chance | None = None
 
     @property
     def beyond(self) -> bool:
@@ -157,10 +159,13 @@ def _even_bound(seen: Seen, reference: Reference) -> float | None:
 def _slowdown_chance(seen: Seen, reference: Reference) -> Chance:
     """Standard error of the logarithm of the median slowdown: by noise or by the scatter of rounds, the larger."""
     chance = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions)
-    if len(seen.medians) < 3:
+    if seen.scatter is None:
         return chance
-    scatter = float(np.std(np.log(seen.medians), ddof=1)) / len(seen.medians) ** 0.5
-    return chance if scatter <= chance.spread else Chance(scatter, float(len(seen.medians) - 1))
+    of_rounds = seen.scatter.times(1 / len(seen.medians) ** 0.5)
+    error = float(np.hypot(of_rounds.spread, solo_error(reference.noise, reference.sessions).spread))
+    if error <= chance.spread:
+        return chance
+    return Chance(error, max(MIN_FREEDOM, min(chance.freedom, of_rounds.freedom)))
 
 
 def _detectable(

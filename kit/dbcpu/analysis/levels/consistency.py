@@ -21,6 +21,7 @@ from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import Round
 
 
@@ -65,8 +66,14 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
     for round_, members in by_round(context.sessions):
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
+    # Where cores are shared the median of a round may be that of either group.
+    most = context.cores or context.vcpus or 0
+    scatter = {
+        variant: _scatter([rounds[key] for key in rounds if key[0] == variant and key[1] <= most])
+        for variant in variants
+    }
     return tuple(
-        _level(level, variant, rounds[variant, level], views, context)
+        _level(level, variant, rounds[variant, level], views, context, scatter[variant])
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
 
@@ -77,6 +84,7 @@ def _level(
     rounds: list[list[Timed]],
     views: Mapping[tuple[int, int], SessionView],
     context: RunContext,
+    scatter: Chance | None,
 ) -> LevelView:
     reference, vcpus = context.reference, context.vcpus
     used = usable(rounds)
@@ -93,7 +101,7 @@ def _level(
     counted = _counted([[views[each.key] for each in members] for members in used])
     whole = used and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
-    answered = answers(_seen(level, figures, slower, counted, context), reference) if whole else Answers()
+    answered = answers(_seen(level, figures, slower, counted, context, scatter), reference) if whole else Answers()
     return LevelView(
         level=level,
         variant=variant,
@@ -145,6 +153,7 @@ def _seen(
     slower: Sequence[Sequence[float]],
     counted: Counted | None,
     context: RunContext,
+    scatter: Chance | None,
 ) -> Seen:
     """What the answers of a level rest on."""
     alone_s = context.reference.elapsed_s if context.reference else 1.0
@@ -159,7 +168,18 @@ def _seen(
         split=grouped >= 0.5 or (0.5 <= many <= level - 0.5 and ratio > EQUAL),
         slow=many >= level / 2,
         vcpus=context.vcpus,
+        scatter=scatter,
     )
+
+
+def _scatter(rounds: Sequence[Sequence[Sequence[Timed]]]) -> Chance | None:
+    """Of the logarithms of the medians of rounds about the mean of their level; ``rounds`` by level."""
+    medians = [
+        np.array([np.log(np.median([span.per_execution_s for span in _spans(members)])) for members in usable(each)])
+        for each in rounds
+    ]
+    known = [logs for logs in medians if logs.size > 1]
+    return pooled(known) if known else None
 
 
 def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:

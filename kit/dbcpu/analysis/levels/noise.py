@@ -134,8 +134,12 @@ def slowdown_error(noise: Chance, sessions: int, rounds: int, alone: int) -> Cha
     """Standard error of the logarithm of a slowdown: median of the rounds' medians over that of ``alone`` solos."""
     medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
     of_rounds = medians / np.sqrt(max(1, sessions * rounds))
-    of_solos = (MEDIAN if alone > 2 else 1.0) / np.sqrt(max(1, alone))
-    return noise.times(float(np.hypot(of_rounds, of_solos)))
+    return Chance(float(np.hypot(noise.spread * of_rounds, solo_error(noise, alone).spread)), noise.freedom)
+
+
+def solo_error(noise: Chance, alone: int) -> Chance:
+    """The same of the median of ``alone`` solo sessions."""
+    return noise.times((MEDIAN if alone > 2 else 1.0) / max(1, alone) ** 0.5)
 
 
 def gap_gate(noise: float) -> float:

@@ -38,7 +38,7 @@ MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest sessio
 SPREAD = Column("cv", "CV", percent, meaning="standard deviation / mean of the elapsed times")
 ANSWER = {Answer.YES: "yes", Answer.NO: "no", Answer.UNDECIDED: "?"}
 ANSWERS = Column(
-    "answers", "equal, full", kind="text", value=lambda level: f"{ANSWER[level.even]}, {ANSWER[level.full_speed]}",
+    "answers", "equal, full", kind="name", value=lambda level: f"{ANSWER[level.even]}, {ANSWER[level.full_speed]}",
     meaning="whether all sessions get equal CPU, and whether at the full speed of a single session; ? is undecided",
 )  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")

@@ -79,9 +79,9 @@ def _grid(table: Table) -> Grid:
 
 
 def _heading(column: Column) -> str:
-    """Above numbers the words stand below each other: a figure is narrower than ``slowdown (max)``."""
+    """Above what is never broken the words stand below each other: a figure is narrower than ``slowdown (max)``."""
     heading = plain(column.heading)
-    return heading if column.is_left or column.may_break else heading.replace(" ", "\n")
+    return heading if column.may_break else heading.replace(" ", "\n")
 
 
 def _finding(finding: Finding) -> Text:

@@ -55,7 +55,7 @@ def test_noise_by_steal_asks_for_cpus_of_its_own() -> None:
 
 def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
     found = answered(nine_on_eight())
-    assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, at 9 some are slower")
+    assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, at N=9 some are slower")
     assert found.remedy.startswith("run one session per core: fewer sessions (a pool of 8)")
     assert facts(nine_on_eight())["slowest over fastest"] == ("1.51x", "at most, at 9 sessions")
     assert facts(nine_on_eight())["single session"] == ("22.8", "Mrows/s, 1.80 s")
@@ -71,7 +71,7 @@ def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
 def test_all_slow_from_the_start_is_a_no() -> None:
     slow = [round_of([session(0, 3.6), session(1, 3.6)], repeat=i) for i in range(3)]
     found = answered(record([*solos(), *slow], host(4), vcpus=4))
-    assert (found.kind, found.headline) == (BAD, "No: at 2 all are slower")
+    assert (found.kind, found.headline) == (BAD, "No: at N=2 all are slower")
 
 
 def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:

@@ -161,6 +161,7 @@ def test_a_second_thread_may_cost_throughput(cores: int, loss: float) -> None:
     levels = (*range(1, 2 * cores + 1), 2 * cores + 4, 3 * cores)
     found, check = told(table(levels, shape(cores, 2 * cores, smt_yield=-loss)), cores, 2 * cores)
     assert found.smt_yield == pytest.approx(-loss, abs=0.015)
+    assert found.smt_yield is not None
     assert found.smt_yield_interval is not None
     assert found.smt_yield_interval.low <= found.smt_yield <= found.smt_yield_interval.high < 0
     assert found.effective_cores == pytest.approx(cores, rel=0.02)
