@@ -27,7 +27,7 @@ def contradictions(record: RunRecord, analysis: Analysis) -> list[str]:
 def _rows(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     for each in levels:
         where, ratio, slowdown = f"N={each.level}", each.max_over_min or 1.0, each.slowdown_median or 1.0
-        counted = each.counted_slowdown or 1.0
+        counted = round(each.counted_slowdown or 1.0, 2)
         if each.even is YES and (ratio > 1.15 or (each.slow or 0.0) >= 0.5):
             yield f"{where} is called equal at max/min {ratio:.2f} with {each.slow} slow sessions"
         if each.even is NO and round(ratio, 2) <= 1.10:
