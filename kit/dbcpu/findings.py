@@ -179,9 +179,10 @@ HOST = Topic("What else was on the host?", {
 })  # fmt: skip
 
 RESULT = Topic("What was found", {
-    "inconclusive": Entry(WARNING, "levels up to the vCPUs at which neither equal CPU nor a difference is shown",
+    "inconclusive": Entry(WARNING, "levels up to the vCPUs at which it is undecided whether sessions get equal CPU at "
+        "full speed",
         "this run does not answer whether these sessions get the same CPU (`--fail-on inconclusive`: exit code 1)",
-        "longer executions (`--size long`), a quieter host, or more rounds (`--repeats {repeats}`)"),
+        "more rounds (`--repeats {repeats}`), longer executions (`--size long`), or a quieter host"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
         "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency "
         "of these levels are not reliable",
@@ -189,8 +190,7 @@ RESULT = Topic("What was found", {
     "uneven-sessions": Entry(WARNING, "levels at which the slowest session took longer than the fastest, beyond chance "
         "or as the kernel counted (equal: no)",
         "sessions that did the same work at the same time did not get the same CPU",
-        "see the findings misplaced, shared-cores and oversubscribed for what helps; "
-        "`dbcpu show RUN --json` has the cause for each session"),
+        "look at the causes of the sessions (`dbcpu show RUN`), and at the remedies of the other findings"),
     "slow-together": Entry(WARNING, "sessions that are all equally slow, although there is a CPU for each",
         "all sessions are slowed equally; possible reasons: SMT hidden by the hypervisor, CPU steal, a quota, other "
         "processes, a lower clock frequency",

@@ -54,6 +54,12 @@ def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
         if "equal CPU" in said or shown.kind != "unknown":
             yield f"an answer without a baseline or levels: {said}"
         return
+    if "baseline is not reliable" in said:
+        possible = [each.throughput / each.ideal_throughput for each in together
+                    if each.throughput and each.ideal_throughput]  # fmt: skip
+        if max(possible, default=1.0) <= 1.5 or shown.kind != "unknown":
+            yield f"the baseline is called unreliable: {said} / {shown.headline}"
+        return
     fine = re.search(r"(?:Up to|every level up to) (\d+) sessions?", said)
     if fine and not all(_fine(each) for each in together if each.level <= int(fine[1])):
         yield f"the verdict calls levels up to {fine[1]} fine that are not: {said}"

@@ -31,7 +31,7 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
 
     if (run is None) != last or (target and not last):
         raise click.UsageError("give either a RUN, or --last (with --target NAME for the newest of one target)")
-    record, found = check.violations(run, store, target, given)
+    record, found = check.violations(run, store, target, given, fail_on == "inconclusive")
     if as_json:
         click.echo(codec.dumps({"run_id": record.header.run_id, "violations": [codec.encode(each) for each in found]}))
     else:

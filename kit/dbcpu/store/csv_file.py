@@ -121,7 +121,7 @@ def from_text(text: str, name: str, given: RunFacts | None = None) -> tuple[RunR
     table = _table(text, name)
     if facts.unit is not None and table.column == "seconds":
         raise UsageError(f"{name} has seconds and no rates, so it has no unit; leave unit {facts.unit!r} out")
-    record = _record(table, facts, Path(name).stem, hashlib.sha256(f"{text}{facts}".encode()).hexdigest())
+    record = _record(table, facts, Path(name).stem, hashlib.sha256(f"{name}{text}{facts}".encode()).hexdigest())
     named = [repr(each) for each in table.ignored]
     more = [f"{len(named) - MAX_NAMED} more"] if len(named) > MAX_NAMED else []
     columns = listed([*named[:MAX_NAMED], *more])

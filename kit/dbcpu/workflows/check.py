@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.history.limits import Point, Violation, check, comparable, point
+from dbcpu.analysis.history.limits import Point, Violation, check, comparable, point, undecided
 from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
 from dbcpu.errors import UsageError
@@ -16,11 +16,12 @@ from dbcpu.store.record_file import is_file_name
 
 
 def violations(
-    run: str | None, store: str | None, target: str | None, given: Mapping[str, float | None]
+    run: str | None, store: str | None, target: str | None, given: Mapping[str, float | None], strict: bool = False
 ) -> tuple[RunRecord, tuple[Violation, ...]]:
     """The run that was checked, and what it is beyond. ``run`` None: the newest, of ``target`` if given.
 
-    ``given`` are limits from the command line: None means not given, 0 switches one off.
+    ``given`` are limits from the command line: None means not given, 0 switches one off. ``strict``: levels that are
+    undecided are among them, as inconclusive.
 
     Raises:
         UsageError: there is no such run.
@@ -28,10 +29,13 @@ def violations(
     limits = _limits(given)
     if run is not None and is_file_name(run):
         record = load_run(run)
-        return record, check(record, explain(record), (), limits)
+        analysis = explain(record)
+        return record, (*check(record, analysis, (), limits), *(undecided(analysis) if strict else ()))
     with open_store(store, create=False) as opened:
         record = opened.load(run if run is not None else _newest(opened, target))
-        return record, check(record, explain(record), history(opened, record, limits.runs), limits)
+        analysis = explain(record)
+        found = check(record, analysis, history(opened, record, limits.runs), limits)
+        return record, (*found, *(undecided(analysis) if strict else ()))
 
 
 def history(store: Store, record: RunRecord, most: int) -> tuple[Point, ...]:

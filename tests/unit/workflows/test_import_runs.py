@@ -137,6 +137,6 @@ def test_facts_are_for_csv_alone(here: Path, capsys: pytest.CaptureFixture[str])
 def test_other_commands_say_where_csv_belongs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "run.csv").write_text(RATES)
     (here / "empty.csv").write_text("")
-    assert "import it first: dbcpu import run.csv" in refused(capsys, "compare", "run.csv")
+    assert "import that file first: `dbcpu import FILE`" in refused(capsys, "compare", "run.csv")
     assert "import it: dbcpu import ./run.csv" in refused(capsys, "show", "./run.csv")
     assert "empty is empty" in refused(capsys, "compare", "empty.csv")

@@ -6,7 +6,7 @@ what would fix it?
 
 from dataclasses import dataclass
 
-from dbcpu.analysis.checks.verdict import fast_levels, is_turbo, lost_words
+from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, lost_words, unreliable
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, Outcome, is_loss, outcome
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, Answer, LevelView
@@ -43,6 +43,9 @@ def headline(analysis: Analysis) -> Headline:
     if analysis.reference is None or not any(each.level > 1 for each in levels):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
         return Headline(UNKNOWN, words, _alone(analysis), _noise_remedy(analysis) if levels else "")
+    if unreliable([each for each in levels if each.level > 1]) > UNRELIABLE:
+        remedy = "measure again on a quieter host, with longer executions: `--size long`"
+        return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
     if not all(each.shares_known for each in levels):
         return Headline(UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
     remedy = _noise_remedy(analysis) if found.kind == UNKNOWN else _remedy(analysis, found)

@@ -14,8 +14,9 @@ from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
 
 TAIL_S = 0.1
-NO_END = 50
-"""Rounds that are proposed where the noise is so large that not even 40 are expected to decide."""
+QUIETER = "longer executions (`--size long`), or a quieter host"
+HIDDEN = 4.0
+"""A larger limit of what noise hides is not written out."""
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
@@ -43,7 +44,7 @@ def slow_together(given: CheckInput) -> Finding | None:
         return None
     within = [each for each in given.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
     slow = [each for each in within if each.full_speed is Answer.NO and each.even is not Answer.NO]
-    slow = [each for each in slow if (each.slowdown_median or 1.0) > EQUAL]
+    slow = [each for each in slow if (each.slowdown_median or 1.0) > EQUAL and each.shares_known]
     if not slow:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
@@ -104,10 +105,12 @@ def oversubscribed(given: CheckInput) -> Finding | None:
     if uneven:
         worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
         shares = f"took turns, in unequal shares: {times(worst.max_over_min)} between fastest and slowest"
+    slowdown = worst.slowdown_median or 1.0
+    median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
     return noted(
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}: "
-        f"they {shares}, with a median slowdown of {times(worst.slowdown_median)} (N={worst.level})",
+        f"they {shares}{median}",
         vcpus=vcpus,
     )
 
@@ -178,14 +181,21 @@ def inconclusive(given: CheckInput) -> Finding | None:
     undecided = outcome(first, given.vcpus).undecided
     if not undecided or given.reference is None or given.record.header.plan.experiment != "sweep":
         return None
+    where = f"at N={ranges(each.level for each in undecided)} it is undecided"
+    if not all(each.shares_known for each in undecided):
+        found = noted(
+            "inconclusive", f"{where} whether sessions get equal CPU: only total rates are known", repeats="N"
+        )
+        return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = more_rounds(undecided, given.reference, given.rounds)
     limits = [each.detectable for each in undecided if each.detectable is not None]
-    limit = f": slowdowns below {times(max(limits))} are within noise" if limits else ""
-    return noted(
+    limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if limits else ""
+    found = noted(
         "inconclusive",
-        f"at N={ranges(each.level for each in undecided)} neither equality nor a difference is shown{limit}",
-        repeats=more.rounds if more else NO_END,
+        f"{where} whether all sessions get equal CPU at full speed{limit}",
+        repeats=more.rounds if more else "N",
     )
+    return found if more else replace(found, remedy=QUIETER)
 
 
 def impossible_figures(given: CheckInput) -> Finding | None:

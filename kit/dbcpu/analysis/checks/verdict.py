@@ -17,8 +17,10 @@ from dbcpu.record import RunRecord
 ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
-MUCH_WORSE = 1.2
+MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
+UNRELIABLE = 1.5
+"""More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
 NEAR_KNEE = 1.05
@@ -81,6 +83,11 @@ class _Words:
             )
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
+        if unreliable(together) > UNRELIABLE:
+            return (
+                f"The baseline is not reliable: the throughput is up to {times(unreliable(together))} of what single "
+                "sessions would reach. Measure again on a quieter host, with longer executions (`--size long`)."
+            )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         sentences = [_sentence("; ".join(known)), _sentence(self._undecided(found))]
         return " ".join(each for each in sentences if each)
@@ -99,8 +106,11 @@ class _Words:
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
             where = f"from {first.level} on {lost_words(first)}: "
         parts = [f"{where}{self._at(first)}"]
+        unequal = next((each for each in found.losses if each.even is Answer.NO), None)
         if worst is not None and loss(worst) > MUCH_WORSE * loss(first):
             parts.append(self._at(worst))
+        elif unequal is not None and first.level == 1:
+            parts.append(self._at(unequal))
         return ", and ".join(parts)
 
     def _beyond(self, found: Outcome) -> str:
@@ -151,9 +161,11 @@ class _Words:
         here = f"at {level.level} sessions"
         if level.even is Answer.NO:
             many = level.slow if level.slow else level.slower or 0.0
-            if 0.5 <= many <= level.level - 0.5:
-                factor = level.slower_factor if level.slower and level.slower_factor else level.slowdown_max
-                return f"{here} {count(round(many))} of {level.level} have a slowdown of {times(factor)}{why}"
+            if 1 <= round(many) < level.level:
+                same = level.slower is not None and round(level.slower) == round(many)
+                factor = times(level.slower_factor) if same else f"up to {times(level.slowdown_max)}"
+                has = "has" if round(many) == 1 else "have"
+                return f"{here} {count(round(many))} of {level.level} {has} a slowdown of {factor}{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
@@ -169,7 +181,7 @@ class _Words:
         stolen = typical_share(self.record.rounds) or 0.0
         parts = {
             Cause.THROTTLED: self.reference.throttled_s or 0.0,
-            Cause.RUN_QUEUE: self.reference.queue_s or 0.0,
+            Cause.COMPETITOR: self.reference.queue_s or 0.0,
             Cause.STEAL: stolen * self.reference.elapsed_s,
         }
         cause = max(parts, key=lambda each: parts[each])
@@ -201,8 +213,11 @@ class _Words:
 
 def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:
     """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy."""
-    if scaling is None or (scaling.turbo or 0.0) < WORTH_SAYING or level.even is Answer.NO:
+    turbo = (scaling.turbo or 0.0) if scaling else 0.0
+    if scaling is None or turbo < WORTH_SAYING or level.even is Answer.NO:
         return False
+    if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
+        return False  # more than that is lost
     return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
 
 
@@ -217,6 +232,12 @@ def lost_words(level: LevelView) -> str:
     if level.even is not Answer.NO and is_counted_only(level):
         return "sessions lose time"
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
+
+
+def unreliable(levels: Sequence[LevelView]) -> float:
+    """Throughput over what so many single sessions would reach, the largest of all levels; above 1 it is impossible."""
+    seen = [each.throughput / each.ideal_throughput for each in levels if each.throughput and each.ideal_throughput]
+    return max(seen, default=1.0)
 
 
 def fast_levels(found: Outcome) -> tuple[LevelView, ...]:

@@ -19,6 +19,7 @@ from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.run import Analysis, Answer, LevelView
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.config.rules import CheckLimits
+from dbcpu.findings import UNANSWERED
 from dbcpu.formatting import number, percent, plural, seconds, times
 from dbcpu.record import Header, RunRecord
 
@@ -164,6 +165,15 @@ def check(
         if value.shown and (value.metric, value.level) not in already:
             found += _unusual(value, now, usual, limits)
     return tuple(found)
+
+
+def undecided(analysis: Analysis) -> tuple[Violation, ...]:
+    """The finding inconclusive of a run, as a line; () where every level up to the vCPUs has an answer."""
+    return tuple(
+        Violation("inconclusive", 0, 0.0, 0.0, f"{each.code}: {each.seen}", inconclusive=True)
+        for each in analysis.findings
+        if each.code in UNANSWERED
+    )
 
 
 def band(values: Sequence[float], widths: float) -> Band | None:

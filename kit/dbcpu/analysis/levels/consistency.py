@@ -8,6 +8,7 @@ fail on two groups of similar size. Two sessions can form two groups of one; one
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -20,7 +21,7 @@ from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.results.run import Answer, LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import Round
 
@@ -72,9 +73,17 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         variant: _scatter([rounds[key] for key in rounds if key[0] == variant and key[1] <= most])
         for variant in variants
     }
-    return tuple(
+    found = tuple(
         _level(level, variant, rounds[variant, level], views, context, scatter[variant])
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
+    )
+    # Where even one session alone loses time, nothing is as fast as a session with a whole CPU.
+    slow = {each.variant for each in found if each.level == 1 and each.full_speed is Answer.NO}
+    return tuple(
+        replace(each, full_speed=Answer.UNDECIDED)
+        if each.variant in slow and each.level > 1 and each.full_speed is Answer.YES
+        else each
+        for each in found
     )
 
 

@@ -1,6 +1,6 @@
 """What would decide an undecided level: how many more rounds, and how long they take; or nothing but a quieter host.
 
-If all sessions are equal and as fast as they look, the answer is ``yes`` with a chance of 80 % after so many rounds.
+If all sessions are equal and as fast as they look, the answer is ``yes`` with a chance of 90 % after so many rounds.
 The noise is taken to be what this run showed.
 """
 
@@ -15,8 +15,8 @@ from dbcpu.analysis.results.run import Answer, LevelView, Reference
 from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, usual_range
 from dbcpu.record import Round
 
-POWER = 0.80
-ROUNDS = (3, 4, 6, 8, 10, 15, 20, 30, 40)
+POWER = 0.90
+ROUNDS = (3, 4, 6, 8, 10, 15, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class MoreRounds:
 
 
 def more_rounds(undecided: Sequence[LevelView], reference: Reference, done: Sequence[Round]) -> MoreRounds | None:
-    """None where 40 rounds are not expected to decide every level."""
+    """None where 20 rounds are not expected to decide every level."""
     needed = [_needed(each, reference) for each in undecided]
     known = [each for each in needed if each is not None]
     if not known or len(known) < len(needed):
@@ -54,6 +54,9 @@ def would_decide(
     alone = max(rounds, reference.sessions)
     if even is Answer.UNDECIDED:
         noise = NoiseRange.of(reference.spread, alone - 1)
+        if reference.noise_low is not None:
+            # What makes the lower end low today does so tomorrow: rounds that vary less than the solo sessions.
+            noise = NoiseRange(min(noise.low, 1.5 * reference.noise_low), noise.high)
         usual = reference.spread * usual_range(sessions, rounds, POWER)
         if is_possible(float(np.log(EQUAL)), usual, sessions, rounds, noise):
             return False

@@ -37,8 +37,16 @@ SECONDS = Column("median_s", "elapsed s", MILLISECONDS, unit="s", meaning="media
 MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest session / fastest session of a round")
 SPREAD = Column("cv", "CV", percent, meaning="standard deviation / mean of the elapsed times")
 ANSWER = {Answer.YES: "yes", Answer.NO: "no", Answer.UNDECIDED: "?"}
+
+
+def _answers(level: LevelView) -> str:
+    """One session alone has nobody to be equal to."""
+    even = "-" if level.level == 1 else ANSWER[level.even]
+    return f"{even}, {ANSWER[level.full_speed]}"
+
+
 ANSWERS = Column(
-    "answers", "equal, full", kind="name", value=lambda level: f"{ANSWER[level.even]}, {ANSWER[level.full_speed]}",
+    "answers", "equal, full", kind="name", value=_answers,
     meaning="whether all sessions get equal CPU, and whether at the full speed of a single session; ? is undecided",
 )  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")

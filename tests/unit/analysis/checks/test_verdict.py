@@ -89,6 +89,13 @@ def test_steal_that_a_single_session_loses_is_said_first() -> None:
     assert "(CPU steal)" in said
 
 
+def test_an_impossible_throughput_makes_the_baseline_unreliable() -> None:
+    fast = [round_of([session(i, SOLO_S / 2, cpu=i) for i in range(2)], repeat=at, order=10 + at) for at in range(3)]
+    said = explain(record([*solos(), *fast])).verdict
+    assert said.startswith("The baseline is not reliable: the throughput is up to 2.00x of what single sessions")
+    assert "equal CPU" not in said
+
+
 def test_all_equally_slow_are_not_called_equal_at_full_speed() -> None:
     said = explain(record([*solos(), *pairs(SOLO_S * 1.5, SOLO_S * 1.5)])).verdict
     assert said.startswith("At 2 sessions all are equally slow, with a slowdown of 1.50x")
