@@ -110,7 +110,8 @@ def test_an_option_that_nobody_knows_is_an_error() -> None:
 
 def test_a_pool_of_shells_shares_its_pieces(drive: Drive) -> None:
     arguments = ("pool", "shell", "--work", "4", "--active", "1,2", "--repeats", "1", "--size", "tiny", "--yes")
-    assert drive(*arguments, DBCPU_SETTLE_S="0").finish()[0] == 0
+    code, _, err = drive(*arguments, DBCPU_SETTLE_S="0").finish()
+    assert code == 0, err
     pools = [round_ for round_ in drive.last().rounds if not round_.anchor]
     assert sorted(round_.level for round_ in pools) == [1, 2]
     for round_ in pools:
@@ -123,9 +124,9 @@ def test_a_soak_of_shells_goes_on_from_segment_to_segment(
     workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DBCPU_SETTLE_S", "0")
-    choices = Choices(sessions="2", workload=workload, size="tiny", for_s=4.0)
+    choices = Choices(sessions="2", workload=workload, size="tiny", for_s=8.0)
     with open_store(str(tmp_path / "runs.db")) as store:
-        shape = SoakShape(4.0, ("tiny",))
+        shape = SoakShape(8.0, ("tiny",))
         record = store.load(
             measure_run.run(Request("shell", "shell"), choices, store, Watcher(), forced=True, experiment=shape)
         )

@@ -113,13 +113,18 @@ def answers(seen: Seen, reference: Reference | None) -> Answers:
     return Answers(
         even=even,
         full_speed=full_speed,
-        even_bound=None if even is Answer.NO else bound,
-        slowdown_low=low,
-        slowdown_high=high,
+        even_bound=None if even is Answer.NO else _known(bound),
+        slowdown_low=_known(low),
+        slowdown_high=_known(high),
         detectable=None
         if reference.noise_range is None
-        else _detectable(seen, reference, gate, shift, even, full_speed),
+        else _known(_detectable(seen, reference, gate, shift, even, full_speed)),
     )
+
+
+def _known(ratio: float | None) -> float | None:
+    """None where so little is known that the limit is beyond every ratio."""
+    return ratio if ratio is not None and np.isfinite(ratio) else None
 
 
 def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:

@@ -25,6 +25,9 @@ from dbcpu.analysis.results.run import Answer, LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import Round
 
+MOST_COUNTED = 100.0
+"""A counted slowdown above this is not written out."""
+
 
 def split(elapsed_s: Sequence[float], gate: float) -> tuple[float | None, float | None]:
     """Largest gap between neighbours as a ratio, and the largest value of the fast group.
@@ -196,11 +199,12 @@ def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
     slowdowns, ratios = [], []
     for views in rounds:
         lost = [(each.elapsed_s, each.counted_s) for each in views]
-        factors = [elapsed_s / (elapsed_s - counted_s) if counted_s < elapsed_s else np.inf
+        # A wait that began before the release may be longer than a very short session.
+        factors = [elapsed_s / max(elapsed_s - counted_s, elapsed_s / MOST_COUNTED)
                    for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
         if factors and len(factors) == len(lost):
             slowdowns.append(float(np.median(factors)))
-            ratios.append(max(factors) / min(factors) if min(factors) < np.inf else 1.0)
+            ratios.append(max(factors) / min(factors))
     if not slowdowns:
         return None
     return Counted(float(np.median(slowdowns)), float(np.median(ratios)))
