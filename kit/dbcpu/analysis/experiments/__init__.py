@@ -8,6 +8,7 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
 from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Pool, PoolSize, SecondValue, Soak, Together
 from dbcpu.analysis.results.run import Analysis
@@ -69,6 +70,8 @@ def _soak_conclusion(soak: Soak) -> Conclusion:
 def _pool_conclusion(found: Pool | None) -> Conclusion:
     if found is None:
         return Conclusion("No pool finished all of its jobs", UNKNOWN)
+    if found.enough is None:
+        return Conclusion("Inconclusive: no pool size is shown to be enough", UNKNOWN)
     return Conclusion(f"Enough: {plural(found.enough, 'active session')}", "")
 
 
@@ -135,6 +138,18 @@ def _sized(soak: Soak) -> str:
 
 
 def _pooled(found: Pool, analysis: Analysis) -> str:
+    if len(found.sizes) == 1:
+        only = found.sizes[0]
+        many = plural(only.active, "active session")
+        return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}; no other size was measured."
+    limit = _limit(found)
+    if found.enough is None:
+        parts = [f"inconclusive how many active sessions are enough: {limit}"]
+        small = [each.active for each in found.sizes if each.enough is Answer.NO]
+        if small:
+            parts.insert(0, f"too few are N={ranges(small)}")
+        text = "; ".join(parts)
+        return f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide."
     enough, most = found.size(found.enough), found.sizes[-1]
     cpus = f" on {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
     first = (
@@ -142,8 +157,29 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
         f"{plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
     )
     if most.active == enough.active:
-        return f"{first}, the shortest time measured; larger pools were not measured or are no faster."
-    return f"{first}; with {most.active} they take {_beyond(enough, most)}."
+        said = f"{first}, the shortest time measured; larger pools were not measured"
+    else:
+        said = f"{first}; with {most.active} they take {_beyond(enough, most)}"
+    maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
+    if maybe:
+        said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
+    return f"{said}{_impossible(found, analysis)}."
+
+
+def _limit(found: Pool) -> str:
+    if found.detectable is None:
+        return "each size was measured only once, so the noise is not known"
+    return f"differences below {times(found.detectable)} are within noise"
+
+
+def _impossible(found: Pool, analysis: Analysis) -> str:
+    """A caveat where only more sessions than vCPUs are enough: CPU-only work has no gain from them."""
+    vcpus = analysis.vcpus
+    if vcpus is None or found.enough is None or found.enough <= vcpus:
+        return ""
+    if not any(each.active >= vcpus and each.enough is Answer.NO for each in found.sizes):
+        return ""
+    return "; more sessions than vCPUs are faster only where other processes or steal leave them a larger share"
 
 
 def _beyond(less: PoolSize, more: PoolSize) -> str:

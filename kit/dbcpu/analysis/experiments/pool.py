@@ -1,19 +1,21 @@
 """How many active sessions are enough for a given amount of CPU work, and what more of them cost.
 
 The total is the time from the first send to the last end, a piece's time that of one execution in its session.
-Medians over rounds. Enough is the smallest K whose total is within the tolerance of the least: 5 %, or what the
-rounds of one K differ by, if that is more.
+Medians over rounds. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
+when it is above 1.10 of a larger one's with as much; all else is undecided. The noise is that of the totals of rounds
+of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
+from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import Round, RunRecord
-
-TOLERANCE = 0.05
 
 
 def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
@@ -29,17 +31,51 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
         return None
     alone = [each.span.per_execution_s for each in sessions if each.round.anchor and each.span and not each.why]
     alone_s = float(np.median(alone)) if alone else None
-    totals = {level: [_total_s(members) for members in found] for level, found in rounds.items()}
-    sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s) for level in sorted(rounds))
+    totals = {level: [_total_s(members) for members in rounds[level]] for level in sorted(rounds)}
+    noise = pooled([np.log(each) for each in totals.values()])
+    enough = {level: _enough(level, totals, noise) for level in totals}
+    sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s, enough[level]) for level in totals)
     best = min(sizes, key=lambda each: each.total_s)
-    spreads = [max(each) / min(each) - 1 for each in totals.values() if len(each) > 1]
-    tolerance = max(TOLERANCE, float(np.median(spreads)) if spreads else 0.0)
-    enough = next(each for each in sizes if each.total_s <= best.total_s * (1 + tolerance))
-    return Pool(pieces, sizes, best.active, enough.active, tolerance)
+    return Pool(pieces, sizes, best.active, _detectable(totals, noise))
+
+
+def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -> Answer:
+    """Whether this size is fast enough; a single size is compared with nothing."""
+    others = [other for other in totals if other != active]
+    if not others or not noise.freedom:
+        return Answer.UNDECIDED
+    found = {other: (_apart(totals[active], totals[other]), _error(totals, noise, active, other)) for other in others}
+    if all(apart + half < np.log(EQUAL) for apart, half in found.values()):
+        return Answer.YES
+    short = any(apart - half > np.log(EQUAL) for other, (apart, half) in found.items() if other > active)
+    return Answer.NO if short else Answer.UNDECIDED
+
+
+def _apart(one: Sequence[float], other: Sequence[float]) -> float:
+    return float(np.log(np.median(one)) - np.log(np.median(other)))
+
+
+def _error(totals: Mapping[int, Sequence[float]], noise: Chance, one: int, other: int) -> float:
+    """Half of the 95 % interval of the logarithm of how two totals compare."""
+    rounds = 1 / len(totals[one]) + 1 / len(totals[other])
+    return noise.times(rounds**0.5).passed_by((1 - CONFIDENCE) / 2)
+
+
+def _detectable(totals: Mapping[int, Sequence[float]], noise: Chance) -> float | None:
+    """From which factor on two sizes differ by more than noise, for the size with the fewest rounds."""
+    if not noise.freedom or len(totals) < 2:
+        return None
+    fewest = min(totals, key=lambda each: len(totals[each]))
+    return float(np.exp(_error(totals, noise, fewest, fewest)))
 
 
 def _size(
-    active: int, rounds: Sequence[Sequence[Timed]], totals: Sequence[float], pieces: int, alone_s: float | None
+    active: int,
+    rounds: Sequence[Sequence[Timed]],
+    totals: Sequence[float],
+    pieces: int,
+    alone_s: float | None,
+    enough: Answer,
 ) -> PoolSize:
     pieces_s = [
         float(np.median([end - start for each in members if each.span for start, end in each.span.executions]))
@@ -49,6 +85,7 @@ def _size(
     piece_s, total_s = float(np.median(pieces_s)), float(np.median(totals))
     return PoolSize(
         active=active,
+        enough=enough,
         rounds=len(rounds),
         total_s=total_s,
         piece_s=piece_s,

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dbcpu.analysis.results.answer import Answer
+
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
@@ -123,9 +125,13 @@ class Soak:
 
 @dataclass(frozen=True, slots=True)
 class PoolSize:
-    """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round."""
+    """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round.
+
+    ``enough``: no when it is too small, yes when no other size is faster by a tenth or more, else undecided.
+    """
 
     active: int
+    enough: Answer
     rounds: int
     total_s: float
     piece_s: float
@@ -140,13 +146,17 @@ class PoolSize:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """``best`` K has the least total; ``enough`` is the smallest K within ``tolerance`` of it: the knee."""
+    """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise."""
 
     pieces: int
     sizes: tuple[PoolSize, ...]
     best: int
-    enough: int
-    tolerance: float
+    detectable: float | None
+
+    @property
+    def enough(self) -> int | None:
+        """The smallest K that is shown to be enough, None where there is none: the knee."""
+        return next((each.active for each in self.sizes if each.enough is Answer.YES), None)
 
     def size(self, active: int) -> PoolSize:
         return next(each for each in self.sizes if each.active == active)

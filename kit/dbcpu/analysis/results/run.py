@@ -1,8 +1,8 @@
 """The answers that analysis gives of a record; ``None`` always means "not known from this record"."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from dbcpu.analysis.results.answer import Answer as Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
@@ -19,14 +19,6 @@ REGIME_SHARE = 0.05
 
 STEEP = 0.5
 """A session that adds more than this of one with a core to itself may have a core, too: turbo bends curves as well."""
-
-
-class Answer(StrEnum):
-    """What is known of one question. Not having found a difference is ``UNDECIDED``."""
-
-    YES = "yes"
-    NO = "no"
-    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ _SIZE = (
 )  # fmt: skip
 _POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
+    Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done"),
     Column("piece_s", "per job", seconds, unit="s", meaning="median time of one job"),
     Column("x_alone", "slowdown", number, meaning="time of a job / single-session time"),
@@ -78,8 +79,7 @@ def experiment_tables(analysis: Analysis) -> tuple[Table, ...]:
         found += _soak(analysis.soak)
     if analysis.pool is not None:
         jobs = plural(analysis.pool.pieces, "job")
-        title = f"{jobs} through pools of active sessions; best of the tested sizes: {analysis.pool.enough}"
-        found.append(Table(title, _POOL, analysis.pool.sizes))
+        found.append(Table(f"{jobs} through pools of active sessions", _POOL, analysis.pool.sizes))
     if analysis.together is not None:
         found.append(Table("Each target separately and together with the others", _PARTY, analysis.together.parties))
     return tuple(found)

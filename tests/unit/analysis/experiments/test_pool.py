@@ -42,6 +42,40 @@ def test_a_gain_beyond_the_tolerance_asks_for_the_larger_pool() -> None:
     assert analysis.pool.enough == 4
 
 
+def test_noise_leaves_open_which_pool_is_enough() -> None:
+    analysis = explain(build.pool({2: 5.0, 4: 4.9, 10: 4.8}, noise=0.2))
+    assert analysis.pool is not None and analysis.experiment is not None
+    assert analysis.pool.enough is None
+    assert analysis.pool.detectable is not None and 1.3 < analysis.pool.detectable < 1.7
+    assert analysis.verdict.startswith("Inconclusive how many active sessions are enough: differences below 1.5")
+    assert analysis.experiment.tone == "unknown"
+
+
+def test_too_small_pools_are_said_where_the_rest_is_open() -> None:
+    analysis = explain(build.pool({1: 15.0, 4: 4.9, 10: 4.8}, noise=0.2))
+    assert analysis.verdict.startswith("Too few are N=1; inconclusive how many")
+
+
+def test_a_smaller_pool_that_may_be_enough_is_said() -> None:
+    analysis = explain(build.pool({2: 5.0, 4: 4.7, 10: 4.65}, noise=0.03))
+    assert analysis.pool is not None
+    assert analysis.pool.enough == 4
+    assert "inconclusive whether 2 would be enough: differences below 1.0" in analysis.verdict
+
+
+def test_one_round_of_each_size_shows_nothing() -> None:
+    analysis = explain(build.pool({2: 5.0, 10: 4.0}, rounds=1))
+    assert analysis.pool is not None
+    assert (analysis.pool.enough, analysis.pool.detectable) == (None, None)
+    assert "each size was measured only once" in analysis.verdict
+
+
+def test_a_gain_beyond_the_vcpus_has_a_caveat() -> None:
+    analysis = explain(build.pool({2: 5.0, 10: 3.0}))
+    assert analysis.verdict.startswith("10 active sessions are enough on 2 vCPUs")
+    assert "larger share" in analysis.verdict
+
+
 def test_rounds_that_did_not_do_all_pieces_do_not_count() -> None:
     record = build.pool({2: 5.0, 10: 5.0}, rounds=1)
     broken = replace(record.rounds[2], sessions=record.rounds[2].sessions[:-1])

@@ -47,7 +47,8 @@ def _curve(axes: Axes, pool: Pool, values: list[float], label: str, colour: str)
     axes.set_ylim(0, 1.15 * max(values) or 1.0)
     axes.set_title(label, loc="left", fontsize=9.5)
     axes.set_xlabel("active sessions")
-    axes.axvline(pool.enough, color=FAINT, lw=0.9, ls="--")
-    axes.annotate("best tested", (pool.enough, 0.98), (3, 0), xycoords=("data", "axes fraction"),
-                  textcoords="offset points", va="top", fontsize=8, color=FAINT)  # fmt: skip
+    if pool.enough is not None:
+        axes.axvline(pool.enough, color=FAINT, lw=0.9, ls="--")
+        axes.annotate("enough", (pool.enough, 0.98), (3, 0), xycoords=("data", "axes fraction"),
+                      textcoords="offset points", va="top", fontsize=8, color=FAINT)  # fmt: skip
     axes.grid(axis="y")
