@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dbcpu.analysis.causes.attribution import attribute, watch
+from dbcpu.analysis.causes.proven_sharing import with_proven_sharing
 from dbcpu.analysis.causes.shared_core_cost import shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
@@ -34,12 +35,12 @@ def explain_variant(
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watch(context)
     views = attribute(context, groups(context.sessions, ref), seen)
-    level_views = levels(context, views)
+    shared = shared_core(context, seen, views)
+    level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(
         [view for view in level_views if view.variant == variant], context.threads, gate(ref)
     )
-    shared = shared_core(context, seen, views)
     curve = scaling(first, work(context.sessions, variant), context.rows, ref, vcpus, cores)
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)

@@ -1,0 +1,77 @@
+"""Where sharing a core is shown to cost, a level in which sessions shared cores is decided, however noisy its times are.
+
+The regression over all rounds (``shared_core_cost``) knows the cost far better than the rounds of one level do, and the
+sampled placement says who shared. Used is the least cost that the 95 % interval leaves, and no more than was seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dbcpu.analysis.causes.attribution import Watch
+from dbcpu.analysis.causes.evidence_rules import WATCHED
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.consistency import by_round, usable
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.run import Answer, LevelView, SharedCore
+
+
+def with_proven_sharing(
+    levels: Sequence[LevelView],
+    context: RunContext,
+    seen: Mapping[tuple[int, int], Watch],
+    shared: SharedCore | None,
+) -> tuple[LevelView, ...]:
+    """The levels of a run, undecided ones answered ``no`` where shared cores alone make them unequal or slow."""
+    costs = {} if shared is None else {each.threads - 1: each.high for each in shared.speeds if each.costs}
+    if not costs:
+        return tuple(levels)
+    rounds: dict[tuple[str, int], list[list[Timed]]] = {}
+    for round_, members in by_round(context.sessions):
+        rounds.setdefault((round_.variant, round_.level), []).append(members)
+    return tuple(_answered(each, rounds.get((each.variant, each.level), []), seen, costs) for each in levels)
+
+
+def _answered(
+    level: LevelView,
+    rounds: Sequence[Sequence[Timed]],
+    seen: Mapping[tuple[int, int], Watch],
+    costs: Mapping[int, float],
+) -> LevelView:
+    if level.level < 2 or Answer.UNDECIDED not in (level.even, level.full_speed):
+        return level
+    factors = [found for members in usable(rounds) if (found := _factors(members, seen, costs)) is not None]
+    if not factors:
+        return level
+    slowdown = min(float(np.median([np.median(each) for each in factors])), level.slowdown_median or 1.0)
+    ratio = min(float(np.median([max(each) / min(each) for each in factors])), level.max_over_min or 1.0)
+    found = level
+    if level.full_speed is Answer.UNDECIDED and _exceeds(slowdown):
+        found = replace(found, full_speed=Answer.NO)
+    if level.even is Answer.UNDECIDED and _exceeds(ratio):
+        many = float(np.median([sum(map(_exceeds, each)) for each in factors]))
+        found = replace(found, even=Answer.NO, even_bound=None, slow=many)
+    return found
+
+
+def _factors(
+    members: Sequence[Timed], seen: Mapping[tuple[int, int], Watch], costs: Mapping[int, float]
+) -> list[float] | None:
+    """By session of a round: how many times as long it took through shared cores at least; None where one is unseen."""
+    found = []
+    for each in members:
+        evidence = seen[each.key].evidence
+        if each.span is None or evidence is None or evidence.watched_s < WATCHED * each.span.elapsed_s:
+            return None
+        whole_s = sum(evidence.shared_s)
+        if whole_s <= 0:
+            return None
+        lost = sum(s / whole_s * (1.0 - costs.get(others, 1.0)) for others, s in enumerate(evidence.shared_s))
+        found.append(1.0 / (1.0 - lost))
+    return found
+
+
+def _exceeds(ratio: float) -> bool:
+    return round(ratio, 2) > EQUAL
