@@ -1,4 +1,4 @@
-"""Where sharing a core is shown to cost, a level in which sessions shared cores is decided, however noisy its times are.
+"""Where sharing a core is shown to cost, levels in which sessions shared cores are decided, however noisy their times.
 
 The regression over all rounds (``shared_core_cost``) knows the cost far better than the rounds of one level do, and the
 sampled placement says who shared. Used is the least cost that the 95 % interval leaves, and no more than was seen.
@@ -47,13 +47,13 @@ def _answered(
         return level
     slowdown = min(float(np.median([np.median(each) for each in factors])), level.slowdown_median or 1.0)
     ratio = min(float(np.median([max(each) / min(each) for each in factors])), level.max_over_min or 1.0)
-    found = level
+    answered = level
     if level.full_speed is Answer.UNDECIDED and _exceeds(slowdown):
-        found = replace(found, full_speed=Answer.NO)
+        answered = replace(answered, full_speed=Answer.NO)
     if level.even is Answer.UNDECIDED and _exceeds(ratio):
         many = float(np.median([sum(map(_exceeds, each)) for each in factors]))
-        found = replace(found, even=Answer.NO, even_bound=None, slow=many)
-    return found
+        answered = replace(answered, even=Answer.NO, even_bound=None, slow=many)
+    return answered
 
 
 def _factors(
