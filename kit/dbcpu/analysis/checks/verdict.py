@@ -21,6 +21,8 @@ MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
 UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
+LIKE_SIBLINGS = (1.25, 2.05)
+"""Slowdown of two sessions on both hardware threads of a core: a yield of 60 % to none, more than turbo takes."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
 NEAR_KNEE = 1.05
@@ -62,7 +64,7 @@ class _Words:
 
     def __init__(self, context: RunContext, topology: TopologyCheck | None, scaling: Scaling | None) -> None:
         self.record, self.reference, self.vcpus = context.record, context.reference, context.vcpus
-        self.topology, self.scaling = topology, scaling
+        self.cores, self.topology, self.scaling = context.cores, topology, scaling
 
     def body(self, levels: Sequence[LevelView]) -> str:
         together = [each for each in levels if each.level > 1]
@@ -208,7 +210,15 @@ class _Words:
         check = self.topology
         if cause is Cause.SLOWER_CPU and check is not None and check.verdict == "fewer_cores" and check.cores_told:
             sentence = f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
+        if cause is Cause.SLOWER_CPU and self._like_one_core(level):
+            sentence = "as on two hardware threads of one core, though the host reports 2 cores"
         return f"{cause.words}: {sentence}" if sentence else cause.words
+
+    def _like_one_core(self, level: LevelView) -> bool:
+        """Of two vCPUs there is no curve: only that both together are as slow as siblings are."""
+        low, high = LIKE_SIBLINGS
+        both = level.level == self.vcpus == self.cores == 2 and level.even is not Answer.NO
+        return both and low <= (level.slowdown_median or 1.0) <= high
 
 
 def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:

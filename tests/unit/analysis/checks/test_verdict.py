@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import Round, RunRecord
+from dbcpu.record import HostInfo, Round, RunRecord
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
 
@@ -124,3 +124,12 @@ def test_runs_that_are_not_whole(run: RunRecord, expected: str) -> None:
 def test_without_sampling_the_cause_is_not_claimed() -> None:
     blind = round_of([unsampled(session(0, 3.6)), unsampled(session(1, 3.6))], not_sampled="the host is remote")
     assert "cause unknown, not sampled: the host is remote" in explain(record([*solos(), blind])).verdict
+
+
+def test_two_vcpus_that_behave_like_one_core() -> None:
+    def both(run_s: float, measured_host: HostInfo) -> str:
+        return explain(record([*solos(), *pairs(run_s, run_s)], measured_host)).verdict
+
+    assert "as on two hardware threads of one core, though the host reports 2 cores" in both(1.5 * SOLO_S, host(2, 1))
+    assert "hardware threads" not in both(1.15 * SOLO_S, host(2, 1))  # turbo takes as much
+    assert "the host reports" not in both(1.5 * SOLO_S, host(1, 2))
