@@ -358,6 +358,18 @@ def hybrid() -> Files:
     )
 
 
+def big_little() -> Files:
+    """SYNTHETIC: an RK3588-like ARM board: 4 Cortex-A55 (CPUs 0-3) and 4 Cortex-A76; kinds by cpu_capacity alone."""
+    return machine(
+        "big-little",
+        [(cpu,) for cpu in range(8)],
+        kernel="6.1.0",
+        cpuinfo="CPU part\t: 0xd05\n",
+        memory_gib=16,
+        more={f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity": "530" if cpu < 4 else "1024" for cpu in range(8)},
+    )
+
+
 HOSTS: tuple[Callable[[], Files], ...] = (
     c4_4xlarge,
     c4_4xlarge_half_offline,
@@ -374,6 +386,7 @@ HOSTS: tuple[Callable[[], Files], ...] = (
     lxcfs_container,
     huge_512,
     hybrid,
+    big_little,
 )
 
 

@@ -171,6 +171,17 @@ def _governor(host: Host, topology: Topology) -> str | None:
     return ", ".join(sorted(name for name in found if name)) or None
 
 
+def _two_kinds(host: Host, topology: Topology) -> dict[str, str]:
+    """Performance and efficiency CPUs of ARM hosts, by ``cpu_capacity`` (sysfs-devices-system-cpu); {} where alike."""
+    said = {cpu.cpu: text_of(host, f"{CPU_ROOT}/cpu{cpu.cpu}/cpu_capacity") for cpu in topology.cpus if cpu.online}
+    capacity = {cpu: int(text) for cpu, text in said.items() if text and text.isascii() and text.isdecimal()}
+    if len(capacity) < len(said) or len(set(capacity.values())) < 2:
+        return {}
+    most = max(capacity.values())
+    fast = [cpu for cpu, value in capacity.items() if value == most]
+    return {"performance_cpus": ranges(fast), "efficiency_cpus": ranges(capacity.keys() - set(fast))}
+
+
 def _facts(host: Host, topology: Topology) -> dict[str, str]:
     facts = {name: text for name, path in _FACT_FILES.items() if (text := text_of(host, path))}
     options = [word for word in (text_of(host, "/proc/cmdline") or "").split() if BOOT_OPTIONS.match(word)]
@@ -182,6 +193,8 @@ def _facts(host: Host, topology: Topology) -> dict[str, str]:
     if _faked_by_lxcfs(host):
         facts["lxcfs"] = "/proc/stat is made by lxcfs: its steal is always 0"
     online = {cpu.cpu for cpu in topology.cpus if cpu.online}
+    if "performance_cpus" not in facts:
+        facts |= _two_kinds(host, topology)
     cpuset = set(cpuset_of(host) or ()) & online or online
     if cpuset < online:
         facts["cpuset"] = ranges(cpuset)

@@ -10,6 +10,7 @@ _PATTERNS = (
     f"{CPU_ROOT}/intel_pstate/no_turbo",
     f"{_CPU}/online",
     *(f"{_CPU}/topology/{name}" for name in ("core_cpus_list", "thread_siblings_list", "physical_package_id")),
+    f"{_CPU}/cpu_capacity",
     f"{_CPU}/cpufreq/scaling_governor",
     f"{_CPU}/cpufreq/scaling_driver",
     *(f"{_CPU}/cache/index[0-9]*/{name}" for name in ("level", "type", "size", "shared_cpu_list")),
