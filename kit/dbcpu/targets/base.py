@@ -67,6 +67,17 @@ class Outcome:
     db: Mapping[str, float] = field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
 
+    def followed_by(self, later: "Outcome") -> "Outcome":
+        """Both as one: of a session that delivered twice before anybody asked."""
+        known = [each for each in (self.answer_ok, later.answer_ok) if each is not None]
+        return Outcome(
+            executions=self.executions + later.executions,
+            answer_ok=all(known) if known else None,
+            error=self.error or later.error,
+            db={name: self.db.get(name, 0.0) + later.db.get(name, 0.0) for name in {**self.db, **later.db}},
+            waits=self.waits + later.waits,
+        )
+
 
 class Session(Protocol):
     """One session. Methods are called in this order, by one thread at a time.
