@@ -1,7 +1,9 @@
 """Where sharing a core is shown to cost, levels in which sessions shared cores are decided, however noisy their times.
 
 The regression over all rounds (``shared_core_cost``) knows the cost far better than the rounds of one level do, and the
-sampled placement says who shared. Used is the least cost that the 95 % interval leaves, and no more than was seen.
+sampled placement says who shared. Counted are sessions that shared for most of their CPU time, against those that
+hardly did: noise alone lets some end early and others share a little longer. Used is the least cost that the 95 %
+interval leaves, and no more than was seen. Above the vCPUs all wait in turn, and this says nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +13,15 @@ import numpy as np
 
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
+from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.consistency import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Answer, LevelView, SharedCore
+
+HARDLY = 0.1
+"""A session that shared its core for no more of its CPU time had one to itself."""
 
 
 def with_proven_sharing(
@@ -31,7 +37,11 @@ def with_proven_sharing(
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
     for round_, members in by_round(context.sessions):
         rounds.setdefault((round_.variant, round_.level), []).append(members)
-    return tuple(_answered(each, rounds.get((each.variant, each.level), []), seen, costs) for each in levels)
+    most = context.vcpus or 0
+    return tuple(
+        _answered(each, rounds.get((each.variant, each.level), []), seen, costs) if 1 < each.level <= most else each
+        for each in levels
+    )
 
 
 def _answered(
@@ -40,13 +50,15 @@ def _answered(
     seen: Mapping[tuple[int, int], Watch],
     costs: Mapping[int, float],
 ) -> LevelView:
-    if level.level < 2 or Answer.UNDECIDED not in (level.even, level.full_speed):
+    if Answer.UNDECIDED not in (level.even, level.full_speed):
         return level
-    factors = [found for members in usable(rounds) if (found := _factors(members, seen, costs)) is not None]
-    if not factors:
+    used = usable(rounds)
+    factors = [found for members in used if (found := _factors(members, seen, costs)) is not None]
+    if 2 * len(factors) <= len(used):
         return level
     slowdown = min(float(np.median([np.median(each) for each in factors])), level.slowdown_median or 1.0)
-    ratio = min(float(np.median([max(each) / min(each) for each in factors])), level.max_over_min or 1.0)
+    apart = [max(each) / min(each) if min(each) == 1.0 else 1.0 for each in factors]
+    ratio = min(float(np.median(apart)), level.max_over_min or 1.0)
     answered = level
     if level.full_speed is Answer.UNDECIDED and _exceeds(slowdown):
         answered = replace(answered, full_speed=Answer.NO)
@@ -59,8 +71,11 @@ def _answered(
 def _factors(
     members: Sequence[Timed], seen: Mapping[tuple[int, int], Watch], costs: Mapping[int, float]
 ) -> list[float] | None:
-    """By session of a round: how many times as long it took through shared cores at least; None where one is unseen."""
-    found = []
+    """By session of a round: how many times as long it took through shared cores at least.
+
+    None where one was not watched, or shared for some of its time only.
+    """
+    found: list[float] = []
     for each in members:
         evidence = seen[each.key].evidence
         if each.span is None or evidence is None or evidence.watched_s < WATCHED * each.span.elapsed_s:
@@ -68,8 +83,11 @@ def _factors(
         whole_s = sum(evidence.shared_s)
         if whole_s <= 0:
             return None
-        lost = sum(s / whole_s * (1.0 - costs.get(others, 1.0)) for others, s in enumerate(evidence.shared_s))
-        found.append(1.0 / (1.0 - lost))
+        shares = [busy_s / whole_s for busy_s in evidence.shared_s]
+        if HARDLY < 1.0 - shares[0] < MOSTLY:
+            return None
+        lost = sum(share * (1.0 - costs.get(others, 1.0)) for others, share in enumerate(shares))
+        found.append(1.0 / (1.0 - lost) if shares[0] <= MOSTLY else 1.0)
     return found
 
 
