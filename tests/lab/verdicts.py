@@ -37,10 +37,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class LevelJudged:
-    """One level: its answers, and the true median max/min and slowdown."""
+    """One level: its answers, and the true median max/min and slowdown. ``beyond``: more sessions than vCPUs."""
 
     noise: float
     sessions: int
+    beyond: bool
     even: str
     full_speed: str
     true_ratio: float
@@ -145,14 +146,16 @@ def decided(count: int, seed: int, most_noise: float) -> Iterator[tuple[Judged, 
         analysis = explain(record)
         truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
         judged = Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
-        yield judged, tuple(_levels(host.noise, analysis, truth))
+        yield judged, tuple(_levels(host.noise, vcpus, analysis, truth))
 
 
-def _levels(noise: float, analysis: Analysis, truth: Analysis) -> Iterator[LevelJudged]:
+def _levels(noise: float, vcpus: int, analysis: Analysis, truth: Analysis) -> Iterator[LevelJudged]:
     for each, true in zip(analysis.levels, truth.levels, strict=True):
         if each.level > 1:
             ratio, slowdown = true.max_over_min or 1.0, true.slowdown_median or 1.0
-            yield LevelJudged(noise, each.level, each.even.value, each.full_speed.value, ratio, slowdown)
+            yield LevelJudged(
+                noise, each.level, each.level > vcpus, each.even.value, each.full_speed.value, ratio, slowdown
+            )
 
 
 def section(data: Mapping[str, Any]) -> str:
@@ -174,13 +177,18 @@ headline, table, capacity, findings, limits of `dbcpu check`, remedies, interval
 - results that contradict themselves: {told(data["contradicting"], data["runs"])}
 
 Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, {DEFAULT_REPEATS} repeats. The truth of a level is the same
-host without noise. A false yes is one where the true ratio is above {EQUAL:.2f}, a false no one where it is below
-{NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive".
+host without noise; above the vCPUs none is at full speed. A false yes is one where the true ratio is above {EQUAL:.2f},
+a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive".
 
 | noise | runs decided | yes that is false | no that is false |
 |---|---|---|---|
 {table}
 """
+
+
+def _true_slowdown(level: LevelJudged) -> float:
+    """Above the vCPUs no level is at full speed, also where the same few sessions do all the waiting."""
+    return max(level.true_slowdown, EQUAL) if level.beyond else level.true_slowdown
 
 
 def tallied(found: Iterable[tuple[Judged, tuple[LevelJudged, ...]]]) -> dict[str, int]:
@@ -192,7 +200,7 @@ def tallied(found: Iterable[tuple[Judged, tuple[LevelJudged, ...]]]) -> dict[str
         counts["contradicting"] += bool(judged.contradictions)
         for each in levels:
             counts["levels"] += 1
-            for said, true in ((each.even, each.true_ratio), (each.full_speed, each.true_slowdown)):
+            for said, true in ((each.even, each.true_ratio), (each.full_speed, _true_slowdown(each))):
                 counts["yes"] += said == Answer.YES
                 counts["false_yes"] += said == Answer.YES and true > EQUAL
                 counts["no"] += said == Answer.NO
