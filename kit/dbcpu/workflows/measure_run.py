@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from dbcpu import __version__, plan
+from dbcpu.analysis.placement.work_done import other_plan, too_fast
 from dbcpu.config.settings import settings
 from dbcpu.config.targets import Request
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
-from dbcpu.findings import Finding
+from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
@@ -126,6 +127,9 @@ def run(
                 )
             )
         header = _header(opened, planned, choices, experiment, seed, name)
+        measured = header.plan.workload
+        if why := other_plan(opened.target.kind, measured.name, measured.plan_shape):
+            watcher.stage(f"this run will not count: {why}")
         setting = Setting(
             target=opened.target,
             host=opened.host,
@@ -267,6 +271,8 @@ def _plan(
     if executions is None and choices.for_s is None:
         executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
     findings = examine(target, host, info, opened.quiet, opened.chosen.why)
+    if why := too_fast(target.kind, trial.name, trial.rows, alone.elapsed_s):
+        findings = (*findings, noted("work-not-done", f"before the run: {why}"))
     # An adaptive plan always ends with a single-session round.
     foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
