@@ -4,7 +4,7 @@
 declare
   c integer;
 begin
-  sys.dbms_output.disable;
+  sys.dbms_output.disable();
   c := sys.dbms_sql.open_cursor;
   sys.dbms_sql.close_cursor(c);
 end;

@@ -117,7 +117,7 @@ def block_of(statement: Statement, cursors: Cursors, session: Session) -> Block:
         "32c7b7287d148ab5": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
         "b1b18f48627ce48a": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
         "29201120ff0f0282": Block(cursors.run_native, {"ran": OUT, "failure": OUT}),  # run_native.sql
-        "5ec58e9f7ad2ae55": Block(_nothing, {}),  # packages.sql
+        "aaea64c9980f4958": Block(_nothing, {}),  # packages.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
         "adbd1e4ce0ff2956": Block(_end_session, {}),  # end_session_rds.sql
         fingerprint("begin :doubled := 2 * :given; end;"): Block(_double, {"doubled": OUT}),
