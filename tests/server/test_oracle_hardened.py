@@ -1,6 +1,6 @@
 """Oracle databases that refuse, ignore, cache or skip what dbcpu asks for: nothing of it becomes an all-clear."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -27,9 +27,11 @@ WITHOUT_ORDER = (
 WAREHOUSE = {"result_cache_mode": "FORCE", "optimizer_ignore_hints": "TRUE"}
 """Defaults of Autonomous Data Warehouse."""
 
+Measured = Callable[..., tuple[RunRecord, Analysis, str]]
+
 
 @pytest.fixture
-def measured(drive: Drive) -> Iterator[object]:
+def measured(drive: Drive) -> Measured:
     """``measured(double, *options)``: a small run of one and two sessions, and what is made of it."""
 
     def run(double: OracleDouble, *options: str) -> tuple[RunRecord, Analysis, str]:
@@ -51,7 +53,7 @@ def no_all_clear(found: Analysis) -> bool:
     return found.verdict.startswith("No answer: ") and Answer.YES not in answers
 
 
-def test_answers_without_work(measured) -> None:
+def test_answers_without_work(measured: Measured) -> None:
     """n^4 is right, equal and instant in every session."""
     with OracleDouble(faults=Faults(skips_work=True, least_n=21)) as double:
         record, found, said = measured(double)
@@ -61,7 +63,7 @@ def test_answers_without_work(measured) -> None:
     assert "problem: before the run: 6.25 Mrows in " in said, "it is said before minutes are spent"
 
 
-def test_a_cache_that_answers_from_the_second_execution_on(measured) -> None:
+def test_a_cache_that_answers_from_the_second_execution_on(measured: Measured) -> None:
     """A data warehouse under a lockdown profile: the result cache is on, hints are ignored, no setting is accepted."""
     with OracleDouble(faults=Faults(refused_settings=WITHOUT_ORDER), instance=Instance(parameters=WAREHOUSE)) as double:
         record, found, _ = measured(double)
@@ -73,13 +75,13 @@ def test_a_cache_that_answers_from_the_second_execution_on(measured) -> None:
     assert record.header.database.parameters[UNSET] in seen
 
 
-def test_settings_that_are_accepted_switch_the_cache_off(measured) -> None:
+def test_settings_that_are_accepted_switch_the_cache_off(measured: Measured) -> None:
     with OracleDouble(instance=Instance(parameters=WAREHOUSE)) as double:
         _, found, _ = measured(double)
     assert not {"work-not-done", "setting-refused"} & set(by_code(found))
 
 
-def test_settings_that_are_ignored_without_a_word_are_read_back(measured) -> None:
+def test_settings_that_are_ignored_without_a_word_are_read_back(measured: Measured) -> None:
     faults = Faults(ignored_settings=("result_cache_mode", "parallel query"))
     with OracleDouble(faults=faults, instance=Instance(parameters={"result_cache_mode": "FORCE"})) as double:
         _, found, _ = measured(double)
@@ -89,7 +91,7 @@ def test_settings_that_are_ignored_without_a_word_are_read_back(measured) -> Non
     assert "work-not-done" not in by_code(found), "the hint takes precedence"
 
 
-def test_packages_that_were_revoked_are_done_without(measured, drive: Drive) -> None:
+def test_packages_that_were_revoked_are_done_without(measured: Measured, drive: Drive) -> None:
     with OracleDouble(faults=Faults(ungranted=("dbms_sql", "dbms_output"))) as double:
         record, found, _ = measured(double)
         code, out, err = drive("doctor", double.url).finish()
@@ -104,7 +106,7 @@ def test_packages_that_were_revoked_are_done_without(measured, drive: Drive) -> 
 
 @pytest.mark.parametrize("workload", ["cartesian", "arithmetic"])
 @pytest.mark.parametrize("revoked", [(), ("dbms_sql",)])
-def test_a_decimal_comma_that_cannot_be_changed(measured, workload: str, revoked: tuple[str, ...]) -> None:
+def test_a_decimal_comma_that_cannot_be_changed(measured: Measured, workload: str, revoked: tuple[str, ...]) -> None:
     faults = Faults(refused_settings=("nls_numeric_characters",), ungranted=revoked)
     with OracleDouble(faults=faults, instance=Instance(decimal_comma=True)) as double:
         record, found, _ = measured(double, "--workload", workload, "--size", "tiny")
@@ -114,7 +116,7 @@ def test_a_decimal_comma_that_cannot_be_changed(measured, workload: str, revoked
     assert "nls_numeric_characters (,., refused with ORA-01031)" in by_code(found)["setting-refused"].seen
 
 
-def test_a_plan_of_another_kind_is_not_the_workloads(measured) -> None:
+def test_a_plan_of_another_kind_is_not_the_workloads(measured: Measured) -> None:
     with OracleDouble(faults=Faults(nested_loops=True)) as double:
         _, found, said = measured(double)
     assert no_all_clear(found)
@@ -123,7 +125,7 @@ def test_a_plan_of_another_kind_is_not_the_workloads(measured) -> None:
     assert f"this run will not count: {why}" in said
 
 
-def test_traced_sessions_and_work_areas_on_disk(measured) -> None:
+def test_traced_sessions_and_work_areas_on_disk(measured: Measured) -> None:
     with OracleDouble(faults=Faults(traced=True, spilled=2)) as double:
         _, found, _ = measured(double)
     assert "were traced" in by_code(found)["session-traced"].seen
