@@ -125,10 +125,17 @@ def test_a_plan_of_another_kind_is_not_the_workloads(measured: Measured) -> None
     assert f"this run will not count: {why}" in said
 
 
+def test_plans_that_others_executed_are_none_of_this_run(measured: Measured) -> None:
+    with OracleDouble(instance=Instance(old_plan=True)) as double:
+        record, found, _ = measured(double)
+    assert {session.db["plans"] for each in record.rounds for session in each.sessions} == {1}
+    assert "plans-differ" not in by_code(found)
+
+
 def test_traced_sessions_and_work_areas_on_disk(measured: Measured) -> None:
     with OracleDouble(faults=Faults(traced=True, spilled=2)) as double:
         _, found, _ = measured(double)
-    assert "were traced" in by_code(found)["session-traced"].seen
+    assert "SQL trace was on in" in by_code(found)["session-traced"].seen
     assert "had up to 6 work areas on disk" in by_code(found)["work-area-spill"].seen
 
 

@@ -93,7 +93,7 @@ def traced_sessions(given: CheckInput) -> Finding | None:
     traced = [each for each in given.sessions if each.session.db.get("sql_trace")]
     if not traced:
         return None
-    return noted("session-traced", f"{plural(len(traced), 'session')} at {_where(traced)} were traced")
+    return noted("session-traced", f"SQL trace was on in {plural(len(traced), 'session')} at {_where(traced)}")
 
 
 def spilled_work_areas(given: CheckInput) -> Finding | None:
