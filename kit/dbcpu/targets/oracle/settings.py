@@ -20,7 +20,7 @@ PARALLEL = "parallel query"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SessionSetting:
     """``statement`` of the catalogue sets ``name`` to ``wanted``."""
 
     statement: str
@@ -29,13 +29,13 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("set_no_parallel_query", PARALLEL, "DISABLED"),
-    Setting("set_no_result_cache", "result_cache_mode", "MANUAL"),
-    Setting("set_statistics_level", "statistics_level", "TYPICAL"),
-    Setting("set_exact_cursors", "cursor_sharing", "EXACT"),
-    Setting("set_plsql_optimize_level", "plsql_optimize_level", "2"),
-    Setting("set_hints_obeyed", "optimizer_ignore_hints", "FALSE"),
-    Setting("set_decimal_point", "nls_numeric_characters", ".,"),
+    SessionSetting("set_no_parallel_query", PARALLEL, "DISABLED"),
+    SessionSetting("set_no_result_cache", "result_cache_mode", "MANUAL"),
+    SessionSetting("set_statistics_level", "statistics_level", "TYPICAL"),
+    SessionSetting("set_exact_cursors", "cursor_sharing", "EXACT"),
+    SessionSetting("set_plsql_optimize_level", "plsql_optimize_level", "2"),
+    SessionSetting("set_hints_obeyed", "optimizer_ignore_hints", "FALSE"),
+    SessionSetting("set_decimal_point", "nls_numeric_characters", ".,"),
 )
 
 
