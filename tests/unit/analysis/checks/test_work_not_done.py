@@ -16,6 +16,7 @@ from dbcpu.record import IMPORTED, Execution, Round, RunRecord, Session
 from dbcpu.simulator.presets import presets
 from dbcpu.simulator.runs import simulate
 from dbcpu.store.record_file import read
+from support.builders import experiments as build
 from support.builders.record import ROWS, SOLO_S, record, round_of, session, solos, unsampled, workload
 from support.paths import ROOT
 
@@ -146,3 +147,26 @@ def test_every_workload_that_joins_has_a_plan_to_be_held_against(kind: str) -> N
     joining = {name for name in workloads.names(kind) if name != "arithmetic"}
     # A block of PL/SQL has no plan.
     assert {name for known, name in PLANS if known == kind} == joining - ({"mixed"} if kind == "oracle" else set())
+
+
+def test_a_soak_without_work_answers_nothing() -> None:
+    found = explain(build.soak(lambda segment, ordinal, chance: ROWS / 2e9, segments=3))
+    assert found.experiment is not None
+    assert (found.experiment.headline, found.experiment.tone) == ("No answer: the work was not done", UNKNOWN)
+    assert found.verdict.startswith("No answer: ")
+    assert found.soak is not None
+    assert found.soak.executions == 0
+
+
+def test_each_party_is_held_against_its_own_work() -> None:
+    """The second one's plan is not its workload's; the first one did its work."""
+    run = build.together([1.0, 2.0], [1.01, 2.02])
+    first, second = run.header.plan.parties
+    plan = replace(
+        run.header.plan, parties=(first, replace(second, workload=workload(plan_shape="Aggregate > Nested Loop")))
+    )
+    found = undone(replace(run, header=replace(run.header, plan=plan)))
+    rounds = {each.order: each for each in run.rounds}
+    assert {rounds[order].variant for order, _ in found} == {second.target, "together"}
+    beside = {ordinal for order, ordinal in found if rounds[order].variant == "together"}
+    assert beside == set(range(first.sessions, first.sessions + second.sessions))
