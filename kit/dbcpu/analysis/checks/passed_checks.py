@@ -157,5 +157,5 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
     ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
     ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
     ("no steal or throttling", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
-    ("low measurement overhead", frozenset({"driver-on-host"}), _driver),
+    ("low measurement overhead", frozenset({"driver-on-host", "session-traced"}), _driver),
 )
