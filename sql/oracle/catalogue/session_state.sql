@@ -1,4 +1,4 @@
--- what: whether parallel query is on in this session, and whether somebody traces it
+-- what: whether parallel query is on in this session, and whether the session is traced
 -- gives: PQ_STATUS (ENABLED, DISABLED, FORCED), SQL_TRACE (ENABLED, DISABLED)
 -- needs: SELECT on SYS.V_$SESSION
 -- source: Oracle Database Reference, V$SESSION
