@@ -94,6 +94,12 @@ WORK = Topic("Was the work done?", {
     "wrong-answer": Entry(PROBLEM, "sessions that returned a wrong answer",
         "a session with a wrong answer did not do the same work as the others and is excluded from every verdict",
         "run the workload's file below `sql/` by hand and compare its answer with the header of the file"),
+    "work-not-done": Entry(PROBLEM, "sessions whose answer is right, but with more rows per second, or per CPU second, "
+        "than a CPU can count, with CPU times that differ 20 times, or with another plan than the workload's",
+        "the answer came from a cache, a rewritten text or an optimizer that multiplied: these sessions are excluded, "
+        "and the run does not answer whether sessions get the same CPU",
+        "use a workload without an optimizer (`--workload arithmetic`), and switch off what answers without work: "
+        "`result_cache_mode = manual` (Oracle), query rewriting by a proxy or a plug-in"),
     "failed-session": Entry(PROBLEM, "sessions that ended with an error",
         "the remaining sessions had more CPU than this level gives: such a round counts only if the level has no other",
         "read the error in the database's log; `dbcpu doctor TARGET` checks what can prevent a run"),
@@ -305,6 +311,19 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
     "several-instances": Entry(WARNING, "sessions on more than one instance of a cluster",
         "each instance runs on its own host: these sessions did not share CPUs, so N overstates the load",
         "connect to one instance: `?instance_name=NAME` in the URL"),
+    "setting-refused": Entry(WARNING, "session settings that were refused or ignored, read back from the session",
+        "results may come from a cache, in parallel, by another plan or with statistics per row; whether the work was "
+        "done is checked besides (work-not-done)",
+        "allow these settings in the lockdown profile (`alter lockdown profile ... enable statement = "
+        "('alter session') clause = ('set')`), or let a DBA set them for the instance: "
+        "`alter system set result_cache_mode = manual`"),
+    "session-traced": Entry(WARNING, "measured sessions that are traced, by a logon trigger or by DBMS_MONITOR",
+        "each call also writes to a trace file, which costs time and CPU",
+        "`exec dbms_monitor.serv_mod_act_trace_disable(...)`, or no logon trigger for this user; "
+        "`select * from dba_enabled_traces` lists what is traced"),
+    "work-area-spill": Entry(PROBLEM, "work areas (sorts, buffers of joins) that did not fit into memory",
+        "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
+        "raise `pga_aggregate_target`, or run fewer sessions"),
     "in-maintenance-window": Entry(WARNING, "a run during an open maintenance window",
         "maintenance tasks and their resource plan may have used CPU; do not compare this run with others",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
@@ -320,6 +339,14 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "oracle-privileges": Entry(INFO, "views that the user may not read (a warning if nothing can be sampled)",
         "not available without them: {lost}",
         "`{grants}`"),
+    "packages-revoked": Entry(INFO, "DBMS_SQL or DBMS_OUTPUT, which the user may not execute",
+        "executions loop on the server by native dynamic SQL instead: the text is parsed again at each execution, and "
+        "what ran before a cancel is not known",
+        "`{grants}`"),
+    "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
+        "where Resource Manager is on, here or in the root container, the database uses no more CPUs than that: levels "
+        "and ideal throughput count only these",
+        "`alter system set cpu_count = 0` for all CPUs of the host; `--vcpus N` if the number is wrong"),
     "not-dedicated": Entry(PROBLEM, "a service with shared or pooled servers",
         "sessions would queue for a few server processes: {refusal}",
         "use a service or port with dedicated servers: `lsnrctl services` lists them"),

@@ -161,3 +161,8 @@ def executions_for(seconds: float, solo_s: float) -> int:
 def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int, overhead_s: float = 0.6) -> float:
     """Expected wall seconds of the rounds if a single session takes ``solo_work_s`` for its work."""
     return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + overhead_s for spec in specs)
+
+
+def fixed(specs: Sequence[RoundSpec]) -> NextRound:
+    """The rounds in their order, whatever their results."""
+    return lambda done: specs[len(done)] if len(done) < len(specs) else None

@@ -17,6 +17,7 @@ SCHEMA = 1
 """Version of the record's form; docs/record.md has the history."""
 ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
+UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves
 BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""

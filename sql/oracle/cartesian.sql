@@ -7,8 +7,11 @@
 -- try: in sqlplus: variable n number; exec :n := 50; then @sql/oracle/cartesian.sql
 --
 -- Four inline views, not a common table expression: the optimizer turns one that is referenced four times
--- into a temporary table, with another plan and a little I/O in each version (see cartesian_cte).
-select /*+ no_parallel no_result_cache */ count(*) as cnt
+-- into a temporary table, with another plan and a little I/O in each version (see cartesian_cte). The hints ask for
+-- three cartesian merge joins, which read each view once: at an estimate of one row nested loops would cost the same
+-- and generate rows again and again. CARDINALITY and NO_PLACE_GROUP_BY are not in the SQL Language Reference.
+select /*+ leading(a b c d) no_use_nl(b c d) no_parallel no_result_cache no_monitor no_place_group_by
+           cardinality(a :n) cardinality(b :n) cardinality(c :n) cardinality(d :n) */ count(*) as cnt
   from (select rownum as x from dual connect by level <= :n) a,
        (select rownum as x from dual connect by level <= :n) b,
        (select rownum as x from dual connect by level <= :n) c,

@@ -7,7 +7,8 @@
 -- try: in sqlplus: variable n number; exec :n := 14; then @sql/oracle/emp_join.sql
 --
 -- tiny is the classic itself: select count(*) from emp,emp,emp,emp,emp gives 537824.
-select /*+ no_parallel no_result_cache */ count(*) as cnt
+select /*+ leading(e1 e2 e3 e4 e5) no_use_nl(e2 e3 e4 e5) no_parallel no_result_cache no_monitor no_place_group_by
+           cardinality(e1 :n) cardinality(e2 :n) cardinality(e3 :n) cardinality(e4 :n) cardinality(e5 :n) */ count(*) as cnt
   from (select rownum as empno from dual connect by level <= :n) e1,
        (select rownum as empno from dual connect by level <= :n) e2,
        (select rownum as empno from dual connect by level <= :n) e3,

@@ -14,7 +14,8 @@ declare
   burst number;
 begin
   for i in 1 .. :n loop
-    select /*+ no_parallel no_result_cache */ count(*) into burst
+    select /*+ leading(a b c d) no_use_nl(b c d) no_parallel no_result_cache no_monitor no_place_group_by
+               cardinality(a 30) cardinality(b 30) cardinality(c 30) cardinality(d 30) */ count(*) into burst
       from (select rownum as x from dual connect by level <= 30) a,
            (select rownum as x from dual connect by level <= 30) b,
            (select rownum as x from dual connect by level <= 30) c,

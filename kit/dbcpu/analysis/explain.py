@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.levels.per_round import real_variants
@@ -31,10 +32,10 @@ def explain_rounds(
     """
     if header.plan.experiment == "soak":
         kept, soak = thinned(header, rounds)
-        return kept, with_soak(explain_variant(kept, licence_rules, None), header, soak)
+        return kept, refused(with_soak(explain_variant(kept, licence_rules, None), header, soak))
     record = RunRecord(header, tuple(rounds))
     if header.plan.experiment != "sweep":
-        return record, with_experiment(explain_variant(record, licence_rules, None), record)
+        return record, refused(with_experiment(explain_variant(record, licence_rules, None), record))
     return record, _swept(record, licence_rules)
 
 

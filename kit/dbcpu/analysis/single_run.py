@@ -9,6 +9,7 @@ from dbcpu.analysis.causes.shared_core_cost import shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.consistency import gate, groups, levels, work
@@ -59,7 +60,7 @@ def explain_variant(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
     )
     shown = level_to_show(first, gate(ref))
-    return Analysis(
+    found = Analysis(
         run_id=record.header.run_id,
         verdict=verdict(context, first, topology, curve),
         reference=ref,
@@ -76,6 +77,7 @@ def explain_variant(
         shared_core=shared,
         unit=record.header.plan.workload.unit,
     )
+    return refused(found)
 
 
 def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:

@@ -16,17 +16,17 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-from dbcpu.config.rules import PER, WHEN, Licence, Price, Rule
+from dbcpu.config.rules import PER, PLACES, WHEN, Licence, Price, Rule
 from dbcpu.config.toml_checks import day, number_above_0, one_of, only, text, texts, whole_number
 from dbcpu.errors import UnknownName, UsageError
 
 Tables = Mapping[str, Mapping[str, Any]]
-_RULE_KEYS = ("per", "dated", "source", "when", "targets", "databases", "most", "applies")
+_RULE_KEYS = ("per", "dated", "source", "when", "targets", "databases", "editions", "places", "most", "applies")
 _OWN_KEYS: Mapping[type[Rule], tuple[str, ...]] = {
     Licence: ("factor", "factor_smt", "models", "least", "unit"),
     Price: ("amount", "currency", "period"),
 }
-_SCOPE = frozenset({"dated", "source", "targets", "databases", "applies"})
+_SCOPE = frozenset({"dated", "source", "targets", "databases", "editions", "places", "applies"})
 """Keys that leave the figures of a rule as they are."""
 
 
@@ -96,7 +96,7 @@ def choose(rules: Sequence[Licence], wanted: Sequence[str]) -> tuple[Licence, ..
         if name not in known:
             raise UnknownName("licence rule", name, known)
         targets = (host,) if host else known[name].targets
-        chosen.append(replace(known[name], targets=targets, databases=(), chosen=True))
+        chosen.append(replace(known[name], targets=targets, databases=(), editions=(), places=(), chosen=True))
     # What was said of one host holds there before what was said of all.
     return tuple(sorted(chosen, key=lambda rule: not rule.targets))
 
@@ -116,7 +116,7 @@ def _over_shipped(name: str, table: object, where: str) -> Mapping[str, Any]:
         return table
     if set(table) - _SCOPE and not {"dated", "source"} <= set(table):
         raise UsageError(f"{where} changes the figures of a rule that came with dbcpu; give dated and source of yours")
-    return came | {"databases": []} | table
+    return came | {"databases": [], "editions": [], "places": []} | table
 
 
 def _common(table: Mapping[str, Any], kind: type[Rule], own: tuple[str, ...], where: str) -> dict[str, Any]:
@@ -130,6 +130,10 @@ def _common(table: Mapping[str, Any], kind: type[Rule], own: tuple[str, ...], wh
         "when": one_of(table.get("when", "always"), WHEN, f"{where}: when"),
         "targets": texts(table.get("targets", []), "targets", where),
         "databases": texts(table.get("databases", []), "databases", where),
+        "editions": texts(table.get("editions", []), "editions", where),
+        "places": tuple(
+            one_of(each, PLACES, f"{where}: places") for each in texts(table.get("places", []), "places", where)
+        ),
         "most": None if "most" not in table else whole_number(table["most"], 1, f"{where}: most"),
         "applies": text(table["applies"], "applies", where) if "applies" in table else "",
     }

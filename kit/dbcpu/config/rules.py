@@ -9,6 +9,8 @@ DISCLAIMER = (
 )
 PER = ("vcpu", "core", "socket", "host")
 WHEN = ("always", "smt", "no-smt")
+PLACES = ("cloud", "oracle-cloud", "own")
+"""Another provider's public cloud, Oracle's own, or hardware without a hypervisor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,8 @@ class Rule:
 
     ``per``: what is counted. ``when``: only for hosts with (without) several threads per core. ``targets``: only for
     runs with this target, host name or label, ``databases``: only for runs on these kinds of database, () for all.
+    ``editions``: only where the database's name has one of these in it, ``places``: only at one of these (see PLACES);
+    where edition or place is not known, they exclude nothing.
     ``most``: not for hosts with more of what is counted. ``dated`` is the day on which ``source`` was looked up,
     ``applies`` says in words what it is for. ``chosen``: somebody asked for it; the others only came with dbcpu.
     """
@@ -28,6 +32,8 @@ class Rule:
     when: str = "always"
     targets: tuple[str, ...] = ()
     databases: tuple[str, ...] = ()
+    editions: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
     most: int | None = None
     applies: str = ""
     chosen: bool = True

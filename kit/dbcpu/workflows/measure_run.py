@@ -7,7 +7,7 @@ the rounds, measure runs them, store saves each one as it ends. Nothing is expla
 import os
 import random
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,13 +33,14 @@ from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate,
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
-from dbcpu.plan import NextRound, Planner, RoundSpec
+from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, Server
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
+from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
 DEFAULT_SECONDS = 1.5
 TRIAL_ROWS = 10_000_000
@@ -126,6 +127,7 @@ def run(
                 )
             )
         header = _header(opened, planned, choices, experiment, seed, name)
+        say_other_plan(header, watcher.stage)
         setting = Setting(
             target=opened.target,
             host=opened.host,
@@ -140,7 +142,7 @@ def run(
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
         )
-        next_round = planner(header) if planner and planned.adaptive else _fixed(planned.specs)
+        next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
         return _keep(store, header, rounds, watcher, gaps=experiment.survives_failures)
 
@@ -266,7 +268,8 @@ def _plan(
     executions = None if choices.for_s else choices.executions
     if executions is None and choices.for_s is None:
         executions = plan.executions_for(choices.seconds or DEFAULT_SECONDS, solo_s)
-    findings = examine(target, host, info, opened.quiet, opened.chosen.why)
+    idle = too_fast_alone(target.kind, trial, alone.elapsed_s)
+    findings = (*examine(target, host, info, opened.quiet, opened.chosen.why), *idle)
     # An adaptive plan always ends with a single-session round.
     foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
@@ -367,10 +370,6 @@ def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
         return f"{why}; no round was finished"
     rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
     return f"{why}; {rounds} stored, see: dbcpu show {run_id}"
-
-
-def _fixed(specs: Sequence[RoundSpec]) -> NextRound:
-    return lambda done: specs[len(done)] if len(done) < len(specs) else None
 
 
 def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:

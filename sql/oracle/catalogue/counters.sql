@@ -8,4 +8,5 @@ select n.name, m.value
    and n.name in ('CPU used by this session', 'session logical reads', 'physical reads', 'physical writes',
                   'physical reads direct temporary tablespace', 'physical writes direct temporary tablespace',
                   'redo size', 'parse count (hard)', 'sorts (disk)', 'queries parallelized',
-                  'session pga memory max');
+                  'session pga memory max', 'workarea executions - optimal', 'workarea executions - onepass',
+                  'workarea executions - multipass');

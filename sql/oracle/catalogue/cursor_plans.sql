@@ -1,9 +1,10 @@
--- what: the plans under which a statement has been executed
--- binds: sql_id in
+-- what: the plans under which a statement has been executed lately; what others once executed is none of this run's
+-- binds: sql_id in; age_s in (plans that were last active longer ago are left out: seconds)
 -- gives: plan hash value, child number, executions; the latest first
 -- needs: SELECT on SYS.V_$SQL
 -- source: Oracle Database Reference, V$SQL
 select plan_hash_value, child_number, executions
   from v$sql
  where sql_id = :sql_id
+   and last_active_time >= sysdate - :age_s / 86400
  order by last_active_time desc;

@@ -9,4 +9,7 @@ select name, value, isdefault
                 'shared_servers', 'statistics_level', 'sql_trace', 'timed_statistics', 'result_cache_mode',
                 'cursor_sharing', 'optimizer_features_enable', 'plsql_optimize_level', 'plsql_code_type',
                 'processes', 'sessions', 'sga_target', 'memory_target', 'pga_aggregate_target',
-                'pga_aggregate_limit', 'use_large_pages', 'db_block_size', 'compatible');
+                'pga_aggregate_limit', 'use_large_pages', 'db_block_size', 'compatible',
+                'control_management_pack_access', 'optimizer_ignore_hints', 'optimizer_adaptive_plans',
+                'optimizer_adaptive_statistics', 'optimizer_adaptive_features', 'processor_group_name', 'pdb_lockdown',
+                'inmemory_size');

@@ -31,6 +31,7 @@ from dbcpu.record import (
 HZ = 20.0
 ROWS = 40_960_000
 SOLO_S = 1.8
+PLAN = "Aggregate > Nested Loop > Nested Loop > Nested Loop"
 
 
 def topology(cores: int = 2, threads: int = 1) -> Topology:
@@ -61,7 +62,7 @@ def host(cores: int = 2, threads: int = 1) -> HostInfo:
     )
 
 
-def workload(rows: int = ROWS, plan_shape: str | None = "Aggregate, Nested Loop") -> WorkloadInfo:
+def workload(rows: int = ROWS, plan_shape: str | None = PLAN) -> WorkloadInfo:
     return WorkloadInfo(
         name="cartesian",
         size="medium",

@@ -8,6 +8,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
+from dbcpu.record import UNSET
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
@@ -83,6 +84,30 @@ def several_instances(given: CheckInput) -> Finding | None:
     )
 
 
+def refused_settings(given: CheckInput) -> Finding | None:
+    missing = given.record.header.database.parameters.get(UNSET)
+    return noted("setting-refused", f"sessions could not set {plain(missing)}") if missing else None
+
+
+def traced_sessions(given: CheckInput) -> Finding | None:
+    traced = [each for each in given.sessions if each.session.db.get("sql_trace")]
+    if not traced:
+        return None
+    return noted("session-traced", f"SQL trace was on in {plural(len(traced), 'session')} at {_where(traced)}")
+
+
+def spilled_work_areas(given: CheckInput) -> Finding | None:
+    def spilled(member: Timed) -> float:
+        return sum(member.session.db.get(f"workareas_{how}", 0) for how in ("onepass", "multipass"))
+
+    found = [each for each in given.sessions if spilled(each) > 0]
+    if not found:
+        return None
+    most = max(map(spilled, found))
+    areas = f"up to {plural(int(most), 'work area')} on disk"
+    return noted("work-area-spill", f"{plural(len(found), 'session')} at {_where(found)} had {areas}")
+
+
 def maintenance_window(given: CheckInput) -> Finding | None:
     name = given.record.header.database.parameters.get("maintenance_window")
     if not name:
@@ -105,5 +130,8 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     parallel_servers,
     hard_parses,
     several_instances,
+    refused_settings,
+    traced_sessions,
+    spilled_work_areas,
     maintenance_window,
 )

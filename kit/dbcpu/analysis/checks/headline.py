@@ -6,6 +6,7 @@ what would fix it?
 
 from dataclasses import dataclass
 
+from dbcpu.analysis.checks.refusal import WORDS, refusal
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, lost_words, unreliable
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, Outcome, is_loss, outcome
 from dbcpu.analysis.results.causes import Cause
@@ -37,6 +38,8 @@ def headline(analysis: Analysis) -> Headline:
     """For the first variant, by the answers of its levels."""
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
+    if (why := refusal(analysis)) is not None:
+        return Headline(UNKNOWN, WORDS, (), why.remedy)
     if analysis.experiment is not None:
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), "")
     found = outcome(levels, analysis.vcpus)

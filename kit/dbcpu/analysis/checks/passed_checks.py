@@ -133,11 +133,17 @@ _OF_MEASURING = frozenset(
 )
 _UNCHECKED = {"simulated": _OF_MEASURING, IMPORTED: _OF_MEASURING | {"no steal or throttling"}}
 """By the sampler of a run: the checks that could not be made."""
-_CPU_ONLY = frozenset({"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses"})
+_CPU_ONLY = frozenset(
+    {"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses", "work-area-spill"}
+)
 _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (
-    ("correct answers", frozenset({"wrong-answer", "failed-session", "failed-round"}), _answers),
+    (
+        "correct answers",
+        frozenset({"wrong-answer", "work-not-done", "failed-session", "failed-round"}),
+        _answers,
+    ),
     ("CPU-only work, one process per session", _CPU_ONLY, _nothing),
-    ("one execution plan, one instance", frozenset({"plans-differ", "several-instances"}), _nothing),
+    ("one execution plan, one instance", frozenset({"plans-differ", "several-instances", "setting-refused"}), _nothing),
     ("complete run", frozenset({"incomplete-run"}), _whole),
     ("enough repeats to compare", frozenset({"quick-run"}), _repeats),
     (
@@ -151,5 +157,5 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
     ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
     ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
     ("no steal or throttling", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
-    ("low measurement overhead", frozenset({"driver-on-host"}), _driver),
+    ("low measurement overhead", frozenset({"driver-on-host", "session-traced"}), _driver),
 )

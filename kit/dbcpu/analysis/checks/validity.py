@@ -29,8 +29,17 @@ def wrong_answers(given: CheckInput) -> Finding | None:
     )
 
 
+def work_not_done(given: CheckInput) -> Finding | None:
+    idle = [each for each in given.sessions if each.undone]
+    if not idle:
+        return None
+    reasons = dict.fromkeys(plain(each.why) for each in idle)
+    many = f"{len(idle)} of {plural(len(given.sessions), 'session')} at {places(each.round for each in idle)}"
+    return noted("work-not-done", f"{many}: {next(iter(reasons))}")
+
+
 def failed_sessions(given: CheckInput) -> Finding | None:
-    failed = [each for each in given.sessions if each.why and each.session.answer_ok is not False]
+    failed = [each for each in given.sessions if each.why and each.session.answer_ok is not False and not each.undone]
     failed = [each for each in failed if not each.round.error]
     if not failed:
         return None
@@ -199,6 +208,7 @@ def temp_spill(given: CheckInput) -> Finding | None:
 
 CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     wrong_answers,
+    work_not_done,
     failed_sessions,
     failed_rounds,
     incomplete_run,

@@ -1,9 +1,11 @@
 """May two runs be compared, and what differs between them? Named facts, nothing guessed.
 
-The work has to be the same: SQL text (by hash), size, answer and plan shape. Everything else may differ, for it
-is often what is being compared, and is listed.
+The work has to be the same: SQL text (by hash, hints left aside: what they do shows in the plan), size, answer and
+plan shape. Everything else may differ, for it is often what is being compared, and is listed.
 """
 
+import hashlib
+import re
 from collections.abc import Callable, Mapping
 
 from dbcpu.analysis.results.comparison import Difference
@@ -15,8 +17,27 @@ def _size(header: Header) -> str:
     return f"{header.plan.workload.size} (n = {header.plan.workload.n})"
 
 
-def _hash(sql_hash: str) -> str:
-    return f"hash {sql_hash[:12]}"
+_HINTS = re.compile(r"/\*\+\s*(.*?)\s*\*/", re.DOTALL)
+_WHERE_KEPT = " (CURSOR DURATION MEMORY)"
+"""Oracle 12.2 and newer keep the rows of a common table expression in memory: the same operator."""
+
+
+def _sql(header: Header) -> str | None:
+    """The hash of the text without its hints."""
+    work = header.plan.workload
+    if work.sql_hash is None or work.sql is None or not _HINTS.search(work.sql):
+        return work.sql_hash and f"hash {work.sql_hash[:12]}"
+    bare = " ".join(_HINTS.sub(" ", work.sql).split())
+    return f"hash {hashlib.sha256(bare.encode()).hexdigest()[:12]} without hints"
+
+
+def _hints(header: Header) -> str:
+    return "; ".join(" ".join(found.split()) for found in _HINTS.findall(header.plan.workload.sql or ""))
+
+
+def _shape(header: Header) -> str | None:
+    shape = header.plan.workload.plan_shape
+    return shape and shape.replace(_WHERE_KEPT, "")
 
 
 MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
@@ -24,8 +45,8 @@ MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
     "unit of work": lambda header: header.plan.workload.unit,
     "size": lambda header: None if header.plan.workload.n is None else _size(header),
     "answer": lambda header: header.plan.workload.answer,
-    "SQL": lambda header: None if header.plan.workload.sql_hash is None else _hash(header.plan.workload.sql_hash),
-    "plan shape": lambda header: header.plan.workload.plan_shape,
+    "SQL": _sql,
+    "plan shape": _shape,
 }
 
 
@@ -84,6 +105,7 @@ def _facts(header: Header) -> dict[str, str]:
         "driver": database.driver,
         "driver on the host": _yes(database.driver_on_host),
         "tool version": header.tool_version,
+        "hints": _hints(header),
         "variant": ", ".join(plan.variants),
         "amount": f"{plan.executions} executions" if plan.executions else f"for {plan.for_s or 0:g} s",
         "vCPUs": "" if plan.vcpus is None else str(plan.vcpus),

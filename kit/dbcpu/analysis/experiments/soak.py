@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.placement.host_time import stolen_share
+from dbcpu.analysis.placement.work_done import undone_in
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
@@ -43,10 +44,11 @@ class Course:
 
     def add(self, done: Round) -> None:
         """One more round."""
+        not_done = undone_in(self._header, done)
         executions = [
             (session.ordinal, *taken)
             for session in done.sessions
-            if session.answer_ok is not False
+            if session.answer_ok is not False and session.ordinal not in not_done
             for each in session.executions
             if (taken := _stamps(each))[1] > 0
         ]

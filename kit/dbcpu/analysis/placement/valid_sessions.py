@@ -6,8 +6,10 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 1 % of the shortest span, both ends are the server's.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dbcpu.analysis.placement.work_done import undone
 from dbcpu.record import Execution, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
@@ -34,12 +36,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A session in its round, with its span. ``why`` says why it is left out of verdicts; '' if it counts."""
+    """A session in its round, with its span. ``why`` says why it is left out of verdicts; '' if it counts.
+
+    ``undone``: its answer is right, and its work was not done (see ``work_done``).
+    """
 
     round: Round
     session: Session
     span: Span | None
     why: str
+    undone: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
@@ -60,8 +66,8 @@ def clock_basis(record: RunRecord) -> str:
 
 def timed(record: RunRecord) -> tuple[Timed, ...]:
     """Every session of every round, in the order of the record."""
-    basis = clock_basis(record)
-    return tuple(_timed(each, session, basis) for each in record.rounds for session in each.sessions)
+    basis, not_done = clock_basis(record), undone(record)
+    return tuple(_timed(each, session, basis, not_done) for each in record.rounds for session in each.sessions)
 
 
 def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
@@ -69,15 +75,18 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
     found = [each for each in record.rounds if each.order == order]
     if not found:
         return ()
-    basis = clock_basis(record)
-    return tuple(_timed(each, session, basis) for each in found for session in each.sessions)
+    basis, not_done = clock_basis(record), undone(record)
+    return tuple(_timed(each, session, basis, not_done) for each in found for session in each.sessions)
 
 
-def _timed(round_: Round, session: Session, basis: str) -> Timed:
+def _timed(round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str]) -> Timed:
     span = _span(session, basis) if session.executions else None
     if span is not None and span.elapsed_s <= 0:
         return Timed(round_, session, None, "its times run backwards")
-    return Timed(round_, session, span, _why_left_out(round_, session))
+    why = _why_left_out(round_, session)
+    if not why and (reason := not_done.get((round_.order, session.ordinal))):
+        return Timed(round_, session, span, f"the work was not done: {reason}", undone=True)
+    return Timed(round_, session, span, why)
 
 
 def _why_left_out(round_: Round, session: Session) -> str:

@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from dbcpu.analysis.results import run
 from dbcpu.config.rules import Licence, Price, Rule
 from dbcpu.formatting import number, plural
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, RunRecord
+
+_CLOUDS = ("Amazon EC2", "Google Compute Engine")
+"""Hypervisors by name that only a public cloud has."""
 
 
 @dataclass(frozen=True, slots=True)
 class LicenceFacts:
     """What is counted; None where it is not known, and then rules that count it say nothing.
 
+    ``edition`` is the database's full name, ``place`` one of ``rules.PLACES``; '' where they are not known.
     ``sockets`` are those of one host; ``names`` are the target, host name and label that a rule may be meant for.
     """
 
@@ -28,6 +32,8 @@ class LicenceFacts:
     database: str = ""
     names: frozenset[str] = frozenset()
     hosts: int = 1
+    edition: str = ""
+    place: str = ""
 
 
 def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str = "") -> LicenceFacts:
@@ -37,8 +43,10 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
     """
     header, host = record.header, record.header.host
     names = frozenset(filter(None, (name, header.plan.target, header.label, host.hostname if host else "")))
+    edition, place = header.database.parameters.get("edition", ""), place_of(header)
     if host is None:
-        return LicenceFacts(vcpus, cores, None, None, database=header.database.kind, names=names)
+        kind = header.database.kind
+        return LicenceFacts(vcpus, cores, None, None, "", kind, names, edition=edition, place=place)
     usable = [each for each in host.topology.cpus if each.online and each.cpu in host.limits.allowed_cpus]
     return LicenceFacts(
         vcpus=vcpus,
@@ -48,7 +56,21 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
         cpu_model=host.cpu_model,
         database=header.database.kind,
         names=names,
+        edition=edition,
+        place=place,
     )
+
+
+def place_of(header: Header) -> str:
+    """Where the database runs, as far as host and database say so; '' where several places look alike."""
+    host, parameters = header.host, header.database.parameters
+    seen = (host.hypervisor or "") if host else ""
+    if "cloud_service" in parameters or "Oracle Cloud" in seen:
+        return "oracle-cloud"
+    metal = host is not None and ".metal" in host.facts.get("product", "")
+    if "managed_service" in parameters or metal or any(name in seen for name in _CLOUDS):
+        return "cloud"
+    return "own" if host is not None and host.hypervisor is None and host.facts.get("product") else ""
 
 
 def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[run.LicenceNeed, ...]:
@@ -69,6 +91,8 @@ def fits(rule: Rule, facts: LicenceFacts) -> bool:
         {"always": True, "smt": smt, "no-smt": not smt}[rule.when]
         and (not rule.targets or not facts.names.isdisjoint(rule.targets))
         and (not rule.databases or facts.database in rule.databases)
+        and (not rule.editions or not facts.edition or any(each in facts.edition for each in rule.editions))
+        and (not rule.places or not facts.place or facts.place in rule.places)
         and (rule.most is None or each <= rule.most)
     )
 

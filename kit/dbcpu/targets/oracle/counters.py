@@ -23,6 +23,9 @@ STATISTICS: Mapping[str, tuple[str, float]] = {
     "sorts (disk)": ("disk_sorts", 1),
     "queries parallelized": ("parallel_queries", 1),
     "session pga memory max": ("pga_max_bytes", 1),
+    "workarea executions - optimal": ("workareas_optimal", 1),
+    "workarea executions - onepass": ("workareas_onepass", 1),
+    "workarea executions - multipass": ("workareas_multipass", 1),
 }
 TIME_MODEL: Mapping[str, tuple[str, float]] = {
     "DB time": ("db_time_s", MICROSECOND),

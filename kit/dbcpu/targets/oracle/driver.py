@@ -152,6 +152,15 @@ def query(connection: Connection, sql: str, binds: Mapping[str, Any] | None = No
         raise ServerError(one_line(str(error))) from None
 
 
+def parse(connection: Connection, sql: str) -> None:
+    """Parse a query without executing it. Raises ServerError."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.parse(sql)
+    except oracledb.Error as error:
+        raise ServerError(one_line(str(error))) from None
+
+
 class Block:
     """A PL/SQL block of the catalogue, executed again and again with the same binds, so that it is sent short.
 

@@ -16,7 +16,7 @@ class Facts:
     ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``may_end``: whether sessions can be ended.
-    ``denied``: statement -> error code.
+    ``denied``: statement -> error code. ``settings``: those that a session cannot set for itself.
     """
 
     version: str = ""
@@ -40,6 +40,7 @@ class Facts:
     busy: int | None = None
     may_end: bool = False
     denied: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def caged(self) -> bool:

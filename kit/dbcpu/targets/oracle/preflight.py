@@ -13,6 +13,7 @@ from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
+from dbcpu.targets.oracle.settings import words
 from dbcpu.targets.oracle.vcpus import FREE_CPUS, edition_cap
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
@@ -70,6 +71,8 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
         )
+    if not facts.caged and count.isdecimal() and 0 < int(count) < facts.osstat.get("NUM_CPUS", 0):
+        yield noted("cpu-count", f"cpu_count is {count}, the host has {plural(int(facts.osstat['NUM_CPUS']), 'CPU')}")
     if facts.window:
         yield noted(
             "maintenance-window",
@@ -107,6 +110,14 @@ def _settings(facts: Facts) -> Iterator[Finding]:
         yield noted("shared-servers", f"shared_servers is {value['shared_servers']}")
 
 
+def _session(facts: Facts) -> Iterator[Finding]:
+    if facts.settings:
+        yield noted("setting-refused", f"a session cannot set {words(facts.settings)}")
+    if "packages" in facts.denied:
+        given = privileges.package_grants(facts.user, facts.rds)
+        yield noted("packages-revoked", f"{facts.user} may not execute DBMS_SQL or DBMS_OUTPUT", grants=" ".join(given))
+
+
 def _managed(facts: Facts) -> Iterator[Finding]:
     if facts.cloud_service:
         service = facts.service.lower().split(".")[0]
@@ -130,6 +141,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _resource_manager,
     _edition,
     _settings,
+    _session,
     _managed,
     _activity,
 )

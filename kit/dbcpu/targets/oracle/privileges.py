@@ -20,6 +20,8 @@ _SERVES = {
     "parameters": "parameters that affect the measurement",
     "resource_plan": "whether the resource manager limits CPU",
     "session_limits": "the limit of sessions",
+    "session_settings": "whether a session's settings hold",
+    "session_state": "whether parallel query is off, and whether a session is traced",
     "busy_sessions": "whether other sessions are active",
     "tagged_sessions": "sessions of killed runs",
     "instance": "whether the database is a cluster",
@@ -52,6 +54,15 @@ def grants(objects: Iterable[str], user: str, rds: bool) -> tuple[str, ...]:
         call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'SELECT');"
         return tuple(call.format(each, user.upper()) for each in objects)
     return tuple(f"grant select on sys.{each.lower()} to {user.lower()};" for each in objects)
+
+
+def package_grants(user: str, rds: bool) -> tuple[str, ...]:
+    """The same for the packages that loop on the server. SYS is not there on Amazon RDS."""
+    names = ("DBMS_OUTPUT", "DBMS_SQL")
+    if rds:
+        call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'EXECUTE');"
+        return tuple(call.format(each, user.upper()) for each in names)
+    return tuple(f"grant execute on sys.{each.lower()} to {user.lower()};" for each in names)
 
 
 def findings(denied: Mapping[str, str], user: str, rds: bool) -> tuple[Finding, ...]:

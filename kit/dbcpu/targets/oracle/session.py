@@ -8,19 +8,20 @@ ran before it was cancelled is read afterwards, so a cancelled session reports h
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from dbcpu.errors import ServerError
 from dbcpu.record import Execution, Wait
 from dbcpu.targets.base import Outcome, ServerClaim, Work
-from dbcpu.targets.oracle import driver
+from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.driver import Block, Connection, Views
 from dbcpu.targets.oracle.error_messages import codes
 from dbcpu.targets.oracle.identity import claim
 from dbcpu.targets.oracle.plans import is_query, sql_id
+from dbcpu.targets.oracle.settings import Applied
 
 BATCH_S = 5.0
 """Between two calls a session is idle for a round trip: 1 ms where CPUs are free, some 70 ms at 64 sessions on 2."""
@@ -33,7 +34,7 @@ BREAKS = 5
 """So many breaks of the driver's own, then the statement is cancelled from another session, where that is granted."""
 WARM_S = 0.03
 """A warm-up lasts three ticks of the coarsest CPU counter, so that its work is seen by any."""
-_SETTINGS = ("set_no_parallel_query", "set_no_result_cache", "set_statistics_level", "set_decimal_point")
+_ROUNDED_S = 2.0
 _EXISTS = "ORA-00955"
 _CANCELLED = "ORA-01013"
 
@@ -67,10 +68,12 @@ class OracleSession:
         here: str,
         making: Callable[[str], object] = lambda _: None,
         elsewhere: Elsewhere | None = None,
+        hygiene: Callable[[Applied], object] = lambda _: None,
     ) -> None:
         """``making`` is called with each setup statement before it is sent, so that what it creates can be removed.
 
-        ``elsewhere`` ends from another session what does not heed this session's own breaks.
+        ``elsewhere`` ends from another session what does not heed this session's own breaks. ``hygiene`` is called
+        with what became of the session's settings.
         """
         self.ordinal = ordinal
         self._connection = connection
@@ -78,11 +81,14 @@ class OracleSession:
         self._clock_offset_s = clock_offset_s
         self._here = here
         self._making = making
+        self._hygiene = hygiene
         self._elsewhere = elsewhere
         self._breaks = 0
         self._work: Work | None = None
         self._run: Block | None = None
-        self._cursor_id = self._warm_id = 0
+        self._measured: dict[str, str | int] = {}
+        self._warming: dict[str, str | int] = {}
+        self._prepared_s = 0.0
         self._numbers: dict[str, float] = {}
         self._before = Snapshot()
         self._after: Snapshot | None = None
@@ -101,8 +107,11 @@ class OracleSession:
 
     def prepare(self, work: Work) -> None:
         self._work = work
-        for name in _SETTINGS:
-            self._views.rows(self._connection, name)
+        self._prepared_s = time.monotonic()
+        applied = settings.apply(self._connection, self._views)
+        self._hygiene(applied)
+        if applied.traced is not None:
+            self._numbers["sql_trace"] = float(applied.traced)
         for statement in work.setup:
             self._making(statement)
             try:
@@ -113,14 +122,25 @@ class OracleSession:
                     raise ServerError(f"the setup of workload {work.name} failed: {error}") from None
         if work.setup:
             self._connection.commit()
-        self._cursor_id = self._parse(work.sql)
-        self._warm_id = self._cursor_id if work.warm_sql == work.sql else self._parse(work.warm_sql)
         number, text = (float, 0), (str, 32767)
-        binds = dict.fromkeys(("cursor_id", "is_query", "most", "until_s", "batch_s"), number)
-        self._run = Block(self._connection, "run", {**binds, "ran": text, "failure": (str, 4000)})
+        binds = {
+            **dict.fromkeys(("is_query", "most", "until_s", "batch_s"), number),
+            "ran": text,
+            "failure": (str, 4000),
+        }
+        if self._native():
+            self._measured, self._warming = {"text": work.sql}, {"text": work.warm_sql}
+            if is_query(work.sql):
+                driver.parse(self._connection, work.sql)
+            self._run = Block(self._connection, "run_native", {"text": text, **binds})
+            return
+        self._measured = {"cursor_id": self._parse(work.sql)}
+        same = work.warm_sql == work.sql
+        self._warming = self._measured if same else {"cursor_id": self._parse(work.warm_sql)}
+        self._run = Block(self._connection, "run", {"cursor_id": number, **binds})
 
     def warm(self) -> None:
-        batch, failure = self._call(self._warm_id, MAX_IN_BATCH, None, WARM_S)
+        batch, failure = self._call(self._warming, MAX_IN_BATCH, None, WARM_S)
         if failure:
             raise ServerError(failure)
         if not all(ran.answer for ran in batch):
@@ -146,7 +166,7 @@ class OracleSession:
             while not self._cancelled.is_set():
                 done = len(self._executions) - begun
                 most = MAX_IN_BATCH if executions is None else min(MAX_IN_BATCH, executions - done)
-                batch, failure = self._call(self._cursor_id, most, until_epoch_s, BATCH_S)
+                batch, failure = self._call(self._measured, most, until_epoch_s, BATCH_S)
                 previous_s = self._take(batch, previous_s, time.monotonic(), behind_s, failed=bool(failure))
                 if failure:
                     raise ServerError(failure)
@@ -229,7 +249,14 @@ class OracleSession:
         finally:
             block.close()
 
-    def _call(self, cursor_id: int, most: int, until_s: float | None, batch_s: float) -> tuple[list[Ran], str | None]:
+    def _native(self) -> bool:
+        """Whether the packages of run.sql may not be executed, as hardening guides have it."""
+        self._views.rows(self._connection, "packages")
+        return "packages" in self._views.denied
+
+    def _call(
+        self, what: Mapping[str, str | int], most: int, until_s: float | None, batch_s: float
+    ) -> tuple[list[Ran], str | None]:
         """Execute on the server: the executions that ended, and the error of the one that failed after them.
 
         Raises:
@@ -241,7 +268,7 @@ class OracleSession:
         self._calling.set()
         try:
             block.run(
-                cursor_id=cursor_id,
+                **what,
                 is_query=int(is_query(self._work.sql)),
                 most=most,
                 until_s=until_s,
@@ -254,6 +281,8 @@ class OracleSession:
 
     def _unfinished(self) -> list[Ran]:
         """What the call that was just cancelled had executed; [] where the server does not report it."""
+        if "text" in self._measured:
+            return []
         block = Block(self._connection, "ran_before", {"ran": (str, 32767)})
         try:
             self._connection.call_timeout = driver.QUERY_TIMEOUT_MS
@@ -283,11 +312,17 @@ class OracleSession:
         rows = self._views.rows
         return snapshot(*(rows(self._connection, name) for name in ("counters", "time_model", "waits")))
 
+    def _age_s(self) -> float:
+        """Since this session prepared its work; times of V$SQL are whole seconds."""
+        return time.monotonic() - self._prepared_s + _ROUNDED_S
+
     def _plan(self) -> dict[str, float]:
         """The plan hash value if the statement has one plan only, and how many it has."""
         if not self._work or not is_query(self._work.sql):
             return {}
-        rows = self._views.rows(self._connection, "cursor_plans", {"sql_id": sql_id(self._work.sql)})
+        rows = self._views.rows(
+            self._connection, "cursor_plans", {"sql_id": sql_id(self._work.sql), "age_s": self._age_s()}
+        )
         hashes = {int(row[0]) for row in rows or () if row[2]}
         if not hashes:
             return {}
@@ -296,7 +331,11 @@ class OracleSession:
 
 def _ran(text: str | None) -> list[Ran]:
     lines = [line.split(" ", 2) for line in (text or "").splitlines()]
-    return [Ran(float(start), float(elapsed), answer) for start, elapsed, answer in lines]
+    # Where the territory's decimal sign could not be set, it may be a comma.
+    return [
+        Ran(float(start.replace(",", ".")), float(elapsed.replace(",", ".")), answer.replace(",", "."))
+        for start, elapsed, answer in lines
+    ]
 
 
 def _cancelled_after(done: int, asked: int | None) -> str:

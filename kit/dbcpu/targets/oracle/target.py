@@ -9,9 +9,9 @@ from dbcpu.errors import ConnectError, DbcpuError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
-from dbcpu.record import Clock, Database
+from dbcpu.record import UNSET, Clock, Database
 from dbcpu.targets.base import Work
-from dbcpu.targets.oracle import caging, leftovers, preflight, statements, vcpus
+from dbcpu.targets.oracle import caging, leftovers, preflight, settings, statements, vcpus
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
@@ -20,17 +20,21 @@ from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
 from dbcpu.targets.oracle.plans import is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
+from dbcpu.targets.oracle.settings import Applied
 
 CLOCK_PROBES = 12
 CONNECT_TIMEOUT_S = 20.0
 _OWN_TABLE = "dbcpu_logical_io"
 _NOTHING = "0" * 13
+_LATELY_S = 60.0
+"""Longer than preparing a session takes: the plan of a text that it has just parsed is not older."""
 _ASKED_LATER: dict[str, dict[str, str | int]] = {
     "counters": {},
     "time_model": {},
     "waits": {},
     "session_limits": {},
-    "cursor_plans": {"sql_id": _NOTHING},
+    "packages": {},
+    "cursor_plans": {"sql_id": _NOTHING, "age_s": 0},
     "plan_operators": {"sql_id": _NOTHING, "child_number": 0},
 }
 _DROP_TRIES = 5
@@ -52,6 +56,7 @@ class OracleTarget:
         self._made_table = False
         self._here = platform.node()
         self._contained = False
+        self._settings = Applied({})
 
     def __enter__(self) -> Self:
         self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)
@@ -79,11 +84,15 @@ class OracleTarget:
         connection = self._dialer.connect(timeout_s)
         here = self._facts.server_host if self._contained else self._here
         elsewhere = FromControl(self._connection, lambda: self._facts.rds)
-        return OracleSession(ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere)
+        return OracleSession(
+            ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere, self._hygiene
+        )
 
     def describe(self) -> Database:
         facts = self._facts
         named = {
+            UNSET: settings.words(self._settings.missing),
+            "dynamic_sql": "native" if "packages" in self._views.denied else None,
             "edition": facts.product,
             "instance_name": facts.instance_name,
             "service_name": facts.service,
@@ -126,7 +135,7 @@ class OracleTarget:
 
     def _operators(self, sql: str) -> str | None:
         control, identifier = self._connection(), sql_id(sql)
-        cursor = self._views.one(control, "cursor_plans", {"sql_id": identifier})
+        cursor = self._views.one(control, "cursor_plans", {"sql_id": identifier, "age_s": _LATELY_S})
         if cursor is None:
             return None
         binds = {"sql_id": identifier, "child_number": cursor[1]}
@@ -161,7 +170,8 @@ class OracleTarget:
         # What sessions will ask is tried here once, so that all missing grants are reported at once.
         for name, binds in _ASKED_LATER.items():
             self._views.rows(self._connection(), name, binds)
-        self._facts = replace(self._facts, denied=dict(self._views.denied))
+        self._hygiene(settings.apply(self._connection(), self._views))
+        self._facts = replace(self._facts, denied=dict(self._views.denied), settings=self._settings.missing)
         report = preflight.report(self._facts, self.vcpus())
         return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
 
@@ -175,6 +185,9 @@ class OracleTarget:
         if self._control is None:
             raise ConnectError("the connection to the database is closed; run again")
         return self._control
+
+    def _hygiene(self, applied: Applied) -> None:
+        self._settings = Applied({**self._settings.missing, **applied.missing}, applied.traced)
 
     def _making(self, statement: str) -> None:
         if _OWN_TABLE in statement.lower():

@@ -1,4 +1,9 @@
-"""How many CPUs the instance may use, from what it says itself: pure."""
+"""How many CPUs the instance may use, from what it says itself: pure.
+
+The plan of a container database's root is not visible in a pluggable one, and under it a database uses no more CPUs
+than its CPU_COUNT: so a CPU_COUNT below the host's CPUs counts, also where no caging is seen.
+Source: Oracle Database Reference, CPU_COUNT.
+"""
 
 from collections.abc import Mapping
 
@@ -36,7 +41,7 @@ def usable(
     cpu_count = int(parameters["cpu_count"]) if parameters.get("cpu_count", "").isdecimal() else 0
     if "NUM_CPUS" in osstat:
         found.append((int(osstat["NUM_CPUS"]), "v$osstat NUM_CPUS"))
-    if cpu_count and (caged or not found):
+    if cpu_count and (caged or not found or cpu_count < found[0][0]):
         found.append((cpu_count, "cpu_count (instance caging)" if caged else "cpu_count"))
     if not found:
         return None

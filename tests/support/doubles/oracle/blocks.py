@@ -22,6 +22,7 @@ from support.doubles.oracle.values import Value, number_text
 _LONGEST_VARCHAR2 = 32767
 _LONGEST_ANSWER = 40
 _PASSED_ON = (1013, 28)
+_REVOCABLE = ("dbms_sql", "dbms_output")
 
 Values = Mapping[str, Value]
 
@@ -67,7 +68,8 @@ class Cursors:
                 began = _now()
                 answer = workloads.execute(statement, session)
                 ended = _now()
-                line = f"{number_text(began)} {number_text(ended - began)} {answer[:_LONGEST_ANSWER]}"
+                times = (number_text(began), number_text(ended - began), answer[:_LONGEST_ANSWER])
+                line = session.number_words(" ".join(times))
                 ran += f"{line}\n"
                 self._put.append(line)
                 if len(ran) > _LONGEST_VARCHAR2:
@@ -80,6 +82,13 @@ class Cursors:
             return {"ran": ran[:_LONGEST_VARCHAR2], "failure": str(error)}
         return {"ran": ran, "failure": None}
 
+    def run_native(self, session: Session, values: Values) -> dict[str, Value]:
+        """``run_native.sql``: parsed at each execution, and nothing is kept of a call that is cancelled."""
+        number = self.parse(session, values)["cursor_id"]
+        ran = self.run(session, {**values, "cursor_id": number})
+        self._put = []
+        return ran
+
     def ran_before(self, session: Session, values: Values) -> dict[str, Value]:
         """``ran_before.sql``: what DBMS_OUTPUT holds, once."""
         lines, self._put = self._put, []
@@ -91,7 +100,7 @@ def fingerprint(sql: str) -> str:
     return hashlib.sha256(normal(sql).encode()).hexdigest()[:16]
 
 
-def block_of(statement: Statement, cursors: Cursors) -> Block:
+def block_of(statement: Statement, cursors: Cursors, session: Session) -> Block:
     """The function for a block.
 
     Raises:
@@ -107,12 +116,17 @@ def block_of(statement: Statement, cursors: Cursors) -> Block:
         "429ca849da479a6f": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
         "32c7b7287d148ab5": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
         "b1b18f48627ce48a": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
+        "29201120ff0f0282": Block(cursors.run_native, {"ran": OUT, "failure": OUT}),  # run_native.sql
+        "aaea64c9980f4958": Block(_nothing, {}),  # packages.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
         "adbd1e4ce0ff2956": Block(_end_session, {}),  # end_session_rds.sql
         fingerprint("begin :doubled := 2 * :given; end;"): Block(_double, {"doubled": OUT}),
         fingerprint("begin :text := :text || :text; end;"): Block(_repeat, {"text": IN_OUT}),
     }
     number = fingerprint(statement.sql)
+    for package in _REVOCABLE:
+        if f"{package}." in statement.sql.lower() and not session.may_execute(package):
+            raise OracleError(6550, f"line 2, column 16:\nPLS-00201: identifier '{package.upper()}' must be declared")
     if number not in known:
         raise OracleError(6550, f"the double does not play this block ({number})")
     return known[number]
@@ -134,6 +148,10 @@ def _whole(value: Value) -> int:
 
 def _decimal(value: Value) -> Decimal | None:
     return None if value is None else Decimal(str(value))
+
+
+def _nothing(session: Session, values: Values) -> dict[str, Value]:
+    return {}
 
 
 def _double(session: Session, values: Values) -> dict[str, Value]:

@@ -56,7 +56,7 @@ class Calls:
         if request.binds:
             cursor.binds = request.binds
         if cursor.statement.is_block and cursor.binds:
-            block = block_of(cursor.statement, self._block_cursors)
+            block = block_of(cursor.statement, self._block_cursors, self._session)
             cursor.directions = directions(block, cursor.statement.binds)
         if request.run:
             return self._run(cursor, request.rows, request.fetch, new=True)
@@ -112,7 +112,7 @@ class Calls:
         return described + self._rows(cursor, fetch)
 
     def _run_block(self, cursor: Cursor, given: BindRow) -> bytes:
-        block = block_of(cursor.statement, self._block_cursors)
+        block = block_of(cursor.statement, self._block_cursors, self._session)
         names = cursor.statement.binds
         if len(cursor.binds) != len(names):
             raise OracleError(1008, "not all variables bound")

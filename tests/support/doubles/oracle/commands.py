@@ -9,8 +9,14 @@ from support.doubles.oracle.session import Session
 from support.doubles.oracle.sessions import PRIVATE_TABLE
 
 _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE | re.DOTALL)
-_SETTINGS = {"nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone"}
+_SETTINGS = {
+    "nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone",
+    "cursor_sharing", "plsql_optimize_level",
+}  # fmt: skip
 _FROM_18C = 10
+_SETTINGS_FROM_18C = {"optimizer_ignore_hints"}
+_NO_PARALLEL = "alter session disable parallel query"
+PARALLEL_QUERY = "parallel query"
 _ROWS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
 
 
@@ -28,12 +34,22 @@ def execute(statement: Statement, session: Session) -> int:
 
 
 def _alter_session(statement: Statement, session: Session) -> int:
-    if found := _SETTING.match(statement.sql):
+    if " ".join(statement.sql.lower().split()) == _NO_PARALLEL:
+        _set(session, PARALLEL_QUERY, "DISABLED")
+    elif found := _SETTING.match(statement.sql):
         name = found[1].lower()
-        if name not in _SETTINGS:
+        known = _SETTINGS | (_SETTINGS_FROM_18C if session.server.profile.field_version >= _FROM_18C else set())
+        if name not in known:
             raise OracleError(2248)
-        session.settings[name] = found[2].strip().strip("'").upper()
+        _set(session, name, found[2].strip().strip("'").upper())
     return 0
+
+
+def _set(session: Session, name: str, value: str) -> None:
+    if name in session.server.faults.refused_settings:
+        raise OracleError(1031)
+    if name not in session.server.faults.ignored_settings:
+        session.settings[name] = value
 
 
 def _kill_session(statement: Statement, session: Session) -> int:

@@ -47,6 +47,10 @@ class Faults:
     """From the n-th execution on, the answer is one too high."""
     odd_plan: bool = False
     """The sessions report another plan_hash_value than the rest."""
+    skips_work: bool = False
+    """From the n-th execution on, the right answer is given without work, as by an optimizer that multiplies."""
+    nested_loops: bool = False
+    """The plan of ``cartesian`` has nested loops, as where each view is estimated at one row and hints are ignored."""
     at_execution: int = 1
     """Executions are counted from 1 per session and text of work; parsing and other statements do not count."""
     least_n: int = 0
@@ -63,7 +67,18 @@ class Faults:
     threaded: bool = False
     """threaded_execution: the session is served by a thread of its process, v$process.stid."""
     ungranted: tuple[str, ...] = ()
-    """Views (``v$session``) and actions (``alter system``, ``create table``) without privilege; ``all`` for all."""
+    """Views (``v$session``) and actions (``alter system``, ``create table``) without privilege; ``all`` for all.
+
+    Packages that are not executable: ``dbms_sql``, ``dbms_output``; ``all`` does not mean them.
+    """
+    refused_settings: tuple[str, ...] = ()
+    """ALTER SESSION of these (``result_cache_mode``, ``parallel query``) ends with ORA-01031: a lockdown profile."""
+    ignored_settings: tuple[str, ...] = ()
+    """ALTER SESSION of these has no effect and no error (LOCKDOWN_ERRORS = suppress)."""
+    traced: bool = False
+    """A logon trigger traces the sessions that work: V$SESSION.SQL_TRACE."""
+    spilled: int = 0
+    """Work areas that each execution of work reports as onepass."""
     missing_columns: tuple[str, ...] = ()
     """Columns that this version's views lack: ``v$process.stid``."""
     notices_gone_client: bool = False

@@ -57,6 +57,8 @@ class Instance:
     ``plan`` is the active resource manager plan ('' for none), ``cpu_managed`` and ``instance_caging`` its columns
     of v$rsrc_plan, and ``window`` an open scheduler window. ``instances``: sessions go round over that many (RAC).
     ``cloud_service``: the kind of Autonomous Database. ``rds``: Amazon RDS, with the package RDSADMIN_UTIL.
+    ``old_plan``: V$SQL has each statement also with another plan, executed yesterday.
+    ``decimal_comma``: numbers become text with a comma, until a session sets the point.
     ``foreign_sessions``: further active user sessions shown, as (username, program) pairs without a process.
     """
 
@@ -74,6 +76,8 @@ class Instance:
     instances: int = 1
     cloud_service: str = ""
     rds: bool = False
+    old_plan: bool = False
+    decimal_comma: bool = False
     foreign_sessions: tuple[tuple[str, str], ...] = ()
 
     @classmethod

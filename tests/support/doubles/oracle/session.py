@@ -101,6 +101,19 @@ class Session:
         ungranted = self.server.faults.ungranted
         return not ("all" in ungranted or what in ungranted)
 
+    def may_execute(self, package: str) -> bool:
+        """PUBLIC may, unless it was revoked."""
+        return package not in self.server.faults.ungranted
+
+    def value_of(self, parameter: str, default: str) -> str:
+        """A parameter in this session, in capitals."""
+        return self.settings.get(parameter, self.server.instance.parameters.get(parameter, default)).upper()
+
+    def number_words(self, text: str) -> str:
+        """A number as this session's territory writes it."""
+        comma = self.server.instance.decimal_comma and self.settings.get("nls_numeric_characters") != ".,"
+        return text.replace(".", ",") if comma else text
+
     def end_other(self, sid: int, serial: int) -> None:
         """Kill another session, as ALTER SYSTEM KILL SESSION does. Raises OracleError (ORA-00030) if there is none."""
         self._tell(sid, serial, signal.SIGUSR1)

@@ -20,24 +20,37 @@ _STATISTICS = (
     "CPU used by this session", "session logical reads", "physical reads", "physical writes",
     "physical reads direct temporary tablespace", "physical writes direct temporary tablespace", "redo size",
     "parse count (total)", "parse count (hard)", "sorts (disk)", "queries parallelized", "user calls",
-    "session pga memory max", "execute count",
+    "session pga memory max", "execute count", "workarea executions - optimal", "workarea executions - onepass",
+    "workarea executions - multipass",
 )  # fmt: skip
 _TIME_MODEL = ("DB time", "DB CPU", "sql execute elapsed time", "parse time elapsed", "hard parse elapsed time",
                "PL/SQL execution elapsed time")  # fmt: skip
-_PRODUCT_BY_COUNT = ("MERGE JOIN", "CARTESIAN"), ("VIEW", None), ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), (
-    "FAST DUAL", None)  # fmt: skip
+_ROWS = (("VIEW", None), ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None))
+_STORED = (("VIEW", None), ("TABLE ACCESS", "FULL"))
+_CARTESIAN, _NESTED = ("MERGE JOIN", "CARTESIAN"), ("NESTED LOOPS", None)
+
+
+def _product(
+    sources: int, source: tuple[tuple[str, str | None], ...], join: tuple[str, str | None] = _CARTESIAN
+) -> tuple[tuple[str, str | None], ...]:
+    """The joins of so many row sources, outermost first."""
+    return (*(join,) * (sources - 1), *source, *(("BUFFER", "SORT"), *source) * (sources - 1))
+
+
 _PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "cartesian_cte": (
         ("SELECT STATEMENT", None), ("TEMP TABLE TRANSFORMATION", None), ("LOAD AS SELECT", "(CURSOR DURATION MEMORY)"),
         ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("SORT", "AGGREGATE"),
-        ("MERGE JOIN", "CARTESIAN"), ("VIEW", None), ("TABLE ACCESS", "FULL"), ("BUFFER", "SORT"),
+        *_product(4, _STORED),
     ),
+    "emp_join": (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(5, _ROWS)),
     "logical_io": (
         ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
         ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("TABLE ACCESS", "FULL"),
     ),
 }  # fmt: skip
-_PRODUCT_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_PRODUCT_BY_COUNT, ("BUFFER", "SORT"))
+_PRODUCT_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS))
+_NESTED_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS, _NESTED))
 
 
 def _address(entry: Entry) -> str:
@@ -62,6 +75,8 @@ def sessions(me: Session) -> Iterable[Row]:
             "status": entry["status"], "server": faults.server, "paddr": _address(entry),
             "logon_time": int(entry["logon_s"]) / DAY_S, "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
+            "pq_status": me.settings.get("parallel query", "ENABLED") if entry["sid"] == me.sid else "ENABLED",
+            "sql_trace": "ENABLED" if faults.traced else "DISABLED",
         }  # fmt: skip
 
 
@@ -132,7 +147,8 @@ def parameters(me: Session) -> Iterable[Row]:
         "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
         "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
         "optimizer_features_enable": ".".join(me.server.profile.version_text.split(".")[:3]), "db_block_size": "8192",
-        "compatible": me.server.profile.release,
+        "compatible": me.server.profile.release, "control_management_pack_access": "DIAGNOSTIC+TUNING",
+        **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
     }  # fmt: skip
     values = {**defaults, **instance.parameters, **me.settings}
     return ({"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper()}
@@ -221,16 +237,27 @@ def cursors(me: Session) -> Iterable[Row]:
                "cpu_time": total["cpu_us"], "elapsed_time": total["elapsed_us"], "buffer_gets": total["gets"],
                "disk_reads": 0, "direct_writes": 0, "px_servers_executions": 0,
                "last_active_time": total["active_s"] / DAY_S}  # fmt: skip
+    for sql_id, plan in children if me.server.instance.old_plan else ():
+        known.append(sql_id)
+        yield {"sql_id": sql_id, "child_number": known.count(sql_id) - 1, "plan_hash_value": plan + 7, "executions": 5,
+               "cpu_time": 1, "elapsed_time": 1, "buffer_gets": 0, "disk_reads": 0, "direct_writes": 0,
+               "px_servers_executions": 0, "last_active_time": time.time() / DAY_S - 1}  # fmt: skip
 
 
 def plan_lines(me: Session) -> Iterable[Row]:
     names = {sql_id: seen["name"] for entry in me.server.table.entries() for sql_id, seen in entry["sql"].items()}
     names |= {sql_id: seen["name"] for sql_id, seen in me.entry["sql"].items()}
     for cursor in cursors(me):
-        plan = _PLANS.get(names.get(str(cursor["sql_id"]), ""), _PRODUCT_PLAN)
+        usual = _NESTED_PLAN if me.server.faults.nested_loops else _PRODUCT_PLAN
+        plan = _PLANS.get(names.get(str(cursor["sql_id"]), ""), usual)
         for line, (operation, options) in enumerate(plan):
             yield {"sql_id": cursor["sql_id"], "child_number": cursor["child_number"], "id": line,
                    "operation": operation, "options": options}  # fmt: skip
+
+
+def numerics(me: Session) -> Iterable[Row]:
+    default = ",." if me.server.instance.decimal_comma else ".,"
+    yield {"parameter": "NLS_NUMERIC_CHARACTERS", "value": me.settings.get("nls_numeric_characters", default)}
 
 
 def privileges(me: Session) -> Iterable[Row]:
@@ -261,6 +288,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$resource_limit": resource_limits,
     "all_users": users,
     "session_privs": privileges,
+    "nls_session_parameters": numerics,
     "v$sql": cursors,
     "v$sql_plan": plan_lines,
 }
@@ -271,5 +299,8 @@ IF_EMPTY = {
     "v$sql_plan": ("sql_id", "child_number", "id", "operation", "options"),
 }  # fmt: skip
 """Columns of the views that may have no row."""
-PUBLIC = frozenset({"dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs"})
+PUBLIC = frozenset({
+    "dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs",
+    "nls_session_parameters",
+})  # fmt: skip
 """Views that need no privilege."""

@@ -40,15 +40,17 @@ def execute(statement: Statement, session: Session) -> str:
     due = counts and nth == faults.at_execution
     began_s, began_cpu_s, gets = time.monotonic(), time.thread_time(), session.statistics["session logical reads"]
     if due and (faults.kill or faults.error):
-        _work(statement, session, 0.5)
+        _work(statement, session, 0.5, count_rows)
         if faults.kill:
             os.kill(os.getpid(), signal.SIGKILL)
         raise OracleError(faults.error or 600)
     if faults.resource_manager_wait_s and session.affected():
         time.sleep(faults.resource_manager_wait_s)
         session.wait(CPU_QUANTUM, faults.resource_manager_wait_s)
-    answer = _work(statement, session, 1.0)
+    idle = _from_cache(statement, session, nth) or (faults.skips_work and counts and nth >= faults.at_execution)
+    answer = _work(statement, session, 1.0, _given if idle else count_rows)
     session.statistics["physical reads"] += faults.extra_io
+    session.statistics["workarea executions - onepass"] += faults.spilled
     session.count_execution(
         statement,
         time.thread_time() - began_cpu_s,
@@ -60,8 +62,24 @@ def execute(statement: Statement, session: Session) -> str:
     return str(answer) if isinstance(answer, int) else f"{answer:.2f}".removeprefix("0")
 
 
-def _work(statement: Statement, session: Session, part: float) -> int | float:
-    """Do ``part`` of the statement's work."""
+def _from_cache(statement: Statement, session: Session, nth: int) -> bool:
+    """Whether the result cache has the answer: with FORCE, for a query without the hint, or where hints are ignored."""
+    if not statement.is_query or session.value_of("result_cache_mode", "MANUAL") != "FORCE":
+        return False
+    obeyed = session.value_of("optimizer_ignore_hints", "FALSE") != "TRUE"
+    return nth > 1 and not ("no_result_cache" in statement.sql and obeyed)
+
+
+def _given(rows: int, poll: Callable[[], None]) -> int:
+    """So many rows, not counted."""
+    poll()
+    return rows
+
+
+def _work(
+    statement: Statement, session: Session, part: float, count: Callable[[int, Callable[[], None]], int]
+) -> int | float:
+    """Do ``part`` of the statement's work, its rows counted by ``count``."""
     if statement.is_block:
         turns = round(int(_found(_LOOP, statement)[0]) * part)
         slept = _SLEEP.search(statement.sql)
@@ -72,10 +90,10 @@ def _work(statement: Statement, session: Session, part: float) -> int | float:
             raise OracleError(942)
         rows = levels[0] * session.entry["private_rows"]
         session.statistics["session logical reads"] += round(rows * part)
-        return count_rows(round(rows * part), session.poll)
+        return count(round(rows * part), session.poll)
     joined = _SELF_JOIN.search(statement.sql)
-    count = levels[0] ** (joined[1].count(",") + 1) if joined else math.prod(levels)
-    return count_rows(round(count * part), session.poll)
+    product = levels[0] ** (joined[1].count(",") + 1) if joined else math.prod(levels)
+    return count(round(product * part), session.poll)
 
 
 def _found(pattern: re.Pattern[str], statement: Statement) -> list[str]:

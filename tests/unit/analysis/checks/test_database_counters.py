@@ -8,7 +8,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.findings import Finding
-from dbcpu.record import Round, Session, Wait
+from dbcpu.record import UNSET, Round, Session, Wait
 from support.builders.record import record, round_of, session
 
 SOLO = {"db_cpu_s": 1.8, "db_time_s": 1.8, "physical_reads": 0.0, "plans": 1, "plan_hash_value": 7.0}
@@ -116,3 +116,17 @@ def test_a_run_in_a_maintenance_window_is_labelled() -> None:
     database = replace(run.header.database, parameters={"maintenance_window": "MONDAY_WINDOW"})
     labelled = replace(run, header=replace(run.header, database=database))
     assert "in-maintenance-window" in {finding.code for finding in explain(labelled).findings}
+
+
+def test_work_areas_on_disk_and_traces_are_found() -> None:
+    found = findings(managed(0, workareas_onepass=2, workareas_multipass=1), managed(1, sql_trace=1.0))
+    assert found["work-area-spill"].seen == "1 session at N=2 had up to 3 work areas on disk"
+    assert found["session-traced"].seen == "SQL trace was on in 1 session at N=2"
+    assert not {"work-area-spill", "session-traced"} & set(findings(managed(0, workareas_optimal=9, sql_trace=0.0)))
+
+
+def test_settings_that_sessions_could_not_make_are_found_in_the_record() -> None:
+    run = record(rounds(managed(0), managed(1)))
+    refused = replace(run.header.database, parameters={UNSET: "result_cache_mode (FORCE, refused with ORA-01031)"})
+    found = {each.code: each for each in explain(replace(run, header=replace(run.header, database=refused))).findings}
+    assert found["setting-refused"].seen == "sessions could not set result_cache_mode (FORCE, refused with ORA-01031)"

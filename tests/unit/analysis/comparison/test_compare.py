@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dbcpu.analysis.comparison.comparability import differences, same_work
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.explain import explain
@@ -22,6 +23,7 @@ from dbcpu.analysis.results.comparison import (
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.record import RunRecord
 from support.builders.comparison import aa_run, noisy_run, with_variants
+from support.builders.record import PLAN
 
 
 def against(base: RunRecord, other: RunRecord, floor: Floor | None = None) -> Comparison:
@@ -39,12 +41,32 @@ def changed(run: RunRecord, **work: Any) -> RunRecord:
         ({"sql_hash": "1" * 64}, "SQL"),
         ({"size": "long", "n": 120}, "size"),
         ({"answer": "7"}, "answer"),
-        ({"plan_shape": "Aggregate, Hash Join"}, "plan shape"),
+        ({"plan_shape": f"Gather > {PLAN}"}, "plan shape"),
     ],
 )
 def test_other_work_is_refused_by_the_name_of_the_fact(work: dict[str, Any], fact: str) -> None:
     with pytest.raises(UsageError, match=f"their {fact} differs"):
         against(noisy_run(1), changed(noisy_run(2), **work))
+
+
+def test_other_hints_are_the_same_work_and_are_listed() -> None:
+    """The plan says what hints do; texts of earlier versions have fewer of them."""
+    texts = [
+        "select /*+ no_parallel */ count(*)  from a, b",
+        "select /*+ leading(a b) no_parallel */ count(*) from a, b",
+    ]
+    old, new = (changed(noisy_run(seed), sql=text, sql_hash=str(seed) * 64) for seed, text in enumerate(texts, start=1))
+    found = {each.fact: (each.base, each.other) for each in differences(old.header, new.header)}
+    assert found["hints"] == ("no_parallel", "leading(a b) no_parallel")
+    assert same_work(old.header, new.header)
+    other = changed(noisy_run(2), sql=texts[1].replace("a, b", "a, b, c"), sql_hash="2" * 64)
+    assert not same_work(old.header, other.header)
+
+
+def test_where_a_common_table_expression_is_kept_is_no_other_plan() -> None:
+    shapes = ("LOAD AS SELECT > COUNT", "LOAD AS SELECT (CURSOR DURATION MEMORY) > COUNT")
+    old, new = (changed(noisy_run(1), plan_shape=shape) for shape in shapes)
+    assert same_work(old.header, new.header)
 
 
 def test_an_unknown_plan_shape_is_not_held_against_a_run() -> None:

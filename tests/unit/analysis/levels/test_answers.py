@@ -12,7 +12,7 @@ from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
 from dbcpu.analysis.results.run import Answer, LevelView, Reference
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import three_on_two
-from support.builders.record import record, round_of, session
+from support.builders.record import record, round_of, session, workload
 
 YES, NO, UNDECIDED = Answer.YES, Answer.NO, Answer.UNDECIDED
 
@@ -95,7 +95,8 @@ def test_a_wait_longer_than_the_session_and_no_knowledge_of_noise_give_no_infini
     """Seen on SQLite with executions of milliseconds: such a figure could not be written as JSON."""
     waiting = [replace(session(i, 0.004), run_delay_s=9.0) for i in range(2)]
     alone = [round_of([session(0, run_s)], repeat=at, order=at) for at, run_s in enumerate((1e-3, 9.0))]
-    analysis = explain(record([*alone, *(round_of(waiting, repeat=at, order=5 + at) for at in range(2))]))
+    rounds = [*alone, *(round_of(waiting, repeat=at, order=5 + at) for at in range(2))]
+    analysis = explain(record(rounds, work=workload(rows=10_000)))
     assert json.dumps(asdict(analysis), allow_nan=False)
     assert analysis.levels[-1].full_speed is NO
 

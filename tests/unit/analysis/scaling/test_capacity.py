@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Capacity
-from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences
+from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences, place_of
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence
 from dbcpu.record import Round
@@ -71,6 +71,47 @@ def counts(facts: LicenceFacts) -> dict[str, float]:
 def test_shipped_rules_count_an_oracle_host(facts: LicenceFacts, expected: dict[str, float]) -> None:
     assert counts(replace(facts, database="oracle")) == expected
     assert counts(replace(facts, database="postgresql")) == {}
+
+
+@pytest.mark.parametrize(
+    ("edition", "place", "expected"),
+    [
+        ("Oracle Database 19c Enterprise Edition", "cloud", {"cloud-ee"}),
+        ("Oracle Database 19c Standard Edition 2", "own", {"on-premises-se2"}),
+        ("Oracle Database 12c Standard Edition", "cloud", {"cloud-se2"}),
+        ("Oracle Database 19c Enterprise Edition", "", {"cloud-ee", "on-premises-ee"}),
+        ("", "own", {"on-premises-ee", "on-premises-se2"}),
+        ("Oracle Database 19c Enterprise Edition", "oracle-cloud", set()),
+        ("Oracle Database 23ai Free", "", set()),
+    ],
+)
+def test_rules_of_another_edition_or_place_are_left_out(edition: str, place: str, expected: set[str]) -> None:
+    facts = LicenceFacts(8, 8, 1, 1, database="oracle", edition=edition, place=place)
+    assert set(counts(facts)) == expected
+    chosen = choose(shipped(), ["oracle-on-premises-ee"])
+    assert len(licences(chosen, facts)) == 1, "what was asked for holds anywhere"
+
+
+@pytest.mark.parametrize(
+    ("hypervisor", "product", "parameters", "place"),
+    [
+        ("kvm (Amazon EC2)", "m6a.2xlarge", {}, "cloud"),
+        (None, "m6a.metal", {}, "cloud"),
+        (None, "ProLiant DL380 Gen10", {}, "own"),
+        ("vmware", "VMware Virtual Platform", {}, ""),
+        (None, "", {}, ""),
+        ("kvm (Oracle Cloud)", "", {}, "oracle-cloud"),
+        ("kvm", "", {"cloud_service": "DWCS"}, "oracle-cloud"),
+        ("kvm", "", {"managed_service": "Amazon RDS"}, "cloud"),
+    ],
+)
+def test_the_place_is_what_host_and_database_say(
+    hypervisor: str | None, product: str, parameters: dict[str, str], place: str
+) -> None:
+    facts = {"product": product} if product else {}
+    run = record(solos(), replace(host(), hypervisor=hypervisor, facts=facts))
+    database = replace(run.header.database, kind="oracle", parameters=parameters)
+    assert place_of(replace(run.header, database=database)) == place
 
 
 def test_each_shipped_rule_has_a_date_a_source_and_words() -> None:

@@ -7,11 +7,24 @@ from dbcpu.targets.oracle.plans import is_query, shape, sql_id
 
 def test_units_and_names() -> None:
     found = snapshot(
-        [("CPU used by this session", 150), ("session logical reads", 7), ("user calls", 3)],
+        [
+            ("CPU used by this session", 150),
+            ("session logical reads", 7),
+            ("user calls", 3),
+            ("workarea executions - optimal", 4),
+            ("workarea executions - onepass", 2),
+        ],
         [("DB time", 2_000_000), ("DB CPU", 1_500_000)],
         [("resmgr:cpu quantum", 4, 250_000), ("SQL*Net message from client", 9, 10**9)],
     )
-    assert found.counters == {"cpu_used_s": 1.5, "logical_reads": 7, "db_time_s": 2.0, "db_cpu_s": 1.5}
+    assert found.counters == {
+        "cpu_used_s": 1.5,
+        "logical_reads": 7,
+        "workareas_optimal": 4,
+        "workareas_onepass": 2,
+        "db_time_s": 2.0,
+        "db_cpu_s": 1.5,
+    }
     assert found.waits == {"resmgr:cpu quantum": (4, 0.25)}
 
 

@@ -69,6 +69,13 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         ({"parameters": {"statistics_level": "ALL"}}, "statistics-level", "ALL"),
         ({"parameters": {"cursor_sharing": "FORCE"}}, "cursor-sharing", "FORCE"),
         ({"parameters": {"parallel_degree_policy": "AUTO"}}, "parallel-servers", "AUTO"),
+        ({"parameters": {"cpu_count": "4"}}, "cpu-count", "cpu_count is 4, the host has 16 CPUs"),
+        (
+            {"settings": {"result_cache_mode": "FORCE, set without effect"}},
+            "setting-refused",
+            "result_cache_mode (FORCE",
+        ),
+        ({"denied": {"packages": "ORA-06550"}}, "packages-revoked", "BENCH may not execute DBMS_SQL or DBMS_OUTPUT"),
         ({"parameters": {"shared_servers": "5"}}, "shared-servers", "shared_servers is 5"),
     ],
 )
@@ -115,7 +122,8 @@ def test_nothing_that_needs_an_extra_licence_is_read() -> None:
     ("osstat", "parameters", "product", "caged", "expected"),
     [
         ({"NUM_CPUS": 16.0}, {"cpu_count": "16"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
-        ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
+        ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", False, (4, "cpu_count")),
+        ({"NUM_CPUS": 16.0}, {"cpu_count": "0"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
         ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", True, (4, "cpu_count (instance caging)")),
         ({}, {"cpu_count": "8"}, "Enterprise Edition", False, (8, "cpu_count")),
         ({"NUM_CPUS": 16.0}, {}, "Oracle Database 23ai Free", False, (2, "edition cap of Free")),

@@ -1,0 +1,148 @@
+"""Oracle databases that refuse, ignore, cache or skip what dbcpu asks for: nothing of it becomes an all-clear."""
+
+from collections.abc import Callable
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis, Answer
+from dbcpu.findings import Finding
+from dbcpu.record import UNSET, RunRecord
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
+from support.driving import Drive
+
+pytestmark = pytest.mark.slow
+
+WITHOUT_ORDER = (
+    "result_cache_mode",
+    "parallel query",
+    "statistics_level",
+    "cursor_sharing",
+    "optimizer_ignore_hints",
+    "nls_numeric_characters",
+)
+"""What a lockdown profile without ALTER SESSION SET refuses."""
+WAREHOUSE = {"result_cache_mode": "FORCE", "optimizer_ignore_hints": "TRUE"}
+"""Defaults of Autonomous Data Warehouse."""
+
+Measured = Callable[..., tuple[RunRecord, Analysis, str]]
+
+
+@pytest.fixture
+def measured(drive: Drive) -> Measured:
+    """``measured(double, *options)``: a small run of one and two sessions, and what is made of it."""
+
+    def run(double: OracleDouble, *options: str) -> tuple[RunRecord, Analysis, str]:
+        given = ("--sessions", "1,2", "--size", "short", "--executions", "3", "--repeats", "2", "--yes", *options)
+        code, out, err = drive("run", double.url, *given).finish()
+        assert code in (0, 1), err
+        record = drive.last()
+        return record, explain(record), out + err
+
+    return run
+
+
+def by_code(found: Analysis) -> dict[str, Finding]:
+    return {each.code: each for each in found.findings}
+
+
+def no_all_clear(found: Analysis) -> bool:
+    answers = {answer for level in found.levels for answer in (level.even, level.full_speed)}
+    return found.verdict.startswith("No answer: ") and Answer.YES not in answers
+
+
+def test_answers_without_work(measured: Measured) -> None:
+    """n^4 is right, equal and instant in every session."""
+    with OracleDouble(faults=Faults(skips_work=True, least_n=21)) as double:
+        record, found, said = measured(double)
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
+    assert "work-not-done" in by_code(found)
+    assert no_all_clear(found)
+    assert "problem: before the run: 6.25 Mrows in " in said, "it is said before minutes are spent"
+
+
+def test_a_cache_that_answers_from_the_second_execution_on(measured: Measured) -> None:
+    """A data warehouse under a lockdown profile: the result cache is on, hints are ignored, no setting is accepted."""
+    with OracleDouble(faults=Faults(refused_settings=WITHOUT_ORDER), instance=Instance(parameters=WAREHOUSE)) as double:
+        record, found, _ = measured(double)
+    assert no_all_clear(found)
+    seen = by_code(found)["setting-refused"].seen
+    assert "result_cache_mode (FORCE, refused with ORA-01031)" in seen
+    assert "optimizer_ignore_hints (TRUE, refused with ORA-01031)" in seen
+    assert "statistics_level" not in seen, "it has the wanted value already"
+    assert record.header.database.parameters[UNSET] in seen
+
+
+def test_settings_that_are_accepted_switch_the_cache_off(measured: Measured) -> None:
+    with OracleDouble(instance=Instance(parameters=WAREHOUSE)) as double:
+        _, found, _ = measured(double)
+    assert not {"work-not-done", "setting-refused"} & set(by_code(found))
+
+
+def test_settings_that_are_ignored_without_a_word_are_read_back(measured: Measured) -> None:
+    faults = Faults(ignored_settings=("result_cache_mode", "parallel query"))
+    with OracleDouble(faults=faults, instance=Instance(parameters={"result_cache_mode": "FORCE"})) as double:
+        _, found, _ = measured(double)
+    seen = by_code(found)["setting-refused"].seen
+    assert "parallel query (ENABLED, set without effect)" in seen
+    assert "result_cache_mode (FORCE, set without effect)" in seen
+    assert "work-not-done" not in by_code(found), "the hint takes precedence"
+
+
+def test_packages_that_were_revoked_are_done_without(measured: Measured, drive: Drive) -> None:
+    with OracleDouble(faults=Faults(ungranted=("dbms_sql", "dbms_output"))) as double:
+        record, found, _ = measured(double)
+        code, out, err = drive("doctor", double.url).finish()
+    assert code == 0, err
+    assert record.header.status == "complete"
+    assert record.header.database.parameters["dynamic_sql"] == "native"
+    assert all(session.answer_ok for each in record.rounds for session in each.sessions)
+    assert not {"failed-session", "hard-parses"} & set(by_code(found))
+    assert "packages-revoked: DBCPU may not execute DBMS_SQL or DBMS_OUTPUT" in out
+    assert "grant execute on sys.dbms_sql to dbcpu;" in out
+
+
+@pytest.mark.parametrize("workload", ["cartesian", "arithmetic"])
+@pytest.mark.parametrize("revoked", [(), ("dbms_sql",)])
+def test_a_decimal_comma_that_cannot_be_changed(measured: Measured, workload: str, revoked: tuple[str, ...]) -> None:
+    faults = Faults(refused_settings=("nls_numeric_characters",), ungranted=revoked)
+    with OracleDouble(faults=faults, instance=Instance(decimal_comma=True)) as double:
+        record, found, _ = measured(double, "--workload", workload, "--size", "tiny")
+    sessions = [session for each in record.rounds for session in each.sessions]
+    assert all(session.answer_ok for session in sessions)
+    assert all((execution.server_elapsed_s or 0) > 0 for session in sessions for execution in session.executions)
+    assert "nls_numeric_characters (,., refused with ORA-01031)" in by_code(found)["setting-refused"].seen
+
+
+def test_a_plan_of_another_kind_is_not_the_workloads(measured: Measured) -> None:
+    with OracleDouble(faults=Faults(nested_loops=True)) as double:
+        _, found, said = measured(double)
+    assert no_all_clear(found)
+    why = "the plan has MERGE JOIN CARTESIAN 0 times instead of 3"
+    assert why in by_code(found)["work-not-done"].seen
+    assert f"this run will not count: {why}" in said
+
+
+def test_plans_that_others_executed_are_none_of_this_run(measured: Measured) -> None:
+    with OracleDouble(instance=Instance(old_plan=True)) as double:
+        record, found, _ = measured(double)
+    assert {session.db["plans"] for each in record.rounds for session in each.sessions} == {1}
+    assert "plans-differ" not in by_code(found)
+
+
+def test_traced_sessions_and_work_areas_on_disk(measured: Measured) -> None:
+    with OracleDouble(faults=Faults(traced=True, spilled=2)) as double:
+        _, found, _ = measured(double)
+    assert "SQL trace was on in" in by_code(found)["session-traced"].seen
+    assert "had up to 6 work areas on disk" in by_code(found)["work-area-spill"].seen
+
+
+def test_a_cpu_count_below_the_hosts_cpus_is_said_and_used(drive: Drive) -> None:
+    instance = Instance(osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"})
+    with OracleDouble(instance=instance) as double:
+        code, out, err = drive("doctor", double.url).finish()
+    assert code == 0, err
+    assert "cpu-count: cpu_count is 4, the host has 16 CPUs" in out
+    assert "it may use 4 CPUs, limited by cpu_count" in out
