@@ -130,3 +130,8 @@ def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator
 def printable(text: str) -> str:
     """``text`` without what would steer a terminal: it may come from a file of somebody else's."""
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def encodable(text: str) -> str:
+    """``text`` with ``?`` for what UTF-8 has no form of: bytes of a name that were no text (surrogates)."""
+    return text.encode("utf-8", "replace").decode("utf-8")

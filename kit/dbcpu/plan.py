@@ -52,8 +52,10 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, 
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
-        if not (low.isdecimal() and (high.isdecimal() if dash else True)):
-            raise UsageError(f"--sessions {text!r}: {part!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few")
+        if not (_is_number(low) and (_is_number(high) if dash else True)):
+            raise UsageError(
+                f"--sessions {text[:80]!r}: {part[:40]!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few"
+            )
         first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
@@ -61,6 +63,11 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, 
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))
+
+
+def _is_number(text: str) -> bool:
+    """Python refuses to read thousands of digits, in words of its own."""
+    return text.isdecimal() and len(text) < 10
 
 
 def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:

@@ -84,6 +84,7 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. No exception leaves, whatever happens."""
+    _replace_closed_streams()
     try:
         with _terminable():
             code = _invoke(arguments)
@@ -132,6 +133,8 @@ def _report(error: BaseException) -> int:
         case OSError() if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG):
             _silence_stdout()
             return _say(f"the result could not be written: {error.strerror}; write it to another file system", FAILED)
+        case OSError() if error.errno == errno.ENAMETOOLONG:
+            return _say(f"{str(error.filename)[:40]!r}... is too long for a file's name; give a shorter one", USAGE)
         case MemoryError():
             return _say("out of memory; lower --sessions or free some", FAILED)
     return _say(_unexpected(error), FAILED)
@@ -187,6 +190,14 @@ def _terminable() -> Iterator[None]:
         # Once stopped, all is cleaned up here, and the rest of the exit takes no time.
         for number, handler in before:
             signal.signal(number, signal.SIG_IGN if asked_s else handler)
+
+
+def _replace_closed_streams() -> None:
+    """Python has None for a stream that was closed by who started the program (``>&-``), and nobody expects that."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8", closefd=False))
 
 
 def _silence_stdout() -> None:

@@ -26,6 +26,7 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
 
     Example: dbcpu check --last --target old-box --max-over-min 1.5
     """
+    from dbcpu.formatting import printable
     from dbcpu.store import codec
     from dbcpu.workflows import check
 
@@ -36,5 +37,5 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
         click.echo(codec.dumps({"run_id": record.header.run_id, "violations": [codec.encode(each) for each in found]}))
     else:
         for each in found:
-            click.echo(f"{record.header.plan.target} {record.header.run_id}: {each.text}")
+            click.echo(printable(f"{record.header.plan.target} {record.header.run_id}: {each.text}"))
     return int(any(fail_on == "inconclusive" or not each.inconclusive for each in found))

@@ -6,10 +6,12 @@ import click
 
 from dbcpu.cli._options import json_flag, out_option, store_option
 
+MOST = 1_000_000_000
+
 
 @click.command()
 @click.option(
-    "--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="At most N; 0 for all."
+    "--limit", type=click.IntRange(0, MOST), default=20, show_default=True, metavar="N", help="At most N; 0 for all."
 )
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 FILE_NAME = "dbcpu.toml"
+MAX_BYTES = 64 * 1024
+"""A file of a hundred targets has a third of it."""
+MAX_DOTS = 200
+"""In a line: time and memory of the parser grow with the square of the parts of a dotted key."""
 TABLES = ("targets", "licences", "prices", "check")
 """The last three are read by ``settings``."""
 TARGET_KEYS = ("url", "host", "password", "password_env", "password_file")
@@ -133,11 +137,19 @@ def contents() -> tuple[tuple[Path, dict[str, Any]], ...]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}") from None
+        with file.open("rb") as stream:
+            text = stream.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise UsageError(f"{file} is larger than {MAX_BYTES >> 10} KiB; docs/configuration.md names what is in it")
+        if any(line.count(b".") > MAX_DOTS for line in text.splitlines()):
+            raise UsageError(f"{file} has more than {MAX_DOTS} dots in a line; write the tables under headings")
+        content = tomllib.loads(text.decode("utf-8"))
+    except RecursionError:
+        raise UsageError(f"{file} is not valid TOML: it is nested too deeply") from None
     except UnicodeDecodeError:
         raise UsageError(f"{file} is not UTF-8 text; save it as UTF-8") from None
+    except ValueError as error:  # of TOML, or of a number or date in it
+        raise UsageError(f"{file} is not valid TOML: {str(error)[:200]}") from None
     except OSError as error:
         raise UsageError(f"{file} could not be read: {error.strerror}") from None
     only(content, TABLES, str(file))

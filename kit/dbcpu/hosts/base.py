@@ -109,7 +109,7 @@ class Ahead:
         self._host, self._files, self._whole = host, files, tuple(f"{folder}/" for folder in folders)
         self._names: dict[str, set[str]] = {}
         for path in files:
-            while path != "/":
+            while path not in ("/", ""):
                 path, name = posixpath.split(path)
                 self._names.setdefault(path, set()).add(name)
 

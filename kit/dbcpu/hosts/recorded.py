@@ -60,8 +60,8 @@ def open_host(where: str) -> RecordedHost:
     """
     path = Path(where)
     name = path.name.removesuffix(".tar.gz").removesuffix(".tgz") or where
-    if path.resolve() == Path("/"):
-        raise HostError("/ is this running machine, not a recording; leave --host away to look at it")
+    if _is_running(path):
+        raise HostError(f"{where} is of this running machine, not a recording; leave --host away to look at it")
     if path.is_dir():
         files = _files_of_folder(path)
     elif path.is_file():
@@ -74,6 +74,15 @@ def open_host(where: str) -> RecordedHost:
     if not any(file.startswith(("proc/", "sys/")) for file in files):
         raise HostError(f"recorded host {where} holds no proc/ and no sys/; make one with shell/capture-host")
     return RecordedHost(name, files)
+
+
+def _is_running(path: Path) -> bool:
+    """Whether it is /, or of /proc or /sys themselves: some files there never end, and reading others does things."""
+    try:
+        running = {Path(top).stat().st_dev for top in ("/proc", "/sys")}
+        return path.resolve() == Path("/") or path.stat().st_dev in running
+    except OSError:
+        return False
 
 
 def _absolute(path: str) -> str:
@@ -89,10 +98,13 @@ def _files_of_folder(root: Path) -> dict[str, str]:
                 file = Path(folder, name)
                 if file.is_symlink() or not file.is_file():
                     continue
-                size = file.stat().st_size
-                room -= size
-                _check_size(root, file.name, size, room)
-                files[file.relative_to(root).as_posix()] = file.read_text("utf-8", errors="replace")
+                if _is_running(file):
+                    raise HostError(f"recorded host {root} holds {file}, which is of this running machine; copy it")
+                with file.open("rb") as stream:
+                    content = stream.read(MAX_FILE_BYTES + 1)
+                room -= len(content)
+                _check_size(root, file.name, len(content), room)
+                files[file.relative_to(root).as_posix()] = content.decode("utf-8", errors="replace")
     except OSError as error:
         raise HostError(f"recorded host {root} could not be read: {error.strerror}") from None
     return files

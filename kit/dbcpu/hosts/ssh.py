@@ -32,10 +32,7 @@ class SshHost:
         self._watched = 0
         self._connection = SshConnection(where, (files("dbcpu") / "shell" / "serve-host").read_text("utf-8"))
         try:
-            version, *rest = self._connection.greeting
-            if version == "none":
-                raise HostError(f"the server processes of {self.name} cannot be watched: {_LACKS[rest[0]]}")
-            pid, parent, self.clock_ticks = (int(word) for word in rest)
+            pid, parent, self.clock_ticks = self._greeting(self._connection.greeting)
             self.own_pids: tuple[int, ...] = (pid,)
             # Its parent serves the connection, unless the login shell did not make way for the program.
             if "(sshd" in "".join(self.read_all([f"/proc/{parent}/stat"]).values()):
@@ -43,6 +40,21 @@ class SshHost:
         except BaseException:
             self.close()
             raise
+
+    def _greeting(self, words: Sequence[str]) -> tuple[int, int, int]:
+        """Process number of the far end, that of its parent, and clock ticks per second. Raises HostError."""
+        match list(words):
+            case ["none", why, *_] if why in _LACKS:
+                raise HostError(f"the server processes of {self.name} cannot be watched: {_LACKS[why]}")
+            case [_, pid, parent, ticks] if all(map(_is_number, (pid, parent, ticks))) and int(ticks) > 0:
+                return int(pid), int(parent), int(ticks)
+        raise self._nonsense(" ".join(words))
+
+    def _nonsense(self, answer: str) -> HostError:
+        return HostError(
+            f"{self.name} answered {answer[:60]!r}, which dbcpu's program there does not say; "
+            "does a login shell or a forced command write into its answers?"
+        )
 
     @property
     def pid(self) -> int:
@@ -88,7 +100,11 @@ class SshHost:
 
     def clock(self) -> float:
         """/proc/uptime: like CLOCK_MONOTONIC, but for time in which the host was suspended."""
-        return float(self.read("/proc/uptime").split()[0])
+        text = self.read("/proc/uptime")
+        try:
+            return _clock_s(text.split()[0])
+        except (ValueError, IndexError):
+            raise self._nonsense(text) from None
 
     # --- a remote host
 
@@ -113,9 +129,14 @@ class SshHost:
         sent_s = time.monotonic()
         lines = self._connection.ask(["p", "1" if cpus else "0"])
         received_s = time.monotonic()
-        readings = tuple(_reading(line) for line in lines[1 : 1 + self._watched])
         text = "\n".join(_texts(lines[1 + self._watched :]))
-        return HostPoll(sent_s, received_s, float(lines[0][1:]), UPTIME_GRAIN_S, readings, text)
+        try:
+            readings = tuple(_reading(line) for line in lines[1 : 1 + self._watched])
+            if len(readings) < self._watched:
+                raise ValueError
+            return HostPoll(sent_s, received_s, _clock_s(lines[0][1:]), UPTIME_GRAIN_S, readings, text)
+        except (ValueError, IndexError):
+            raise self._nonsense(" ".join(lines)) from None
 
     def _run(self, command: str, timeout_s: float) -> Finished:
         """Run a command of sh there; each line of its output is marked by where it came from."""
@@ -125,7 +146,10 @@ class SshHost:
         )
         lines = _texts(self._connection.ask(["x", marked], timeout_s))
         parts = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
-        code = int(parts["s"][0]) if parts["s"] else 127
+        ended = parts["s"][0].strip() if parts["s"] else "127"
+        if not _is_number(ended):
+            raise self._nonsense(ended)
+        code = int(ended)
         return Finished(code, "".join(parts["o"]), "".join(parts["e"]))
 
     def _files(self, verb: str, arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -136,8 +160,8 @@ class SshHost:
             if line.startswith("|"):
                 lines.append(line[1:] + "\n")
                 continue
-            if path is not None:
-                yield path.removeprefix(self._root), "".join(lines)
+            if path is not None and (inside := path.removeprefix(self._root)).startswith("/"):
+                yield inside, "".join(lines)
             path, lines = (line[1:] if line.startswith("+") else None), []
 
 
@@ -164,8 +188,23 @@ def _portions(paths: Sequence[str], extra: int) -> Iterator[Sequence[str]]:
         yield part
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def _clock_s(text: str) -> float:
+    """Raises ValueError for what is no time since a start."""
+    seconds = float(text)
+    if not 0 <= seconds < 1e11:
+        raise ValueError
+    return seconds
+
+
 def _reading(line: str) -> Reading | None:
+    """Raises ValueError."""
     if line == "-":
         return None
     state, cpu, start, run, delay = line.split()
+    if not all(map(_is_number, (cpu, start))) or (run != "-" and not all(map(_is_number, (run, delay)))):
+        raise ValueError
     return Reading(state, int(cpu), int(start), *((int(run), int(delay)) if run != "-" else (None, None)))

@@ -5,16 +5,26 @@ ssh does as the user's configuration says: agent, bastion, port, host key check.
 """
 
 import contextlib
+import os
 import re
+import select
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 from dbcpu.errors import HostError, UsageError
 
 CONNECT_TIMEOUT_S = 15
+ANSWER_TIMEOUT_S = 60.0
+"""Of any answer: they take milliseconds, and a far end that says nothing must not hold up a run."""
+MAX_ANSWER_BYTES = 64 * 1024**2
+"""All that is read of a large host at once is a hundredth of it."""
+_READ_BYTES = 1 << 16
+_SPECIAL = frozenset("'`\"$\\;&<>|(){},")
+"""Of a shell: OpenSSH before 9.6 passes a host's name to the user's ProxyCommand as it is (CVE-2023-51385)."""
 _OPTIONS = (
     "BatchMode=yes",
     f"ConnectTimeout={CONNECT_TIMEOUT_S}",
@@ -53,11 +63,14 @@ class SshConnection:
 
     def __init__(self, where: str, script: str) -> None:
         parts = _DESTINATION.fullmatch(where)
-        if parts is None:
+        user, _, host = ("" if parts is None else parts["login"]).rpartition("@")
+        if parts is None or _SPECIAL & set(host) or (_SPECIAL - {"\\"}) & set(user):
             raise UsageError(f"{where!r} is no host for ssh; write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT")
         self._name, self._where = f"ssh:{where}", where
         self._lock = threading.Lock()
         self._broken = ""
+        self._received = b""
+        self._timeout_s = self._deadline_s = 0.0
         port = ["-p", parts["port"]] if parts["port"] else []
         options = [part for option in _OPTIONS for part in ("-o", option)]
         login = parts["login"].replace("[", "").replace("]", "")
@@ -88,15 +101,19 @@ class SshConnection:
             self._process.wait()
         self._errors.close()
 
-    def ask(self, question: Sequence[str], timeout_s: float | None = None) -> list[str]:
+    def ask(self, question: Sequence[str], timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
         """The lines of the answer to a question; its parts hold neither tabs nor line breaks."""
         if any("\n" in part or "\t" in part for part in question):
             raise HostError(f"what has a tab or line break in it cannot be asked of {self._name}")
         answer: list[str] = []
+        size = 0
         with self._exchange(timeout_s) as (send, receive):
             send("\t".join(question) + "\n")
             while (line := receive()) != ".":
                 answer.append(line)
+                size += len(line)
+                if size > MAX_ANSWER_BYTES:
+                    self._end("it sent too much", f"{self._name} sent an answer that has no end")
         return answer
 
     def _launch(self, command: list[str]) -> "subprocess.Popen[bytes]":
@@ -107,6 +124,7 @@ class SshConnection:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 start_new_session=True,
+                bufsize=0,
             )
         except FileNotFoundError:
             self._errors.close()
@@ -132,47 +150,53 @@ class SshConnection:
         return line.split()[1:]
 
     @contextlib.contextmanager
-    def _exchange(self, timeout_s: float | None) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
+    def _exchange(self, timeout_s: float) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
         """One at a time. Whatever breaks into it, Ctrl-C for one, leaves a connection that is used no more."""
-        late = threading.Event()
-
-        def give_up() -> None:
-            late.set()
-            self._process.kill()
-
         with self._lock:
             if self._broken:
                 raise HostError(f"the connection to {self._name} cannot be used: {self._broken}")
             self._broken = "it was interrupted"
-            timer = threading.Timer(timeout_s, give_up) if timeout_s else None
-            if timer:
-                timer.start()
-            try:
-                yield self._send, self._receive
-                self._broken = ""
-            except HostError:
-                if late.is_set():
-                    self._broken = "it was too slow"
-                    raise HostError(f"{self._name} did not answer within {timeout_s:g} s") from None
-                raise
-            finally:
-                if timer:
-                    timer.cancel()
+            self._timeout_s, self._deadline_s = timeout_s, time.monotonic() + timeout_s
+            yield self._send, self._receive
+            self._broken = ""
 
     def _send(self, text: str) -> None:
         assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(text.encode("utf-8", "surrogateescape"))
-            self._process.stdin.flush()
-        except OSError:
-            self._lost()
+        rest = text.encode("utf-8", "surrogateescape")
+        while rest:
+            self._wait_for(self._process.stdin.fileno(), select.POLLOUT)
+            try:
+                rest = rest[os.write(self._process.stdin.fileno(), rest[: select.PIPE_BUF]) :]
+            except OSError:
+                self._lost()
 
     def _receive(self) -> str:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line.endswith(b"\n"):
-            self._lost()
-        return line[:-1].decode("utf-8", "replace")
+        descriptor, searched = self._process.stdout.fileno(), 0
+        while (end := self._received.find(b"\n", searched)) < 0:
+            searched = len(self._received)
+            if searched > MAX_ANSWER_BYTES:
+                self._end("it sent too much", f"{self._name} sent a line that has no end")
+            self._wait_for(descriptor, select.POLLIN)
+            more = os.read(descriptor, _READ_BYTES)
+            if not more:
+                self._lost()
+            self._received += more
+        line, self._received = self._received[:end], self._received[end + 1 :]
+        return line.decode("utf-8", "replace")
+
+    def _wait_for(self, descriptor: int, event: int) -> None:
+        """Until it can be read or written; the deadline is that of the whole exchange."""
+        left_s = self._deadline_s - time.monotonic()
+        poller = select.poll()
+        poller.register(descriptor, event)
+        if left_s <= 0 or not poller.poll(1000 * left_s):
+            self._end("it was too slow", f"{self._name} did not answer within {self._timeout_s:g} s")
+
+    def _end(self, broken: str, sentence: str) -> NoReturn:
+        self._process.kill()
+        self._broken = broken
+        raise HostError(sentence)
 
     def _lost(self) -> NoReturn:
         """Say what ssh said as it ended."""

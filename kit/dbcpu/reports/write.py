@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dbcpu.config.drafts import replace_file
 from dbcpu.errors import PlugInError, StoreError, UnknownName
+from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import FormatModule, format_names, load_format
@@ -91,4 +92,4 @@ def _files(
     for form, member in members.items():
         content = member.render(document, pictures)
         name = document.file_names.get(form, document.name) + member.SUFFIX
-        yield name, content if isinstance(content, bytes) else content.encode("utf-8")
+        yield name, content if isinstance(content, bytes) else encodable(content).encode("utf-8")

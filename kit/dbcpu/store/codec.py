@@ -9,6 +9,7 @@ import json
 import re
 import types
 import typing
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar
@@ -17,11 +18,18 @@ import msgspec
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import SCHEMA, Header, Round, RunRecord
+from dbcpu.store.record_checks import header_inconsistency, inconsistency
 
 T = TypeVar("T")
 RUN_ID = re.compile(r"(?!last$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """A run_id also names a folder below reports/, so it cannot be just any text."""
 STATUSES = ("running", "complete", "interrupted", "failed")
+MAX_BYTES = 256 * 1024**2
+"""Of one text of JSON, uncompressed; a soak of a day has a third of it."""
+MAX_VALUES = 16_000_000
+"""Each takes up to 64 bytes of memory, and two bytes of text."""
+_MAX_DIGITS = 20
+"""Of a number of 64 bits, its sign included."""
 
 
 # --- whole runs ---------------------------------------------------------------------------------
@@ -40,14 +48,19 @@ def from_data(data: object, source: str) -> RunRecord:
     """The run in ``data``; ``source`` names the file in messages.
 
     Raises:
-        RecordFormatError: no schema number, a newer one than this program knows, or damaged.
+        RecordFormatError: no schema number, a newer one than this program knows, damaged, or not consistent.
     """
     header = header_from(data, source)
     assert isinstance(data, dict)
     rounds = data.get("rounds")
     if not isinstance(rounds, list):
         raise damaged(source, "it has no list of rounds")
-    return RunRecord(header, tuple(decode(Round, content, source, f".rounds[{i}]") for i, content in enumerate(rounds)))
+    record = RunRecord(
+        header, tuple(decode(Round, content, source, f".rounds[{i}]") for i, content in enumerate(rounds))
+    )
+    if reason := inconsistency(record):
+        raise damaged(source, reason)
+    return record
 
 
 def header_from(data: object, source: str) -> Header:
@@ -62,7 +75,7 @@ def header_from(data: object, source: str) -> Header:
             f"{source} has schema {schema}, newer than {SCHEMA}, the newest this dbcpu knows; update dbcpu"
         )
     header = decode(Header, data, source)
-    if reason := _unfit(header):
+    if reason := _unfit(header) or header_inconsistency(header):
         raise damaged(source, reason)
     return header
 
@@ -96,9 +109,12 @@ def dumps(data: object) -> str:
 
 
 def loads(text: str | bytes, source: str) -> Any:
-    """Parsed JSON. Raises RecordFormatError when it is none, or holds NaN or an infinity."""
+    """Parsed JSON. Raises RecordFormatError when it is none, too much, or holds NaN or an infinity."""
+    marks: tuple[Any, ...] = ("[", "{", ",") if isinstance(text, str) else (b"[", b"{", b",")
+    if len(text) > MAX_BYTES or (len(text) > MAX_VALUES and sum(map(text.count, marks)) > MAX_VALUES):
+        raise damaged(source, f"it is larger than any run ({MAX_BYTES >> 20} MiB, or {MAX_VALUES} values)")
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, parse_int=_integer)
     except RecursionError:
         raise damaged(source, "it is nested too deeply") from None
     except ValueError as error:
@@ -113,6 +129,34 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
 
 
+def _integer(digits: str) -> float:
+    """Beyond 64 bits a float, which no whole number of a record takes: neither does any database."""
+    if len(digits) > _MAX_DIGITS:
+        return float(digits)
+    value = int(digits)
+    return value if -(2**63) <= value < 2**63 else float(value)
+
+
+def uncompressed(content: bytes, source: str) -> bytes:
+    """What is in ``content``, of zlib or gzip. Raises RecordFormatError when damaged, or larger than any run."""
+    whole = b""
+    try:
+        while content:  # a file may have several parts, and zeros after them
+            stream = zlib.decompressobj(zlib.MAX_WBITS | 32)  # with the header of either
+            whole += stream.decompress(content, MAX_BYTES + 1 - len(whole))
+            if len(whole) > MAX_BYTES:
+                raise damaged(source, f"uncompressed it is larger than any run ({MAX_BYTES >> 20} MiB)")
+            if not stream.eof:
+                raise damaged(source, "it does not uncompress (it was cut short)")
+            content = stream.unused_data.lstrip(b"\0")
+    except zlib.error as error:
+        raise damaged(source, f"it does not uncompress ({error})") from None
+    return whole
+
+
+_MISFITS = (msgspec.ValidationError, UnicodeEncodeError)
+"""The second of a text with a lone surrogate, where a number is wanted."""
+
 # --- one value ----------------------------------------------------------------------------------
 
 
@@ -126,7 +170,7 @@ def encode(value: object) -> Any:
     try:
         # What is written can be read; and a whole number that stands for a float is written as one.
         return msgspec.to_builtins(msgspec.convert(data, cls))
-    except msgspec.ValidationError:
+    except _MISFITS:
         path, reason = _misfit(cls, data)
         raise RecordFormatError(f"{cls.__name__} cannot be kept: {cls.__name__}{path} {reason}") from None
 
@@ -145,7 +189,7 @@ def decode(cls: type[T], data: object, source: str, path: str = "") -> T:
     """Plain data as the dataclass ``cls``; ``path`` is where in ``source`` it stands."""
     try:
         return msgspec.convert(data, cls)
-    except msgspec.ValidationError:
+    except _MISFITS:
         below, reason = _misfit(cls, data)
         raise damaged(source, f"{(path + below).lstrip('.') or 'it'} {reason}") from None
 
@@ -161,7 +205,7 @@ def _misfit(hint: Any, data: Any) -> tuple[str, str]:
     for step, inner, value in _members(hint, data):
         try:
             msgspec.convert(value, inner)
-        except msgspec.ValidationError:
+        except _MISFITS:
             path, reason = _misfit(inner, value)
             return step + path, reason
     found = "nothing" if data is MISSING else repr(data)

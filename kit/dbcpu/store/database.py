@@ -5,6 +5,7 @@ stored as running while its driver is gone is shown as interrupted; the stored t
 """
 
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -12,11 +13,12 @@ from typing import Self
 
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
-from dbcpu.errors import StoreError, UsageError
+from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, retention, schema
-from dbcpu.store.engine import Location, locate, open_engine, translated_errors
+from dbcpu.store.engine import Location, NotWritable, as_it_is, locate, open_engine, translated_errors
+from dbcpu.store.record_checks import inconsistency
 from dbcpu.store.schema import rows, upgrade
 from dbcpu.store.schema.rows import RunSummary
 from dbcpu.store.schema.tables import round_, run
@@ -29,15 +31,21 @@ LAST = "last"
 def open_store(url: str | None = None, *, create: bool = True) -> "Store":
     """The store at ``url`` (URL, or path of a SQLite file), else at DBCPU_STORE, else the user's own.
 
-    Only the user's own store gets its folder made. ``create=False``: a named file has to exist already.
+    Only the user's own store gets its folder made. ``create=False``: a named file has to exist already; where nothing
+    can be written beside it (a full disk, a mount for reading, somebody else's folder) it can still be read.
 
     Raises:
         StoreError: cannot be reached, written or understood; the sentence says which.
     """
     location = locate(url)
     _make_room(location, create)
-    engine = open_engine(location)
-    upgrade.check(engine, location)
+    try:
+        upgrade.check(open_engine(location), location)
+    except NotWritable:
+        if create or location.path is None or not (location.path.is_file() and os.access(location.path, os.R_OK)):
+            raise
+        location = as_it_is(location)
+        upgrade.check(open_engine(location), location)
     return Store(location)
 
 
@@ -178,12 +186,13 @@ class Store(AbstractContextManager["Store"]):
         orders = select(round_.c.order).where(round_.c.run_id == run_id).order_by(round_.c.order)
         with translated_errors(self._location), self._reading.connect() as connection:
             wanted: Sequence[int] = connection.scalars(orders).all()
+            header = self._header(connection, run_id) if wanted else None
         for order in wanted:
             key = (round_.c.run_id == run_id) & (round_.c.order == order)
             with translated_errors(self._location), self._reading.connect() as connection:
                 body = connection.scalar(select(round_.c.body).where(key))
-            if body is not None:
-                yield rows.round_from(body, f"round {order} of run {run_id} in the store {self.shown}")
+            if body is not None and header is not None:
+                yield rows.round_from(body, header, order, f"round {order} of run {run_id} in the store {self.shown}")
 
     def load(self, name: str) -> RunRecord:
         """A whole run: by run_id, beginning of one, ``last``, or the name of a .json or .json.gz file.
@@ -202,8 +211,11 @@ class Store(AbstractContextManager["Store"]):
 
         Raises:
             StoreError: another run has that run_id.
+            RecordFormatError: it is not consistent, so that it could not be explained later.
         """
         run_id = record.header.run_id
+        if reason := inconsistency(record):
+            raise RecordFormatError(f"run {run_id} cannot be kept: {reason}")
         with translated_errors(self._location), self._writing.begin() as connection:
             if connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is None:
                 self._insert_run(connection, record.header, len(record.rounds))

@@ -2,11 +2,14 @@
 
 import os
 import re
+import sqlite3
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url
 from sqlalchemy.pool import NullPool
@@ -28,6 +31,12 @@ class Location:
     shown: str
     named: bool
     """Whether the user named it; False for the default place."""
+    immutable: bool = False
+    """Read as it is in the file, without locks: for a store of SQLite beside which nothing can be written."""
+
+
+class NotWritable(StoreError):
+    """SQLite cannot write, or cannot make the files beside the store that even a reader shares with writers."""
 
 
 def locate(text: str | None) -> Location:
@@ -82,7 +91,7 @@ def open_engine(location: Location) -> Engine:
             f"the store {location.shown} cannot be used: {reason}; use SQLite or postgresql://, or install that driver"
         ) from None
     if location.path is not None:
-        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "connect", _read_only if location.immutable else _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     return engine
 
@@ -98,9 +107,31 @@ def _set_up_sqlite(connection: Any, _: object) -> None:
             return
 
 
+def _read_only(connection: Any, _: object) -> None:
+    connection.isolation_level = None
+
+
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def as_it_is(location: Location) -> Location:
+    """The same store of SQLite, read without writing anything beside it. Source: sqlite.org/uri.html, immutable
+
+    What its write-ahead log holds and the file does not is not seen; a sentence on standard error says so then.
+    """
+    assert location.path is not None
+    log = location.path.with_name(f"{location.path.name}-wal")
+    with suppress(OSError):
+        if log.stat().st_size:
+            sys.stderr.write(
+                f"dbcpu: the store {location.shown} cannot be written to, so the newest rounds, those in {log.name}, "
+                "are left out; copy both files to where they can be written to see them\n"
+            )
+    query = {"mode": "ro", "immutable": "1", "uri": "true"}
+    url = URL.create("sqlite", database=f"file:{quote(str(location.path.absolute()))}", query=query)
+    return replace(location, url=url, immutable=True)
 
 
 def _file(path: Path, named: bool) -> Location:
@@ -127,6 +158,7 @@ _SQLITE = {
     "SQLITE_CORRUPT": "it is damaged; go back to a copy, or name another file by --store or DBCPU_STORE",
     "SQLITE_BUSY": f"another process has kept it locked for {BUSY_TIMEOUT_S} s; wait for that to end",
 }
+_NOT_WRITABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 DENIED = "42501"
 _SQLSTATE = {
     "53100": "its disk is full; what was stored before is still there",
@@ -144,15 +176,26 @@ def translated_errors(location: Location, denied: str | None = None) -> Iterator
     """
     try:
         yield
-    except exc.SQLAlchemyError as error:
-        raise StoreError(f"the store {location.shown} failed: {_reason(location, error, denied)}") from None
+    except (exc.SQLAlchemyError, sqlite3.Error) as error:
+        failed = f"the store {location.shown} failed: {_reason(location, error, denied)}"
+        raise (NotWritable if _code(error).startswith(_NOT_WRITABLE) else StoreError)(failed) from None
+    except (UnicodeEncodeError, OverflowError):
+        raise StoreError(
+            f"the store {location.shown} takes no text that is not Unicode, and no number beyond 64 bits; "
+            "correct the name or number given"
+        ) from None
     except OSError as error:
         raise StoreError(f"the store {location.shown} failed: {error.strerror or error}") from None
 
 
-def _reason(location: Location, error: exc.SQLAlchemyError, denied: str | None) -> str:
+def _code(error: Exception) -> str:
+    """SQLite's name of the failure, '' where it is another's."""
+    return str(getattr(getattr(error, "orig", None) or error, "sqlite_errorname", ""))
+
+
+def _reason(location: Location, error: Exception, denied: str | None) -> str:
     cause = getattr(error, "orig", None) or error
-    code = str(getattr(cause, "sqlite_errorname", ""))
+    code = _code(error)
     for name, reason in _SQLITE.items():
         if code.startswith(name):
             return reason

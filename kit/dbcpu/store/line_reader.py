@@ -5,13 +5,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
+from dbcpu.hosts.topology.cpu_list import MAX_CPUS, parse_cpu_list
 
+ENDS = ("complete", "interrupted", "failed")
+LATEST_S = 253_402_300_799.0
+"""The end of 9999, the last that a date can be made of."""
 FIRST_LINES = ("dbcpu-lines 1", "dbcpu-fanout 1")
 """The second is what sqlplus-fanout wrote at first; its lines mean the same."""
 _NAMES = tuple(line.split()[0].encode() for line in FIRST_LINES)
 _TEXT_ONLY = ("sql", "label")
 _COUNTED = ("db_cpu_s", "db_time_s")
+MAX_BYTES = 64 * 1024**2
+MAX_SIBLINGS = 1_000_000
+"""Of all CPUs together."""
+_MOST = 2**63 - 1
 _WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "end")
 
 
@@ -71,6 +78,8 @@ class Lines:
     label: list[str] = field(default_factory=list)
     cpus: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
     """(id, socket, siblings)"""
+    siblings: int = 0
+    """So many are named by all CPUs together."""
     rounds: dict[int, RoundLines] = field(default_factory=dict)
     processes: dict[int, list[Look]] = field(default_factory=dict)
     """Looks by process number, in a file of samples."""
@@ -92,39 +101,48 @@ class Lines:
     def _take_values(self, kind: str, values: dict[str, str]) -> None:
         match kind:
             case "run":
-                self.run = values
+                self.run = _run(values)
             case "samples":
                 self.samples = values
             case "workload":
-                self.workload = values
+                self.workload = _workload(values)
             case "cpu":
-                self.cpus.append((int(values["id"]), int(values["socket"]), parse_cpu_list(values["siblings"])))
+                self._take_cpu(values)
             case "end":
-                self.status = values["status"]
+                self.status = _end(values["status"])
             case "round":
-                begun = RoundLines(int(values["level"]), int(values["repeat"]), epoch_s(values["released"]))
-                self.rounds[int(values["order"])] = begun
+                begun = RoundLines(_whole(values["level"], 1), _whole(values["repeat"]), epoch_s(values["released"]))
+                self.rounds[_whole(values["order"])] = begun
             case "session":
                 self._take_session(values)
             case "execution":
-                start_s, end_s = epoch_s(values["start"]), epoch_s(values["end"])
-                self._session(values).executions.append((start_s, end_s, values["answer"]))
+                self._session(values).executions.append(_execution(values))
             case "seen" if "pid" in values:
-                self.processes.setdefault(int(values["pid"]), []).append(_look(values))
+                self.processes.setdefault(_whole(values["pid"]), []).append(_look(values))
             case "seen":
                 self._session(values).seen.append(_look(values))
 
+    def _take_cpu(self, values: dict[str, str]) -> None:
+        siblings = parse_cpu_list(values["siblings"])
+        self.siblings += len(siblings)
+        if self.siblings > MAX_SIBLINGS:
+            raise ValueError(f"the CPUs have more than {MAX_SIBLINGS} siblings together")
+        self.cpus.append((_whole(values["id"], most=MAX_CPUS - 1), _whole(values["socket"]), siblings))
+
     def _take_session(self, values: dict[str, str]) -> None:
         session = self._session(values)
-        session.connect_s = float(values.get("connect_s", "0"))
+        session.connect_s = _seconds(values.get("connect_s", "0"))
         pid = values.get("pid", values.get("spid"))
-        session.pid = None if pid is None else int(pid)
-        session.cpu_s = float(values["cpu_s"]) if "cpu_s" in values else None
-        session.delay_s = float(values["delay_s"]) if "delay_s" in values else None
-        session.db = {name: float(values[name]) for name in _COUNTED if name in values}
+        session.pid = None if pid is None else _whole(pid)
+        session.cpu_s = _seconds(values["cpu_s"]) if "cpu_s" in values else None
+        session.delay_s = _seconds(values["delay_s"]) if "delay_s" in values else None
+        session.db = {name: _seconds(values[name]) for name in _COUNTED if name in values}
 
     def _session(self, values: dict[str, str]) -> SessionLines:
-        return self.rounds[int(values["order"])].sessions.setdefault(int(values["ordinal"]), SessionLines())
+        order = _whole(values["order"])
+        if order not in self.rounds:
+            raise ValueError(f"no line before it begins round {order}")
+        return self.rounds[order].sessions.setdefault(_whole(values["ordinal"]), SessionLines())
 
 
 def recognises(path: str) -> bool:
@@ -137,11 +155,15 @@ def recognises(path: str) -> bool:
 
 
 def read_text(path: str) -> str:
-    """The file's text. Raises RecordFormatError when it cannot be read."""
+    """The file's text. Raises RecordFormatError when it cannot be read, or is larger than any run."""
     try:
-        return Path(path).read_text("utf-8", errors="replace")
-    except OSError as error:
-        raise RecordFormatError(f"{path} could not be read: {error.strerror}") from None
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise RecordFormatError(f"{path} could not be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) > MAX_BYTES:
+        raise RecordFormatError(f"{path} is larger than any run ({MAX_BYTES >> 20} MiB); give a file of one run")
+    return content.decode("utf-8", errors="replace")
 
 
 def parse(text: str, name: str) -> Lines:
@@ -153,8 +175,9 @@ def parse(text: str, name: str) -> Lines:
     for number, line in enumerate(lines[1:], 2):
         try:
             found.take(line)
-        except (KeyError, ValueError, UsageError) as error:
-            raise RecordFormatError(f"{name}, line {number} is not understood ({error}): {line[:80]!r}") from None
+        except (KeyError, ValueError, OverflowError, UsageError) as error:
+            reason = f"it has no {error.args[0]}=" if isinstance(error, KeyError) else str(error)[:200]
+            raise RecordFormatError(f"{name}, line {number} is not understood ({reason}): {line[:80]!r}") from None
     return found
 
 
@@ -162,16 +185,68 @@ def epoch_s(text: str) -> float:
     """YYYY-MM-DDTHH:MM:SS (UTC), with or without a fraction, or seconds since 1970. Raises ValueError."""
     if "T" not in text:
         seconds = float(text)
-        if not 0 <= seconds < 1e11:
-            raise ValueError(f"{text!r} is no time")
-        return seconds
-    whole, _, fraction = text.partition(".")
-    return datetime.fromisoformat(whole).replace(tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}")
+    else:
+        whole, _, fraction = text.partition(".")
+        if fraction and not fraction.isdecimal():
+            raise ValueError(f"{text[:40]!r} is no time")
+        seconds = datetime.fromisoformat(whole).replace(tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}")
+    if not 0 <= seconds <= LATEST_S:
+        raise ValueError(f"{text[:40]!r} is no time between 1970 and 9999")
+    return seconds
 
 
 def _look(values: dict[str, str]) -> Look:
-    run_s, delay_s = (int(values[name]) / 1e9 if name in values else None for name in ("run_ns", "delay_ns"))
-    return Look(epoch_s(values["at"]), int(values["cpu"]), values["state"], run_s, delay_s)
+    run_s, delay_s = (_whole(values[name]) / 1e9 if name in values else None for name in ("run_ns", "delay_ns"))
+    return Look(epoch_s(values["at"]), _whole(values["cpu"], most=MAX_CPUS - 1), values["state"], run_s, delay_s)
+
+
+def _run(values: dict[str, str]) -> dict[str, str]:
+    """Raises KeyError or ValueError where a record could not be made of it."""
+    epoch_s(values["started"])
+    _whole(values.get("cpus", "0"), most=MAX_CPUS)
+    return {**values, "host": values["host"]}
+
+
+def _end(status: str) -> str:
+    if status not in ENDS:
+        raise ValueError(f"status is none of {', '.join(ENDS)}")
+    return status
+
+
+def _execution(values: dict[str, str]) -> tuple[float, float, str]:
+    """Start, end and answer. Raises KeyError or ValueError."""
+    start_s, end_s = epoch_s(values["start"]), epoch_s(values["end"])
+    if end_s < start_s:
+        raise ValueError("it ends before it starts")
+    return start_s, end_s, values["answer"]
+
+
+def _workload(values: dict[str, str]) -> dict[str, str]:
+    """Raises KeyError or ValueError where a record could not be made of it."""
+    _whole(values["n"])
+    _whole(values["rows"], 1)
+    if "for_s" in values:
+        if _seconds(values["for_s"]) == 0:
+            raise ValueError("for_s is not above 0")
+    else:
+        _whole(values["executions"], 1)
+    return {**values, **{name: values[name] for name in ("name", "size", "answer")}}
+
+
+def _whole(text: str, least: int = 0, most: int = _MOST) -> int:
+    """Raises ValueError."""
+    number = int(text) if len(text) < 20 and text.isascii() and text.isdecimal() else -1
+    if not least <= number <= most:
+        raise ValueError(f"{text[:40]!r} is not a whole number from {least} to {most}")
+    return number
+
+
+def _seconds(text: str) -> float:
+    """Raises ValueError."""
+    seconds = float(text)
+    if not 0 <= seconds <= LATEST_S:
+        raise ValueError(f"{text[:40]!r} is no time in seconds")
+    return seconds
 
 
 def _pairs(text: str) -> dict[str, str]:

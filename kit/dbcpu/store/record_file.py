@@ -3,7 +3,6 @@
 import gzip
 import os
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,15 +41,16 @@ def content_of(path: Path | str) -> bytes:
     """What is in a file, uncompressed. Raises StoreError or RecordFormatError as ``read``."""
     source = str(path)
     try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise StoreError(f"{source} could not be read: {error.strerror}; give a file from dbcpu export") from None
-    if not content.startswith(_GZIP_MAGIC):
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise codec.damaged(source, f"it does not uncompress ({error})") from None
+        with Path(path).open("rb") as file:
+            content = file.read(codec.MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"{source} could not be read: {reason}; give a file from dbcpu export") from None
+    if len(content) > codec.MAX_BYTES:
+        raise RecordFormatError(
+            f"{source} is larger than any run ({codec.MAX_BYTES >> 20} MiB); give a file of one run"
+        )
+    return codec.uncompressed(content, source) if content.startswith(_GZIP_MAGIC) else content
 
 
 def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError
@@ -18,25 +18,12 @@ from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
-from dbcpu.variants._journal import ROOT_JOURNALS, SCHEMA, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
+from dbcpu.variants._journal import ROOT_JOURNALS, SUFFIX, UNFINISHED_SUFFIX, folder, put_back
+from dbcpu.variants._journal_reader import DamagedJournal, LeftoverJournal, parse
 from dbcpu.variants._settings import Parameters, SettingAccess
 
 HELD = ".held"
 """Of shell/smt: the user wants it changed until ``smt restore`` or ``dbcpu restore``; no other command undoes it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftoverJournal:
-    """A journal with changes that were not undone. ``running``: its driver is alive and will undo them."""
-
-    path: Path
-    host: str
-    target: str
-    boot_id: str | None
-    pid: int | None
-    entries: tuple[JournalEntry, ...]
-    running: bool = False
-    newer: bool = False
 
 
 @dataclass(slots=True)
@@ -107,7 +94,11 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
         except OSError as error:
             restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
             return
-        found = _parse(path, file)
+        try:
+            found = parse(path, file)
+        except DamagedJournal as error:
+            restored.failures.append(str(error))
+            return
         if found.newer:
             restored.failures.append(f"journal {path} is of a newer version of dbcpu; run that version's dbcpu restore")
             return
@@ -200,38 +191,12 @@ def _look(path: Path) -> LeftoverJournal | None:
                 running = False
             except BlockingIOError:
                 running = True
-            return _parse(path, file, running)
-    except (OSError, UntrustedFile):
+            return parse(path, file, running)
+    except (OSError, UntrustedFile, DamagedJournal):
         return None
 
 
 def _opened(path: Path, mode: Literal["r", "r+"]) -> IO[str]:
     """What a journal says is done with the user's rights, so nobody else may have written it. Raises UntrustedFile."""
-    return os.fdopen(open_trusted(path, os.O_RDWR if mode == "r+" else os.O_RDONLY), mode)
-
-
-def _parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
-    """A last line that was cut short is ignored: what it would have said was not done yet."""
-    header: dict[str, Any] = {}
-    entries: dict[int, JournalEntry] = {}
-    for line in file:
-        try:
-            item = json.loads(line)
-            if "journal" in item:
-                header = item
-            elif "change" in item:
-                entries[item["change"]] = JournalEntry(item["change"], item["what"], item["before"], item["after"])
-            elif "undone" in item:
-                entries.pop(item["undone"], None)
-        except (ValueError, TypeError, LookupError):
-            continue
-    return LeftoverJournal(
-        path,
-        host=str(header.get("host", "local")),
-        target=str(header.get("target", "")),
-        boot_id=header.get("boot_id"),
-        pid=header.get("pid"),
-        entries=tuple(entries.values()),
-        running=running,
-        newer=int(header.get("journal", SCHEMA)) > SCHEMA,
-    )
+    descriptor = open_trusted(path, os.O_RDWR if mode == "r+" else os.O_RDONLY)
+    return os.fdopen(descriptor, mode, encoding="utf-8", errors="replace")

@@ -151,7 +151,7 @@ def no_argument(name: str, argument: str) -> None:
 
 def count(name: str, argument: str) -> int:
     """A whole number from 1 on. Raises UsageError."""
-    if not (argument.isdecimal() and argument.isascii() and 1 <= int(argument) <= 100_000):
+    if not (argument.isdecimal() and argument.isascii() and len(argument) < 7 and 1 <= int(argument) <= 100_000):
         raise UsageError(f"variant {name}:{argument} is not understood; give a number from 1 on, such as {name}:4")
     return int(argument)
 

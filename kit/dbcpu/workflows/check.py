@@ -13,6 +13,7 @@ from dbcpu.formatting import moment
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name
+from dbcpu.workflows.readable_runs import ReadableRuns
 
 
 def violations(
@@ -34,27 +35,27 @@ def violations(
     with open_store(store, create=False) as opened:
         record = opened.load(run if run is not None else _newest(opened, target))
         analysis = explain(record)
-        found = check(record, analysis, history(opened, record, limits.runs), limits)
+        found = check(record, analysis, history(ReadableRuns(opened), record, limits.runs), limits)
         return record, (*found, *(undecided(analysis) if strict else ()))
 
 
-def history(store: Store, record: RunRecord, most: int) -> tuple[Point, ...]:
+def history(runs: ReadableRuns, record: RunRecord, most: int) -> tuple[Point, ...]:
     """Up to ``most`` earlier comparable runs of the target, the oldest first."""
-    found = []
-    for run_id in reversed([*islice(earlier_runs(store, record.header), most)]):
-        earlier = store.load(run_id)
-        found.append(point(earlier, explain(earlier)))
-    return tuple(found)
+    earlier = (found for run_id in earlier_runs(runs, record.header) if (found := runs.load(run_id)) is not None)
+    return tuple(reversed([point(found, explain(found)) for found in islice(earlier, most)]))
 
 
-def earlier_runs(store: Store, header: Header) -> Iterator[str]:
+def earlier_runs(runs: ReadableRuns, header: Header) -> Iterator[str]:
     """The complete runs before ``header``'s that are comparable with it, the newest first."""
     hostname = header.host.hostname if header.host else ""
-    for each in store.list(None, header.plan.target):
+    for each in runs.list(header.plan.target):
         # Most runs of a shared store are of other hosts: their headers need not be read.
         if each.run_id == header.run_id or each.status != "complete" or each.hostname != hostname:
             continue
-        if started_before(each.started_at, header.started_at) and comparable(header, store.header(each.run_id)):
+        if not started_before(each.started_at, header.started_at):
+            continue
+        earlier = runs.header(each.run_id)
+        if earlier is not None and comparable(header, earlier):
             yield each.run_id
 
 

@@ -19,7 +19,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
-from dbcpu.errors import StoreError, UnknownName, UsageError
+from dbcpu.errors import RecordFormatError, StoreError, UnknownName, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
@@ -28,6 +28,7 @@ from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
 from dbcpu.store.database import load_run, open_store
+from dbcpu.workflows.readable_runs import say_left_out
 from dbcpu.workflows.run_history import with_history
 
 PUBLISHED_SUFFIX = ".csv"
@@ -155,11 +156,27 @@ def _given(text: str, store: str | None) -> Iterator[_Given]:
         for each in candidates:
             yield _Given(f"{name} {each.variant}" if name and len(candidates) > 1 else name, (each,))
         return
-    found = [_candidates(run, store) for run in runs]
+    if side.startswith(BY_LABEL):
+        runs, found = _readable(runs, store)
+    else:
+        found = [_candidates(run, store) for run in runs]
     several = next((run for run, candidates in zip(runs, found, strict=True) if len(candidates) > 1), None)
     if several is not None:
         raise UsageError(f"run {several} has several variants; name one of them among the runs of a side: RUN:VARIANT")
     yield _Given(name, tuple(candidates[0] for candidates in found))
+
+
+def _readable(runs: Sequence[str], store: str | None) -> tuple[list[str], list[list[Candidate]]]:
+    """Without those that cannot be read, which are named. Raises the error of the last where none can."""
+    found: dict[str, list[Candidate]] = {}
+    for run in runs:
+        try:
+            found[run] = _candidates(run, store)
+        except RecordFormatError as error:
+            if run == runs[-1] and not found:
+                raise
+            say_left_out(run, error)
+    return list(found), list(found.values())
 
 
 def _runs(side: str, store: str | None) -> list[str]:

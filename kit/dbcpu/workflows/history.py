@@ -5,11 +5,12 @@ from itertools import islice
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import Trend, past_run, trend
-from dbcpu.errors import UsageError
+from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
-from dbcpu.store.database import Store, open_store
+from dbcpu.store.database import open_store
 from dbcpu.workflows.check import earlier_runs
+from dbcpu.workflows.readable_runs import ReadableRuns
 
 MAX_RUNS = 60
 
@@ -23,7 +24,11 @@ def history_document(run: str, store: str | None = None, most: int = MAX_RUNS) -
     """
     with open_store(store, create=False) as opened:
         newest = opened.header(run)
-        return history.document(_trend(opened, [newest.run_id, *islice(earlier_runs(opened, newest), most - 1)]))
+        runs = ReadableRuns(opened)
+        found = _trend(runs, [newest.run_id, *islice(earlier_runs(runs, newest), most - 1)])
+    if found is None:
+        raise StoreError(f"no run of the history of {newest.run_id} can be read; dbcpu list shows what there is")
+    return history.document(found)
 
 
 def overview_document(
@@ -36,18 +41,24 @@ def overview_document(
     with open_store(store, create=False) as opened:
         found: list[Trend] = []
         seen: set[str] = set()
-        for each in opened.list(None, target, host):
+        runs = ReadableRuns(opened)
+        for each in runs.list(target, host):
             if each.run_id in seen or each.status != "complete":
                 continue
-            run_ids = [each.run_id, *earlier_runs(opened, opened.header(each.run_id))]
+            header = runs.header(each.run_id)
+            if header is None:
+                continue
+            run_ids = [each.run_id, *earlier_runs(runs, header)]
             seen.update(run_ids)
-            found.append(_trend(opened, run_ids[:most]))
+            if (made := _trend(runs, run_ids[:most])) is not None:
+                found.append(made)
     if not found:
         raise UsageError("no complete run is kept yet; dbcpu run measures one")
     return history.overview(found)
 
 
-def _trend(store: Store, run_ids: Sequence[str]) -> Trend:
-    """Of these runs, the newest first."""
-    records = (store.load(run_id) for run_id in reversed(run_ids))
-    return trend([past_run(record, explain(record)) for record in records])
+def _trend(runs: ReadableRuns, run_ids: Sequence[str]) -> Trend | None:
+    """Of these runs, the newest first; None where none can be read."""
+    records = (record for run_id in reversed(run_ids) if (record := runs.load(run_id)) is not None)
+    past = [past_run(record, explain(record)) for record in records]
+    return trend(past) if past else None

@@ -7,6 +7,7 @@ from dbcpu.errors import RecordFormatError, UsageError
 from dbcpu.record import RunRecord
 from dbcpu.store import csv_file, line_file, record_file
 from dbcpu.store.csv_file import RunFacts
+from dbcpu.store.record_checks import inconsistency
 
 _FORMS = (
     "a record (.json or .json.gz from dbcpu export), lines of the scripts of shell/, "
@@ -24,7 +25,7 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     """
     if line_file.recognises(path):
         _refuse(facts, path)
-        return line_file.read(path, samples), ""
+        return _consistent(line_file.read(path, samples), path), ""
     content = record_file.content_of(path)
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
@@ -34,12 +35,20 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     if csv_file.holds_run(columns):
         if samples:
             raise UsageError(f"{path} has no process numbers, so --samples cannot be matched; leave it out")
-        return csv_file.from_text(text, path, facts)
+        record, warning = csv_file.from_text(text, path, facts)
+        return _consistent(record, path), warning
     if columns.issuperset(NEEDED):
         raise UsageError(f"{path} holds published figures and no run; give it to dbcpu compare: dbcpu compare {path}")
     if not text.strip():
         raise RecordFormatError(f"{path} is empty; give {_FORMS}")
     raise RecordFormatError(f"{path} is no run; give {_FORMS}")
+
+
+def _consistent(record: RunRecord, path: str) -> RunRecord:
+    """As ``record_file.read`` checks it. Raises RecordFormatError."""
+    if reason := inconsistency(record):
+        raise RecordFormatError(f"{path} is no run that could be explained: {reason}; correct the file")
+    return record
 
 
 def _refuse(facts: RunFacts | None, path: str) -> None:

@@ -7,7 +7,6 @@ the rounds, measure runs them, store saves each one as it ends. Nothing is expla
 import os
 import random
 import uuid
-from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,9 +14,9 @@ from datetime import UTC, datetime
 from dbcpu import __version__, plan
 from dbcpu.config.settings import settings
 from dbcpu.config.targets import Request
-from dbcpu.errors import DbcpuError, Interrupted, MeasureError, UsageError
+from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
-from dbcpu.formatting import percent, plural
+from dbcpu.formatting import percent
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
@@ -40,6 +39,7 @@ from dbcpu.targets.base import Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
+from dbcpu.workflows.keep_rounds import keep_rounds
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
 DEFAULT_SECONDS = 1.5
@@ -144,7 +144,7 @@ def run(
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
-        return _keep(store, header, rounds, watcher, gaps=experiment.survives_failures)
+        return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures)
 
 
 def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview:
@@ -342,34 +342,6 @@ def _requested_access(choices: Choices, request: Request) -> AccessRequest:
 
 def _ticks_of(host: Host | None) -> int:
     return host.clock_ticks if isinstance(host, RemoteHost) else CLOCK_TICKS
-
-
-def _keep(store: Store, header: Header, rounds: Iterable[Round], watcher: Watcher, *, gaps: bool = False) -> str:
-    """Store each round as it ends, then the status of the run. ``gaps``: a failed round does not end the run."""
-    run_id, planned, kept = header.run_id, header.plan.rounds, 0
-    store.begin(header)
-    try:
-        for finished in rounds:
-            store.append(run_id, finished)
-            kept += 1
-            watcher.finished(finished)
-            if finished.error and not gaps:
-                raise MeasureError(finished.error)
-    except KeyboardInterrupt:
-        store.finish(run_id, "interrupted")
-        raise Interrupted(_stopped("interrupted", run_id, kept, planned)) from None
-    except DbcpuError as error:
-        store.finish(run_id, "failed", (str(error),))
-        raise type(error)(_stopped(str(error), run_id, kept, planned)) from None
-    store.finish(run_id, "complete")
-    return run_id
-
-
-def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
-    if kept == 0:
-        return f"{why}; no round was finished"
-    rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
-    return f"{why}; {rounds} stored, see: dbcpu show {run_id}"
 
 
 def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:

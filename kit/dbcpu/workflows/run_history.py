@@ -11,9 +11,10 @@ from dbcpu.analysis.history.limits import comparable
 from dbcpu.analysis.levels.per_round import RoundFigures, figures_by_round, one_variant
 from dbcpu.errors import StoreError
 from dbcpu.record import Header, RunRecord
-from dbcpu.store.database import Store, open_store
+from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate
 from dbcpu.workflows.check import earlier_runs, started_before
+from dbcpu.workflows.readable_runs import ReadableRuns
 
 MAX_RUNS = 20
 """So many are read at most, the newest: what was usual a year ago may be no longer."""
@@ -28,14 +29,15 @@ def with_history(sides: Sequence[MeasuredSide], store: str | None) -> list[Measu
         if path is not None and not path.exists():
             return list(sides)
         with open_store(store, create=False) as opened:
-            read = cache(opened.load)  # sides of one target share their history
-            return [replace(each, history=_history(opened, read, each, sides)) for each in sides]
+            runs = ReadableRuns(opened)
+            read = cache(runs.load)  # sides of one target share their history
+            return [replace(each, history=_history(runs, read, each, sides)) for each in sides]
     except StoreError:
         return list(sides)  # a history that cannot be read is not known; runs from files need no store
 
 
 def _history(
-    store: Store, read: Callable[[str], RunRecord], side: MeasuredSide, sides: Sequence[MeasuredSide]
+    runs: ReadableRuns, read: Callable[[str], RunRecord | None], side: MeasuredSide, sides: Sequence[MeasuredSide]
 ) -> tuple[tuple[RoundFigures, ...], ...]:
     """The runs before the earliest side of the same target, or, if those are too few, before a later one.
 
@@ -47,13 +49,13 @@ def _history(
     same = [each for each in headers if each is own or comparable(own, each)]
     found: list[str] = []
     for header in _oldest_first(same):
-        found = [run_id for run_id in earlier_runs(store, header) if run_id not in compared]
+        found = [run_id for run_id in earlier_runs(runs, header) if run_id not in compared]
         if len(found) >= MIN_HISTORY:
             break
     return tuple(
         figures_by_round(one_variant(record, side.variant))
         for record in map(read, islice(found, MAX_RUNS))
-        if side.variant in record.header.plan.variants
+        if record is not None and side.variant in record.header.plan.variants
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
 from dbcpu.reports.formats.base import load_format
 
@@ -51,4 +52,4 @@ def print_document(document: "Document", form: str = "table") -> None:
 
         member.show(document, Console())
     else:
-        click.echo(member.render(document).rstrip("\n"))
+        click.echo(encodable(member.render(document).rstrip("\n")))

@@ -1,5 +1,6 @@
 """Lines of the scripts of shell/ become a normal record; what is damaged is refused by its line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.measure import workloads
 from dbcpu.record import RunRecord
-from dbcpu.store import codec, line_file
+from dbcpu.store import codec, line_file, line_reader
 
 LINES = """dbcpu-fanout 1
 label the old box
@@ -224,3 +225,38 @@ def test_samples_that_do_not_fit(samples: str, sentence: str) -> None:
 def test_samples_alone_are_no_run() -> None:
     with pytest.raises(RecordFormatError, match="holds samples and no run; import the run's file, with --samples x"):
         line_file.from_text(SAMPLES, "x")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("host=db1 ", "", "line 10 is not understood (it has no host=)"),
+        ("started=2025-01-02T03:04:05", "started=2025-01-02T03:04:06.1e999", "line 10 is not understood"),
+        ("cpus=4", "cpus=four", "line 10 is not understood ('four' is not a whole number from 0 to 65536)"),
+        ("n=20", "n=x", "line 7 is not understood"),
+        ("rows=160000", "rows=0", "line 7 is not understood"),
+        (" executions=2", "", "line 7 is not understood (it has no executions=)"),
+        (" answer=160000 ex", " ex", "line 7 is not understood (it has no answer=)"),
+        ("spid=4711", "spid=1e5", "line 15 is not understood"),
+        ("end=1735787047.25", "end=1735787046", "line 16 is not understood (it ends before it starts)"),
+        ("status=complete", "status=fine", "line 23 is not understood (status is none of complete, "),
+        ("level=2 repeat=0", f"level={'9' * 5000} repeat=0", "line 18 is not understood"),
+        ("siblings=0,2", "siblings=0-70000", "is not understood"),
+    ],
+)
+def test_a_value_of_which_no_record_is_made_is_named_by_its_line(old: str, new: str, sentence: str) -> None:
+    assert old in LINES
+    with pytest.raises(RecordFormatError, match=re.escape(sentence)):
+        record(LINES.replace(old, new, 1))
+
+
+def test_the_siblings_of_all_cpus_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_reader, "MAX_SIBLINGS", 5)
+    with pytest.raises(RecordFormatError, match="the CPUs have more than 5 siblings together"):
+        record(LINES)
+
+
+def test_a_file_without_an_end_is_read_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_reader, "MAX_BYTES", 1000)
+    with pytest.raises(RecordFormatError, match="/dev/zero is larger than any run"):
+        line_reader.read_text("/dev/zero")

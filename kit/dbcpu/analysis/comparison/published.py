@@ -19,6 +19,9 @@ from dbcpu.errors import UsageError
 
 NEEDED = ("label", "configuration", "metric", "value")
 COUNTS = ("n", "cpus")
+MIN_VALUE, MAX_VALUE = 1e-100, 1e100
+"""So that no ratio of two overflows."""
+MAX_DIGITS = 9
 COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value")
 FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out)"
 
@@ -144,8 +147,11 @@ def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> Measur
         value = float(texts["value"])
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise UsageError(f"{where}: value {texts['value']!r} is not a number above 0 (with a point, no separators)")
+    if not MIN_VALUE <= value <= MAX_VALUE:
+        raise UsageError(
+            f"{where}: value {texts['value'][:40]!r} is not a number above 0, from {MIN_VALUE:g} to {MAX_VALUE:g} "
+            "(with a point, no separators)"
+        )
     counts = {name: _count(texts.get(name, ""), name, where) for name in COUNTS}
     return Measurement(texts["label"], texts["configuration"], counts["n"], counts["cpus"], texts["metric"], value)
 
@@ -153,6 +159,6 @@ def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> Measur
 def _count(text: str, name: str, where: str) -> int | None:
     if not text:
         return None
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"{where}: {name} {text!r} is not a whole number from 1 on")
+    if not text.isdecimal() or len(text) > MAX_DIGITS or int(text) < 1:
+        raise UsageError(f"{where}: {name} {text[:40]!r} is not a whole number from 1 on")
     return int(text)

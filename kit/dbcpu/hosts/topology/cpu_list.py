@@ -4,6 +4,12 @@ from dbcpu.errors import UsageError
 
 MAX_CPUS = 65_536
 """Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
+MAX_DIGITS = 9
+"""Python refuses to read thousands of digits, in words of its own."""
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
@@ -15,10 +21,9 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
     cpus: set[int] = set()
     for part in text.strip().split(",") if text.strip() else ():
         low, dash, high = part.strip().partition("-")
-        numeric = low.isdecimal() and low.isascii() and (not dash or (high.isdecimal() and high.isascii()))
-        if not numeric or not int(low) <= int(high or low) < MAX_CPUS:
+        if not _is_number(low) or (dash and not _is_number(high)) or not int(low) <= int(high or low) < MAX_CPUS:
             raise UsageError(
-                f"CPU list {text.strip()!r} is not understood at {part!r}; give a list such as 0-3,8,10-11"
+                f"CPU list {text.strip()[:80]!r} is not understood at {part[:40]!r}; give a list such as 0-3,8,10-11"
             )
         cpus.update(range(int(low), int(high or low) + 1))
     return tuple(sorted(cpus))

@@ -150,7 +150,7 @@ def _pictures(
     for chart, section in zip(charts, sections, strict=False):
         yield pictured(chart, READING, section.tables, "Over time" if one else section.title) if chart else section
     if one:
-        yield sections[1]
+        yield from sections[1:2]
 
 
 def sparkline(series: Series, trend: Trend) -> str:

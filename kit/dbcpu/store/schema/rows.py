@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from dbcpu.errors import RecordFormatError
 from dbcpu.formatting import moment, ranges
 from dbcpu.hosts import driver_process
 from dbcpu.record import Driver, Header, Round
 from dbcpu.store import codec
+from dbcpu.store.record_checks import round_inconsistency
 from dbcpu.store.schema.tables import run
 
 
@@ -84,13 +84,19 @@ def round_values(run_id: str, finished: Round) -> dict[str, Any]:
     }
 
 
-def round_from(body: bytes, source: str) -> Round:
-    """The round in a row's body. Raises RecordFormatError when it is damaged."""
-    try:
-        text = zlib.decompress(body)
-    except zlib.error as error:
-        raise RecordFormatError(f"{source} is damaged: it does not uncompress ({error})") from None
-    return codec.decode(Round, codec.loads(text, source), source)
+def round_from(body: bytes, header: Header, order: int, source: str) -> Round:
+    """The round in the body of the row with that ``order``, of the run with that header.
+
+    Raises:
+        RecordFormatError: it is damaged, or not consistent.
+    """
+    found = codec.decode(Round, codec.loads(codec.uncompressed(body, source), source), source)
+    reason = round_inconsistency(header, found)
+    if reason is None and found.order != order:
+        reason = f"its order is {found.order}, and that of its row {order}"
+    if reason:
+        raise codec.damaged(source, reason)
+    return found
 
 
 def summary(row: Row[Any]) -> RunSummary:
@@ -111,7 +117,10 @@ def status_now(status: str, drove: Driver) -> str:
 def _utc(started_at: str) -> str:
     """One fixed form, so that sorting the text sorts the times; what is no time stays as it is."""
     started = moment(started_at)
-    return started_at[:32] if started is None else started.astimezone(UTC).isoformat(timespec="microseconds")
+    try:
+        return started_at[:32] if started is None else started.astimezone(UTC).isoformat(timespec="microseconds")
+    except OverflowError:  # the first or last day there is, in another zone
+        return started_at[:32]
 
 
 def _storable(text: str) -> str:

@@ -64,7 +64,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
         if found is None:
             _refuse_foreign(connection, location)
         backup = _back_up(location.path, found) if found and location.path else None
-        _migrate(connection)
+        _migrate(connection, found, location)
         return found, backup
 
 
@@ -76,14 +76,21 @@ def revision(connection: Connection) -> str | None:
     return found
 
 
-def _migrate(connection: Connection) -> None:
+def _migrate(connection: Connection, found: str | None, location: Location) -> None:
     # Loaded here: it takes longer than everything else that `dbcpu list` does.
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
-    command.upgrade(config, schema.HEAD)
+    try:
+        command.upgrade(config, schema.HEAD)
+    except CommandError as error:
+        raise StoreError(
+            f"the store {location.shown} has schema {str(found)[:40]!r}, from which no way leads to {schema.HEAD} "
+            f"({' '.join(str(error).split())[:120]}); go back to a copy, or name another by --store or DBCPU_STORE"
+        ) from None
 
 
 def _refuse_newer(found: str | None, location: Location) -> None:

@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 
 from dbcpu.config.targets import Request
+from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import Target
 from dbcpu.targets.postgresql.target import LibpqTarget
 
 
 def open_target(request: Request, guard: Guard) -> Target:
-    """With no URL, libpq takes everything from its environment, as psql does."""
+    """With no URL, libpq takes everything from its environment, as psql does.
+
+    Raises:
+        UsageError: the URL has a parameter that libpq does not know.
+    """
+    from psycopg import Error
     from psycopg.conninfo import make_conninfo
     from sqlalchemy.engine import make_url
 
@@ -21,7 +27,14 @@ def open_target(request: Request, guard: Guard) -> Target:
         values.update(_single(url.query))
     if request.password is not None:
         values["password"] = request.password
-    return LibpqTarget(make_conninfo("", **values))
+    try:
+        conninfo = make_conninfo("", **values)
+    except Error as error:
+        raise UsageError(
+            f"the target {request.name} is not understood by libpq: {' '.join(str(error).split())}; "
+            "its documentation lists the parameters of a connection (Parameter Key Words)"
+        ) from None
+    return LibpqTarget(conninfo)
 
 
 def _single(query: Mapping[str, str | tuple[str, ...]]) -> dict[str, str]:

@@ -69,16 +69,16 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
 
 def _trust_only_the_catalog(connection: pq.abc.PGconn, deadline_s: float) -> bool:
     """Whether the server has set the search path in time. Raises ConnectError where it refuses."""
-    connection.send_query_params(_SEARCH_PATH, [])
-    while connection.is_busy():
-        if not _ready(connection, pq.PollingStatus.READING, deadline_s):
-            return False
-        connection.consume_input()
     try:
+        connection.send_query_params(_SEARCH_PATH, [])
+        while connection.is_busy():
+            if not _ready(connection, pq.PollingStatus.READING, deadline_s):
+                return False
+            connection.consume_input()
         _result(connection)
-    except ServerError as error:
+    except (ServerError, psycopg.Error) as error:
         connection.finish()
-        raise ConnectError(f"the server ended the session at its first statement: {error}") from None
+        raise ConnectError(f"the server ended the session at its first statement: {one_line(str(error))}") from None
     return True
 
 
@@ -123,6 +123,39 @@ def query(connection: pq.abc.PGconn, sql: str, *values: str) -> list[tuple[str |
     except psycopg.Error as error:
         raise ServerError(one_line(str(error))) from None
     return _rows(connection)
+
+
+def single(connection: pq.abc.PGconn, sql: str) -> str:
+    """The one value of a statement, '' for null. Raises ServerError, also where a proxy answers something else."""
+    rows = query(connection, sql)
+    if len(rows) != 1 or len(rows[0]) != 1:
+        raise ServerError(_odd(sql, f"{len(rows)} rows"))
+    return rows[0][0] or ""
+
+
+def single_number(connection: pq.abc.PGconn, sql: str) -> float:
+    """The one number of a statement, 0 for null. Raises ServerError as ``single``."""
+    said = single(connection, sql)
+    try:
+        number = float(said or "0")
+    except ValueError:
+        number = math.nan
+    if not abs(number) < 2**53:
+        raise ServerError(_odd(sql, repr(said[:40])))
+    return number
+
+
+def pairs(connection: pq.abc.PGconn, sql: str) -> dict[str, str]:
+    """The rows of a statement with two columns. Raises ServerError as ``single``."""
+    rows = query(connection, sql)
+    if any(len(row) != 2 for row in rows):
+        raise ServerError(_odd(sql, "other columns"))
+    return {str(name): str(value) for name, value in rows}
+
+
+def _odd(sql: str, found: str) -> str:
+    asked = " ".join(sql.split())[:60]
+    return f"the server answered {found} to {asked!r}, which PostgreSQL does not; is it a proxy, or another program?"
 
 
 def query_prepared(connection: pq.abc.PGconn, name: bytes, *values: str) -> list[tuple[str | None, ...]]:

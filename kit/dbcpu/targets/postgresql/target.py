@@ -12,7 +12,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
 from dbcpu.targets.base import Work
-from dbcpu.targets.postgresql.connection import dial, query
+from dbcpu.targets.postgresql.connection import dial, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for
 from dbcpu.targets.postgresql.session import LibpqSession
 
@@ -59,12 +59,12 @@ class LibpqTarget:
 
     def describe(self) -> Database:
         control = self._connection()
-        parameters = {str(name): str(value) for name, value in query(control, _PARAMETERS)}
-        version = query(control, "select current_setting('server_version')")[0][0]
+        parameters = pairs(control, _PARAMETERS)
+        version = single(control, "select current_setting('server_version')")
         library = pq.version()
         return Database(
             kind=self.kind,
-            version=str(version),
+            version=version,
             parameters=parameters,
             driver=f"psycopg libpq {library // 10000}.{library % 10000}",
             driver_on_host=self.host() is not None,
@@ -87,13 +87,13 @@ class LibpqTarget:
         best = (float("inf"), 0.0)
         for _ in range(CLOCK_PROBES):
             sent_s, sent_epoch_s = time.perf_counter(), time.time()
-            server_s = float(query(control, "select extract(epoch from clock_timestamp())")[0][0] or 0)
+            server_s = single_number(control, "select extract(epoch from clock_timestamp())")
             trip_s = time.perf_counter() - sent_s
             best = min(best, (trip_s, server_s - (sent_epoch_s + trip_s / 2)))
         return Clock("server", offset_s=best[1], uncertainty_s=best[0] / 2)
 
     def connections_free(self) -> int | None:
-        return int(query(self._connection(), _FREE)[0][0] or 0)
+        return int(single_number(self._connection(), _FREE))
 
     def host(self) -> Host | None:
         """This machine when the connection stays on it; the verification of each process decides."""
@@ -101,7 +101,7 @@ class LibpqTarget:
             self._connection(),
             "select inet_server_addr() is null, host(inet_server_addr()) = host(inet_client_addr())",
         )
-        return LocalHost() if "t" in rows[0] else None
+        return LocalHost() if rows and "t" in rows[0] else None
 
     def files_host(self) -> tuple[RemoteHost | None, str]:
         """The server's host as a separate session may read it, and the function it uses; or None and the reason."""
@@ -121,10 +121,10 @@ class LibpqTarget:
     def findings(self) -> tuple[Finding, ...]:
         control = self._connection()
         found: list[Finding] = []
-        busy = int(query(control, _BUSY)[0][0] or 0)
+        busy = int(single_number(control, _BUSY))
         if busy:
             found.append(noted("database-busy", f"{plural(busy, 'other session')} executing statements"))
-        if query(control, "select pg_is_in_recovery()")[0][0] == "t":
+        if single(control, "select pg_is_in_recovery()") == "t":
             found.append(noted("standby", "the server is a standby"))
         return tuple(found)
 

@@ -1,0 +1,51 @@
+"""Stores the rounds of a run as they end, and says what is stored however it ends."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from dbcpu.errors import DbcpuError, Interrupted, MeasureError, StoreError
+from dbcpu.formatting import plural
+from dbcpu.record import Header, Round
+from dbcpu.store.database import Store
+
+
+def keep_rounds(
+    store: Store, header: Header, rounds: Iterable[Round], finished: Callable[[Round], object], *, gaps: bool = False
+) -> str:
+    """Store each round as it ends, then the status of the run; returns the run_id.
+
+    ``finished`` is called with each stored round. ``gaps``: a failed round does not end the run.
+
+    Raises:
+        Interrupted, DbcpuError: whatever ended the rounds; the message adds how many are stored, and where.
+    """
+    run_id, planned, kept = header.run_id, header.plan.rounds, 0
+    store.begin(header)
+    try:
+        for done in rounds:
+            store.append(run_id, done)
+            kept += 1
+            finished(done)
+            if done.error and not gaps:
+                raise MeasureError(done.error)
+    except KeyboardInterrupt:
+        _close(store, run_id, "interrupted")
+        raise Interrupted(_stopped("interrupted", run_id, kept, planned)) from None
+    except DbcpuError as error:
+        _close(store, run_id, "failed", (str(error),))
+        raise type(error)(_stopped(str(error), run_id, kept, planned)) from None
+    store.finish(run_id, "complete")
+    return run_id
+
+
+def _close(store: Store, run_id: str, status: str, notes: tuple[str, ...] = ()) -> None:
+    """Where the store takes no more, a run without a driver is shown as interrupted; what was stored is named still."""
+    with suppress(StoreError):
+        store.finish(run_id, status, notes)
+
+
+def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
+    if kept == 0:
+        return f"{why}; no round was finished"
+    rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
+    return f"{why}; {rounds} stored, see: dbcpu show {run_id}"

@@ -1,0 +1,131 @@
+"""What a user mistypes is called so in one sentence with exit code 2 or 3, never an error of dbcpu's own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from dbcpu.cli import main
+from dbcpu.errors import UsageError
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
+from dbcpu.plan import parse_levels
+from dbcpu.store.database import open_store
+from dbcpu.store.engine import locate, open_engine
+from dbcpu.store.schema.upgrade import _version_table
+from plugins import runs
+
+LONG, DIGITS = "x" * 300, "9" * 5000
+UNICODE_NEEDED = os.fsdecode(b"caf\xe9")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With one run in it; the working folder is empty."""
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        opened.save(runs.record())
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("DBCPU_STORE", place)
+    return place
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", f"{LONG}.json"), ("show", LONG), ("list", "--store", LONG), ("export", "last", f"{LONG}.json"),
+        ("compare", LONG, "last"), ("compare", f"{LONG}.csv"), ("import", LONG), ("topology", "--host", LONG),
+        ("show", UNICODE_NEEDED), ("list", "--target", UNICODE_NEEDED), ("check", "--last", "--target", UNICODE_NEEDED),
+        ("list", "--limit", str(10**22)), ("run", "sqlite", "--sessions", DIGITS),
+        ("run", "sqlite", "sqlite", "--together", "--cpus", DIGITS, "--cpus", "1"),
+        ("vary", "sqlite", "--variants", f"cpus:{DIGITS}"), ("vary", "sqlite", "--variants", f"ncpus:{DIGITS}"),
+        ("doctor", "postgresql://h/d?sslmde=require", "--host", "none"), ("list", "--history", "--out", "/dev/null/x"),
+    ],
+    ids=lambda command: " ".join(command)[:50],
+)  # fmt: skip
+def test_it_is_said_in_one_sentence(store: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
+    assert main(command) in (2, 3)
+    said = capsys.readouterr().err
+    assert said
+    assert "internal error" not in said
+
+
+def test_an_unknown_parameter_of_libpq_is_named(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "postgresql://h/d?sslmde=require", "--host", "none"]) == 2
+    assert 'invalid connection option "sslmde"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [DIGITS, f"0-{DIGITS}", f"{DIGITS}-1"])
+def test_thousands_of_digits_are_no_number(number: str) -> None:
+    with pytest.raises(UsageError, match="is not understood at"):
+        parse_cpu_list(number)
+    with pytest.raises(UsageError, match="is no number or range"):
+        parse_levels(number, 4)
+
+
+def test_a_published_count_of_thousands_of_digits_is_none(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.csv").write_text(f"label,configuration,n,metric,value\na,b,{DIGITS},TPS,1\n")
+    assert main(["compare", "x.csv"]) == 2
+    assert "is not a whole number from 1 on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["1e308", "1e-308", "inf", "nan", "0"])
+def test_a_published_value_whose_ratios_overflow_is_refused(
+    store: str, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    Path("x.csv").write_text(f"label,configuration,n,metric,value\na,b,1,TPS,{value}\na,c,1,TPS,1\n")
+    assert main(["compare", "x.csv", "--format", "json"]) == 2
+    assert "is not a number above 0, from 1e-100 to 1e+100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_stream_that_is_closed_is_no_crash(store: str, closed: str) -> None:
+    redirect = {"stdout": ">&-", "stderr": "2>&-"}[closed]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m dbcpu show last {redirect}', sys.executable],
+        capture_output=True, text=True, env=runs.environment(PYTHONPATH=":".join(sys.path)), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "internal error" not in done.stderr
+
+
+def test_a_store_of_a_schema_that_nobody_knows_is_refused(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_engine(locate(store)).begin() as connection:
+        connection.execute(update(_version_table).values(version_num="0000"))
+    assert main(["list"]) == 3
+    assert "has schema '0000', from which no way leads to 0001" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = " + "[" * 5000, "not valid TOML"),
+        (f"x = {DIGITS}", "not valid TOML"),
+        ("a." * 20_000 + "a = 1", "more than 200 dots in a line"),
+        ("#" * 70_000, "larger than 64 KiB"),
+    ],
+)
+def test_a_configuration_that_would_fill_the_memory_is_refused(
+    store: str, capsys: pytest.CaptureFixture[str], text: str, reason: str
+) -> None:
+    Path("dbcpu.toml").write_text(text)
+    assert main(["check", "last"]) == 2
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["/proc", "/sys", "/proc/1", "/sys/devices/system"])
+def test_the_running_machine_is_no_recording(store: str, capsys: pytest.CaptureFixture[str], where: str) -> None:
+    assert main(["topology", "--host", where]) == 3
+    assert "is of this running machine, not a recording" in capsys.readouterr().err
+
+
+def test_text_that_is_not_unicode_is_shown(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_store(store) as opened:
+        opened.save(runs.record("with-odd-label", label="caf\udce9 \ud800"))
+    for form in ("table", "markdown", "csv", "json", "metrics"):
+        assert main(["show", "with-odd-label", "--format", form]) == 0
+    assert main(["list"]) == 0
+    assert "internal error" not in capsys.readouterr().err

@@ -1,0 +1,49 @@
+"""However the rounds of a run end, what is stored of them is named."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbcpu.errors import Interrupted, ServerError, StoreError
+from dbcpu.record import Round
+from dbcpu.store.database import Store, open_store
+from dbcpu.workflows.keep_rounds import keep_rounds
+from plugins import runs
+
+
+def rounds_until(error: BaseException | None) -> Iterator[Round]:
+    yield runs.round_of(1, 0)
+    if error is not None:
+        raise error
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "runs.db")) as opened:
+        yield opened
+
+
+def test_a_whole_run_is_complete(store: Store) -> None:
+    seen: list[Round] = []
+    run_id = keep_rounds(store, runs.header("one", status="running"), rounds_until(None), seen.append)
+    assert (store.header(run_id).status, [each.order for each in seen]) == ("complete", [0])
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "status"),
+    [(KeyboardInterrupt(), Interrupted, "interrupted"), (ServerError("it was lost"), ServerError, "failed")],
+)
+def test_what_is_stored_is_named_although_the_disk_is_full(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: BaseException, kind: type[Exception], status: str
+) -> None:
+    with pytest.raises(kind, match="1 finished round stored, see: dbcpu show one"):
+        keep_rounds(store, runs.header("one", status="running"), rounds_until(error), lambda _: None)
+    assert store.header("one").status == status
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, "finish", full)
+    with pytest.raises(kind, match="1 finished round stored, see: dbcpu show two"):
+        keep_rounds(store, runs.header("two", status="running"), rounds_until(error), lambda _: None)

@@ -1,0 +1,56 @@
+"""One damaged run in a store hides no other: histories, checks and comparisons leave it out and say so."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from dbcpu.cli import main
+from dbcpu.record import RunRecord
+from dbcpu.store.database import open_store
+from dbcpu.store.engine import locate, open_engine
+from dbcpu.store.schema.tables import round_, run
+from support.builders.record import record, solos
+
+DAYS = [f"2026110{day}-120000-test" for day in range(1, 5)]
+DAMAGED = DAYS[1]
+
+
+@pytest.fixture(params=["round", "header"])
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """Four runs of one target, the second of which is damaged."""
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        for day, run_id in enumerate(DAYS, 1):
+            made = record(solos(4, run_s=1.0 + day / 100), run_id=run_id, label="nightly" if day < 4 else "today")
+            opened.save(_started(made, f"2026-11-0{day}T12:00:00+00:00"))
+    with open_engine(locate(place)).begin() as connection:
+        if request.param == "round":
+            connection.execute(update(round_).where(round_.c.run_id == DAMAGED).values(body=b"nonsense"))
+        else:
+            connection.execute(update(run).where(run.c.run_id == DAMAGED).values(header="{}"))
+    return place
+
+
+def _started(made: RunRecord, moment: str) -> RunRecord:
+    return replace(made, header=replace(made.header, started_at=moment))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("list", "--history"), ("show", DAYS[3], "--history"), ("check", DAYS[3], "--throughput-drop", "0.9"),
+     ("compare", DAYS[2], DAYS[3]), ("compare", "label:nightly", DAYS[3])],
+    ids=lambda command: " ".join(command[:2]),
+)  # fmt: skip
+def test_the_damaged_run_is_left_out_and_named(
+    store: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    assert main([*command, "--store", store]) in (0, 1)
+    said = capsys.readouterr().err
+    assert said.count(f"run {DAMAGED} is left out: ") == 1
+
+
+def test_a_damaged_run_that_is_asked_for_is_refused(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", DAMAGED, "--store", store]) == 3
+    assert "internal error" not in capsys.readouterr().err
