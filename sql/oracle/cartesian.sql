@@ -9,7 +9,7 @@
 -- Four inline views, not a common table expression: the optimizer turns one that is referenced four times
 -- into a temporary table, with another plan and a little I/O in each version (see cartesian_cte).
 select /*+ no_parallel no_result_cache */ count(*) as cnt
-  from (select rownum as x from dual connect by level <= :n) a,
-       (select rownum as x from dual connect by level <= :n) b,
-       (select rownum as x from dual connect by level <= :n) c,
-       (select rownum as x from dual connect by level <= :n) d;
+  from (select rownum as x from sys.dual connect by level <= :n) a,
+       (select rownum as x from sys.dual connect by level <= :n) b,
+       (select rownum as x from sys.dual connect by level <= :n) c,
+       (select rownum as x from sys.dual connect by level <= :n) d;

@@ -8,8 +8,8 @@
 --
 -- tiny is the classic itself: select count(*) from emp,emp,emp,emp,emp gives 537824.
 select /*+ no_parallel no_result_cache */ count(*) as cnt
-  from (select rownum as empno from dual connect by level <= :n) e1,
-       (select rownum as empno from dual connect by level <= :n) e2,
-       (select rownum as empno from dual connect by level <= :n) e3,
-       (select rownum as empno from dual connect by level <= :n) e4,
-       (select rownum as empno from dual connect by level <= :n) e5;
+  from (select rownum as empno from sys.dual connect by level <= :n) e1,
+       (select rownum as empno from sys.dual connect by level <= :n) e2,
+       (select rownum as empno from sys.dual connect by level <= :n) e3,
+       (select rownum as empno from sys.dual connect by level <= :n) e4,
+       (select rownum as empno from sys.dual connect by level <= :n) e5;

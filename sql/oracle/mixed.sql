@@ -15,12 +15,12 @@ declare
 begin
   for i in 1 .. :n loop
     select /*+ no_parallel no_result_cache */ count(*) into burst
-      from (select rownum as x from dual connect by level <= 30) a,
-           (select rownum as x from dual connect by level <= 30) b,
-           (select rownum as x from dual connect by level <= 30) c,
-           (select rownum as x from dual connect by level <= 30) d;
+      from (select rownum as x from sys.dual connect by level <= 30) a,
+           (select rownum as x from sys.dual connect by level <= 30) b,
+           (select rownum as x from sys.dual connect by level <= 30) c,
+           (select rownum as x from sys.dual connect by level <= 30) d;
     counted := counted + burst;
-    dbms_session.sleep(0.01);
+    sys.dbms_session.sleep(0.01);
   end loop;
   :answer := to_char(counted);
 end;

@@ -3,6 +3,6 @@
 -- needs: SELECT on SYS.V_$SESSION
 -- source: Oracle Database Reference, V$SESSION
 select sid, serial# as serial_num, status, client_identifier, last_call_et, username
-  from v$session
+  from sys.v_$session
  where type = 'USER'
    and module = 'dbcpu';

@@ -104,9 +104,9 @@ def block_of(statement: Statement, cursors: Cursors) -> Block:
 
         return Block(work, {"answer": OUT})
     known = {
-        "429ca849da479a6f": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
-        "32c7b7287d148ab5": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
-        "b1b18f48627ce48a": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
+        "721657b7b4110972": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
+        "68dfaea479c6db8f": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
+        "cf35421a88fb1dc5": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
         "adbd1e4ce0ff2956": Block(_end_session, {}),  # end_session_rds.sql
         fingerprint("begin :doubled := 2 * :given; end;"): Block(_double, {"doubled": OUT}),
