@@ -22,7 +22,7 @@ class UntrustedFile(DbcpuError):
 
 
 def open_trusted(path: Path, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of the regular file at ``path``, checked after it was opened.
+    """A descriptor of the regular file at ``path``, checked after it was opened; one that is created has mode 0600.
 
     Args:
         flags: of open(2); O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC are added, so that a FIFO holds nobody up.
@@ -31,8 +31,8 @@ def open_trusted(path: Path, flags: int = os.O_RDONLY) -> int:
         UntrustedFile: it, or a folder above it, belongs to somebody else or can be written by others.
         OSError: it cannot be opened.
     """
-    if stat.S_ISLNK((link := os.lstat(path)).st_mode):
-        _check_owner(path, link)
+    if path.is_symlink():
+        _check_owner(path, os.lstat(path))
     whole = Path(os.path.realpath(path))
     folder = os.open("/", _FOLDER)
     try:
@@ -41,7 +41,7 @@ def open_trusted(path: Path, flags: int = os.O_RDONLY) -> int:
             os.close(folder)
             folder = inner
             _check(Path(*whole.parts[:at]), os.fstat(folder))
-        file = os.open(whole.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        file = os.open(whole.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
     finally:
         os.close(folder)
     try:

@@ -1,14 +1,14 @@
 """The read side of the undo log: undoes what ``_journal`` wrote and its driver did not live to undo.
 
-For the guard, the next command and ``dbcpu restore``. Who can lock a journal knows that its driver is gone.
+For the guard, the next command and ``dbcpu restore``. Who can take a journal's lock knows that its driver is gone. A
+lock that another process holds for a moment is waited for; one that stays is said, and never passed over in silence.
 """
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -16,9 +16,19 @@ from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.hosts.driver_process import boot_id
+from dbcpu.hosts.driver_process import boot_id, is_gone
 from dbcpu.hosts.local import LocalHost
-from dbcpu.variants._journal import ROOT_JOURNALS, SCHEMA, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
+from dbcpu.record import Driver
+from dbcpu.variants import _journal_lock
+from dbcpu.variants._journal import (
+    ROOT_JOURNALS,
+    SCHEMA,
+    SUFFIX,
+    UNFINISHED_SUFFIX,
+    JournalEntry,
+    folder,
+    put_back,
+)
 from dbcpu.variants._settings import Parameters, SettingAccess
 
 HELD = ".held"
@@ -27,7 +37,11 @@ HELD = ".held"
 
 @dataclass(frozen=True, slots=True)
 class LeftoverJournal:
-    """A journal with changes that were not undone. ``running``: its driver is alive and will undo them."""
+    """A journal with changes that were not undone.
+
+    ``driver``: who changed them; None in a journal of an earlier version. ``running``: it is alive and will undo
+    them, or it is not known to be dead.
+    """
 
     path: Path
     host: str
@@ -35,6 +49,7 @@ class LeftoverJournal:
     boot_id: str | None
     pid: int | None
     entries: tuple[JournalEntry, ...]
+    driver: Driver | None = None
     running: bool = False
     newer: bool = False
 
@@ -64,9 +79,14 @@ def findings() -> tuple[Finding, ...]:
     left = [journal for journal in leftovers() if not journal.running]
     if not left:
         return ()
-    changed = [entry.what.partition(":")[2] for journal in left for entry in journal.entries if entry.after]
-    shown = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
+    shown = _names(entry for journal in left for entry in journal.entries)
     return (noted("left-changed", f"a run that was killed left {shown} changed"),)
+
+
+def _names(entries: Iterable[JournalEntry]) -> str:
+    """What was changed on purpose."""
+    changed = [entry.what.partition(":")[2] for entry in entries if entry.after]
+    return ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
 
 
 def restore(
@@ -94,20 +114,13 @@ def main(path: str) -> None:
 
 def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bool, restored: RestoreResult) -> None:
     with ExitStack() as stack:
-        try:
-            file = stack.enter_context(_opened(path, "r" if dry_run else "r+"))
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except FileNotFoundError:
-            return
-        except UntrustedFile as error:
-            restored.failures.append(f"a journal was left alone: {error}")
-            return
-        except BlockingIOError:
-            return  # its driver is alive, or another process is restoring it
-        except OSError as error:
-            restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
+        file = _held(path, dry_run, stack, restored)
+        if file is None:
             return
         found = _parse(path, file)
+        if dry_run and found.running:
+            _say_who_holds(path, restored)
+            return
         if found.newer:
             restored.failures.append(f"journal {path} is of a newer version of dbcpu; run that version's dbcpu restore")
             return
@@ -128,6 +141,38 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
         settings = SettingAccess(host, parameters if found.target == target else None)
         if _undo(found, file, settings, dry_run, restored) and not dry_run:
             path.unlink(missing_ok=True)
+            _journal_lock.remove(path)
+
+
+def _held(path: Path, dry_run: bool, stack: ExitStack, restored: RestoreResult) -> IO[str] | None:
+    """The journal, with its lock where it is to be undone; None where it is not available, which is said."""
+    try:
+        if not dry_run:
+            stack.callback(os.close, _journal_lock.take(path, lambda: _is_running(path)))
+        return stack.enter_context(_opened(path, "r" if dry_run else "r+"))
+    except FileNotFoundError:
+        pass
+    except UntrustedFile as error:
+        restored.failures.append(f"a journal was left alone: {error}")
+    except BlockingIOError:
+        _say_who_holds(path, restored)
+    except OSError as error:
+        restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
+    return None
+
+
+def _say_who_holds(path: Path, restored: RestoreResult) -> None:
+    found = _look(path)
+    if found is None or not found.entries:
+        return
+    names = _names(found.entries)
+    if found.running:
+        restored.remarks.append(f"process {found.pid} still measures with {names} changed, and puts it back itself")
+    else:
+        restored.failures.append(
+            f"journal {path} is locked by {_journal_lock.holder(path)}, so {names} may still be changed; "
+            "when that has ended: dbcpu restore"
+        )
 
 
 def _undo(
@@ -177,6 +222,10 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
             names = sorted(file for file in path.iterdir() if file.suffix in suffixes)
             for unfinished in path.glob(f"*{UNFINISHED_SUFFIX}"):
                 _remove_unfinished(unfinished)
+            for lock in path.glob(f"*{_journal_lock.SUFFIX}"):
+                # In this order: a journal that begins now gets its lasting name meanwhile.
+                if not any(lock.with_suffix(suffix).exists() for suffix in (UNFINISHED_SUFFIX, SUFFIX, HELD)):
+                    lock.unlink(missing_ok=True)
         except OSError:
             continue
         yield from names
@@ -184,23 +233,25 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
 
 def _remove_unfinished(path: Path) -> None:
     """A journal whose driver died before its first change."""
-    try:
-        with _opened(path, "r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-    except (OSError, UntrustedFile):
-        return
+    with suppress(OSError, UntrustedFile):
+        lock = _journal_lock.open_file(path)
+        try:
+            if _journal_lock.is_taken(lock):
+                path.unlink()
+                _journal_lock.remove(path)
+        finally:
+            os.close(lock)
+
+
+def _is_running(path: Path) -> bool:
+    found = _look(path)
+    return found is not None and found.running
 
 
 def _look(path: Path) -> LeftoverJournal | None:
     try:
         with _opened(path, "r") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                running = False
-            except BlockingIOError:
-                running = True
-            return _parse(path, file, running)
+            return _parse(path, file)
     except (OSError, UntrustedFile):
         return None
 
@@ -210,7 +261,18 @@ def _opened(path: Path, mode: Literal["r", "r+"]) -> IO[str]:
     return os.fdopen(open_trusted(path, os.O_RDWR if mode == "r+" else os.O_RDONLY), mode)
 
 
-def _parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
+def _driver(header: dict[str, Any]) -> Driver | None:
+    given = header.get("driver")
+    if not isinstance(given, dict):
+        return None
+    known = {each.name for each in fields(Driver)}
+    try:
+        return Driver(**{name: value for name, value in given.items() if name in known})
+    except TypeError:
+        return None
+
+
+def _parse(path: Path, file: IO[str]) -> LeftoverJournal:
     """A last line that was cut short is ignored: what it would have said was not done yet."""
     header: dict[str, Any] = {}
     entries: dict[int, JournalEntry] = {}
@@ -232,6 +294,7 @@ def _parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
         boot_id=header.get("boot_id"),
         pid=header.get("pid"),
         entries=tuple(entries.values()),
-        running=running,
+        driver=(driver := _driver(header)),
+        running=driver is not None and not is_gone(driver),
         newer=int(header.get("journal", SCHEMA)) > SCHEMA,
     )

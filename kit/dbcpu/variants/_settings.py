@@ -32,6 +32,7 @@ _WRITABLE = re.compile(
 )
 """The files that variants change, or that the kernel changes when they do; a journal can name no other."""
 _POLICIES = {0: "other", 3: "batch", 5: "idle"}
+_OTHER_POLICIES = {"1": "fifo", "2": "rr", "6": "deadline", "7": "ext"}
 
 
 @runtime_checkable
@@ -81,6 +82,15 @@ class SettingAccess:
             self._database(name).set_parameter(name, text)
         elif self.read(what) is not None:
             self._set_process(kind, name, text)
+
+    def refuse_if_final(self, what: str, before: str) -> None:
+        """Raises HostError where ``before`` could not be set again: a real-time policy has a priority as well."""
+        kind, _, name = what.partition(":")
+        if kind == "policy" and before not in _POLICIES.values():
+            raise HostError(
+                f"process {_thread(name)} has scheduling policy {_OTHER_POLICIES.get(before, before)}, which dbcpu "
+                "cannot set again, so it is left as it is; leave the variant out, or give it policy other by chrt"
+            )
 
     def _read_file(self, path: str) -> str | None:
         try:
