@@ -26,6 +26,7 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
 
     Example: dbcpu check --last --target old-box --max-over-min 1.5
     """
+    from dbcpu.formatting import plain
     from dbcpu.store import codec
     from dbcpu.workflows import check
 
@@ -36,5 +37,6 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
         click.echo(codec.dumps({"run_id": record.header.run_id, "violations": [codec.encode(each) for each in found]}))
     else:
         for each in found:
-            click.echo(f"{record.header.plan.target} {record.header.run_id}: {each.text}")
+            # The target is a record's, and the line may become a mail.
+            click.echo(plain(f"{record.header.plan.target} {record.header.run_id}: {each.text}"))
     return int(any(fail_on == "inconclusive" or not each.inconclusive for each in found))
