@@ -1,9 +1,7 @@
 """However and whenever a run is stopped: no session goes on burning CPU, and what was finished is kept."""
 
-import contextlib
 import json
 import os
-import re
 import signal
 import time
 from pathlib import Path
@@ -80,23 +78,12 @@ def test_killed_driver_leaves_nothing_behind(drive: Drive, stage: str) -> None:
     assert_shown_as(drive, stage, "interrupted")
 
 
-def shared_memory(drive: Drive) -> tuple[set[str], set[str]]:
-    """What initdb's server has now: identifiers of System V segments, and names in /dev/shm that it maps."""
-    segments, names = set[str](), set[str]()
-    for file in drive.place.glob("dbcpu-*/data/postmaster.pid"):
-        with contextlib.suppress(OSError, ValueError):
-            pid, _, _, _, _, _, key_and_number, *_ = file.read_text().splitlines()
-            segments.add(key_and_number.split()[1])
-            names |= set(re.findall(r"/dev/shm/PostgreSQL\.\d+", Path(f"/proc/{pid.lstrip('-')}/maps").read_text()))
-    return segments, names
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_no_shared_memory_of_initdb_is_left(drive: Drive, how: signal.Signals) -> None:
     """Its server dies of any signal without tidying up: PostgreSQL's bootstrap mode has no handler."""
     driver = start(drive, "initdb")
     until(lambda: list(drive.place.glob("dbcpu-*/data/global/pg_control")), "initdb's server works")
-    segments, names = shared_memory(drive)
+    segments, names = drive.shared_memory()
     driver.send(how)
     driver.process.wait()
     assert_nothing_is_left(drive)
