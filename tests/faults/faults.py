@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dbcpu.store.database import open_store
 from support.driving import Drive, Driver, until
 
 GONE_S = 60.0
@@ -24,8 +25,8 @@ TINY = ("--size", "tiny", "--executions", "4", "--repeats", "2", "--yes")
 RUN = ("run", "--sessions", "1,2", *TINY)
 VARY = ("vary", "--variants", "policy:batch", "--sessions", "2", *TINY)
 LONG = ("run", "--sessions", "2", "--size", "short", "--executions", "6", "--repeats", "1", "--yes")
-STORE_BYTES = 300_000
-"""A little more than an empty store with its log needs, and less than that of a run."""
+STORE_BYTES = 100_000
+"""More than an empty store with its log needs, less than that of a run."""
 _READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 
 
@@ -45,12 +46,17 @@ class Outcome:
 
 
 class Ground:
-    """Where runs are harmed: a ``Drive`` with journals of its own. ``random``: chooses the moments."""
+    """Where runs are harmed: a ``Drive`` with journals of its own.
 
-    def __init__(self, drive: Drive, chosen: random.Random) -> None:
+    ``chosen`` has the moments, between the start and ``usual_s`` later; None: as long as a run takes here.
+    """
+
+    def __init__(self, drive: Drive, chosen: random.Random, usual_s: float | None = None) -> None:
         self.drive, self.random = drive, chosen
         self.journals = drive.folder / "journals"
-        self.usual_s = self._usual()
+        with open_store(str(drive.store)):
+            pass  # it is made
+        self.usual_s = self._usual() if usual_s is None else usual_s
 
     def start(self, arguments: Iterable[str], limit_bytes: int | None = None) -> Driver:
         return self.drive(*arguments, limit_bytes=limit_bytes, DBCPU_JOURNAL=str(self.journals))
@@ -81,7 +87,7 @@ class Ground:
         """What is wrong with the store or with what was said; '' if nothing is."""
         if traced := [driver.err for driver in drivers if "Traceback" in driver.err or "internal error" in driver.err]:
             return traced[0].strip().splitlines()[-1]
-        statuses = {run.status for run in self.drive.runs()} if self.drive.store.exists() else set()
+        statuses = {run.status for run in self.drive.runs()}
         return f"a run is shown as {', '.join(sorted(statuses - STATUSES))}" if statuses - STATUSES else ""
 
     def _usual(self) -> float:
@@ -110,9 +116,11 @@ def stopped(ground: Ground, fault: str, arguments: tuple[str, ...], how: signal.
 
 def full_disk(ground: Ground) -> Outcome:
     """No file may grow: a full disk as the store sees it. What is kept can be read."""
-    driver = ground.start(RUN, STORE_BYTES)
+    store = str(ground.drive.folder / "full.db")
+    driver = ground.drive("run", "sqlite", *RUN[1:], limit_bytes=STORE_BYTES, DBCPU_STORE=store)
     code, _, err = driver.finish()
-    said = "" if code in (0, 3) and ("disk" in err or code == 0) else f"exit {code}: {err[-200:]}"
+    assert ground.drive("list", DBCPU_STORE=store).finish()[0] == 0, "what is kept can be read"
+    said = "" if code == 3 and ("is full" in err or "could not be written" in err) else f"exit {code}: {err[-200:]}"
     return Outcome("full disk", (code,), True, ground.account(set(), set()), said or ground.complaint([driver]))
 
 
@@ -126,7 +134,7 @@ def read_only(ground: Ground) -> Outcome:
     )  # fmt: skip
     if "unshare:" in done.stderr or "mount:" in done.stderr:
         return Outcome("read-only store", (), False)
-    fine = done.returncode == 3 and "may not be written" in done.stderr and ground.drive.store.read_bytes() == before
+    fine = done.returncode == 3 and "written" in done.stderr and ground.drive.store.read_bytes() == before
     said = "" if fine else f"exit {done.returncode}: {done.stderr[-200:]}"
     return Outcome("read-only store", (done.returncode,), True, ground.account(set(), set()), said)
 

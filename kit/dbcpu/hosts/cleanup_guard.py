@@ -49,7 +49,7 @@ class Guard:
         return self._process.pid if self._process else None
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - argument lists of the driver's own
             [sys.executable, "-I", "-S", str(Path(__file__).resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -186,7 +186,7 @@ def watch() -> None:
         else:
             folders.pop(message["forget"], None)
             commands.pop(message["forget"], None)
-    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for argv in commands.values()]
+    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for argv in commands.values()]  # noqa: S603 - argument lists of the driver's own
     end_processes(processes.values())
     for folder in folders:
         remove_folder(folder)

@@ -23,7 +23,7 @@ _FIND_SCHEMA = f"""select coalesce(
     (select n.nspname from pg_catalog.pg_class c, pg_catalog.pg_namespace n
       where n.oid operator(pg_catalog.=) c.relnamespace and c.relname operator(pg_catalog.=) '{VERSION_TABLE}'
         and pg_catalog.pg_table_is_visible(c.oid)),
-    pg_catalog.current_schema())"""
+    pg_catalog.current_schema())"""  # noqa: S608 - a constant
 _SEARCH_PATH = "select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)"
 
 

@@ -190,7 +190,7 @@ class EmbeddedServer:
     def _launch(self, command: Sequence[str | Path], output: int | IO[bytes]) -> subprocess.Popen[bytes]:
         account = self._account
         try:
-            return subprocess.Popen(
+            return subprocess.Popen(  # noqa: S603 - an argument list, no shell
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
