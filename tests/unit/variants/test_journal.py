@@ -356,7 +356,7 @@ def test_what_an_administrator_has_set_meanwhile_is_left_to_him(process: subproc
     assert all("somebody else has set it since" in remark for remark in remarks)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="real-time policies need root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not set a real-time policy")
 def test_a_policy_that_could_not_be_set_again_is_not_changed(process: subprocess.Popen[bytes], journals: Path) -> None:
     os.sched_setscheduler(process.pid, os.SCHED_RR, os.sched_param(5))
     host = LocalHost()
