@@ -1,6 +1,10 @@
 """What is particular to a store on a shared server. What all stores do is in tests/contracts."""
 
+import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
@@ -127,3 +131,27 @@ def test_the_tables_are_where_the_search_path_of_the_user_leads(postgres_databas
     with engine.begin() as connection:
         assert connection.scalar(text("select count(*) from results.run")) == 1
     engine.dispose()
+
+
+KILLED = """
+import os, signal, sys
+from dbcpu.store.database import upgrade_store
+from dbcpu.store.schema import upgrade
+migrate = upgrade._migrate
+upgrade._migrate = lambda connection: (migrate(connection), os.kill(os.getpid(), signal.SIGKILL))
+upgrade_store(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_an_upgrade_that_is_killed_before_its_end_changes_nothing(
+    kind: str, postgres_database: str, tmp_path: Path
+) -> None:
+    """All statements were sent; the transaction was not ended."""
+    url = str(tmp_path / "runs.db") if kind == "sqlite" else postgres_database
+    done = subprocess.run([sys.executable, "-c", KILLED, url], check=False, env=runs.environment(PYTHONPATH="kit"))
+    assert done.returncode == -signal.SIGKILL
+    assert "went from nothing to schema 0001" in upgrade_store(url)
+    with open_store(url) as store:
+        store.save(runs.record())
+        assert len(store.list()) == 1
