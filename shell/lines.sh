@@ -85,6 +85,11 @@ set_levels() {
     esac
 }
 
+# usage: is_word TEXT     letters, digits and _: nothing that means something to sed
+is_word() {
+    case $1 in '' | *[!A-Za-z0-9_]*) return 1 ;; esac
+}
+
 # usage: find_source FOLDER NAME     the workload's file, in ../sql/FOLDER or beside this script
 find_source() {
     for place in "$here/../sql/$1" "$here"; do
@@ -118,6 +123,7 @@ value() {
 # usage: set_size NAME
 set_size() {
     size=$1
+    is_word "$size" || fail "'$size' is not the name of a size" 2
     n=$(of_size sizes)
     [ -n "$n" ] || fail "workload $workload has no size '$size'; it has: $(header sizes)" 2
     rows=$(value rows) answer=$(value answer)

@@ -127,6 +127,11 @@ def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
+def printable_lines(text: str) -> str:
+    """``printable``, line by line."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def printable(text: str) -> str:
     """``text`` without what would steer a terminal: it may come from a file of somebody else's."""
     return "".join(character if character.isprintable() else "?" for character in text)

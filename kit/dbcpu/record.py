@@ -163,13 +163,18 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The machine and process that drove the run. ``pid`` and ``start_ticks`` name the process beyond doubt."""
+    """The machine and process that drove the run.
+
+    ``boot_id``: of the kernel; ``pid_namespace``: as in /proc/self/ns/pid. Only in the same two do ``pid`` and
+    ``start_ticks`` name the process beyond doubt: machines and containers may share a host name.
+    """
 
     hostname: str
     pid: int
     start_ticks: int | None
     python: str
     boot_id: str | None = None
+    pid_namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@
 -- and generate rows again and again. CARDINALITY and NO_PLACE_GROUP_BY are not in the SQL Language Reference.
 select /*+ leading(a b c d) no_use_nl(b c d) no_parallel no_result_cache no_monitor no_place_group_by
            cardinality(a :n) cardinality(b :n) cardinality(c :n) cardinality(d :n) */ count(*) as cnt
-  from (select rownum as x from dual connect by level <= :n) a,
-       (select rownum as x from dual connect by level <= :n) b,
-       (select rownum as x from dual connect by level <= :n) c,
-       (select rownum as x from dual connect by level <= :n) d;
+  from (select rownum as x from sys.dual connect by level <= :n) a,
+       (select rownum as x from sys.dual connect by level <= :n) b,
+       (select rownum as x from sys.dual connect by level <= :n) c,
+       (select rownum as x from sys.dual connect by level <= :n) d;

@@ -9,8 +9,8 @@
 -- tiny is the classic itself: select count(*) from emp,emp,emp,emp,emp gives 537824.
 select /*+ leading(e1 e2 e3 e4 e5) no_use_nl(e2 e3 e4 e5) no_parallel no_result_cache no_monitor no_place_group_by
            cardinality(e1 :n) cardinality(e2 :n) cardinality(e3 :n) cardinality(e4 :n) cardinality(e5 :n) */ count(*) as cnt
-  from (select rownum as empno from dual connect by level <= :n) e1,
-       (select rownum as empno from dual connect by level <= :n) e2,
-       (select rownum as empno from dual connect by level <= :n) e3,
-       (select rownum as empno from dual connect by level <= :n) e4,
-       (select rownum as empno from dual connect by level <= :n) e5;
+  from (select rownum as empno from sys.dual connect by level <= :n) e1,
+       (select rownum as empno from sys.dual connect by level <= :n) e2,
+       (select rownum as empno from sys.dual connect by level <= :n) e3,
+       (select rownum as empno from sys.dual connect by level <= :n) e4,
+       (select rownum as empno from sys.dual connect by level <= :n) e5;

@@ -10,8 +10,8 @@
 -- each session's own: one table for all would measure latch contention, which looks like a shared core.
 -- 100 rows of 4 kB are 100 blocks of 8 kB; n scans of it are about 100 n buffer gets.
 create global temporary table dbcpu_logical_io (id number, pad1 char(2000), pad2 char(2000)) on commit preserve rows;
-insert into dbcpu_logical_io (id, pad1, pad2) select rownum, 'x', 'x' from dual connect by level <= 100;
+insert into dbcpu_logical_io (id, pad1, pad2) select rownum, 'x', 'x' from sys.dual connect by level <= 100;
 select /*+ leading(a b) use_nl(b) full(b) no_parallel no_result_cache no_monitor no_place_group_by
            cardinality(a :n) */ count(*) as cnt
-  from (select rownum as x from dual connect by level <= :n) a, dbcpu_logical_io b
+  from (select rownum as x from sys.dual connect by level <= :n) a, dbcpu_logical_io b
  where b.id > -a.x;

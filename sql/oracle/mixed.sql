@@ -16,12 +16,12 @@ begin
   for i in 1 .. :n loop
     select /*+ leading(a b c d) no_use_nl(b c d) no_parallel no_result_cache no_monitor no_place_group_by
                cardinality(a 30) cardinality(b 30) cardinality(c 30) cardinality(d 30) */ count(*) into burst
-      from (select rownum as x from dual connect by level <= 30) a,
-           (select rownum as x from dual connect by level <= 30) b,
-           (select rownum as x from dual connect by level <= 30) c,
-           (select rownum as x from dual connect by level <= 30) d;
+      from (select rownum as x from sys.dual connect by level <= 30) a,
+           (select rownum as x from sys.dual connect by level <= 30) b,
+           (select rownum as x from sys.dual connect by level <= 30) c,
+           (select rownum as x from sys.dual connect by level <= 30) d;
     counted := counted + burst;
-    dbms_session.sleep(0.01);
+    sys.dbms_session.sleep(0.01);
   end loop;
   :answer := to_char(counted);
 end;

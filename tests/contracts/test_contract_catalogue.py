@@ -41,8 +41,38 @@ def test_each_bind_is_explained(name: str) -> None:
 
 @every_statement
 def test_every_view_that_is_read_is_named_among_the_needs(name: str) -> None:
-    views = {view.upper().replace("V$", "V_$") for view in re.findall(r"\bg?v\$\w+", statements.text(name).lower())}
+    views = {view.upper() for view in re.findall(r"\bg?v_\$\w+", statements.text(name).lower())}
     assert views == set(re.findall(r"G?V_\$\w+", statements.header(name)["needs"]))
+
+
+OF_SYS = re.compile(
+    r"(?<!sys\.)\b(g?v_?\$\w+|dbms_\w+|utl_\w+|dual|(?:all|dba|user|cdb)_\w+|nls_\w+_parameters|session_privs|product_component_version)\b"
+)
+PUBLISHED = "cartesian_cte.sql"
+"""Its text is that of an article, word for word."""
+
+
+def texts_for_oracle() -> dict[str, str]:
+    """Every statement for Oracle without comments and quoted text, by file."""
+    folder = files("dbcpu") / "sql" / "oracle"
+    paths = [*folder.iterdir(), *(folder / "catalogue").iterdir(), files("dbcpu") / "shell" / "sqlplus-fanout"]
+    texts = {path.name: path.read_text("utf-8").replace("\\$", "$") for path in paths if path.is_file()}
+    return {
+        name: re.sub(r"(?m)^\s*(--|#).*$|'[^'\n]*'", "", text).lower()
+        for name, text in texts.items()
+        if name != PUBLISHED
+    }
+
+
+def test_every_object_of_sys_is_qualified() -> None:
+    """A synonym or object of that name in the schema of the session would win over the public synonym.
+
+    Source: Oracle Database SQL Language Reference, "How Oracle Database Resolves Schema Object References".
+    """
+    texts = texts_for_oracle()
+    assert {"cartesian.sql", "run.sql", "sqlplus-fanout"} <= texts.keys()
+    assert {name: found for name, text in texts.items() if (found := OF_SYS.findall(text))} == {}
+    assert all("sys.v$" not in text for text in texts.values()), "v$ names are public synonyms, SYS has v_$"
 
 
 def test_no_other_file_of_the_package_holds_sql_for_oracle() -> None:

@@ -32,7 +32,9 @@ from dbcpu.record import (
     WorkloadInfo,
 )
 
-ELSEWHERE = Driver("elsewhere.example", 4711, 123456, "3.11.7", "0d1e5b5c-0000-4000-8000-000000000000")
+ELSEWHERE = Driver(
+    "elsewhere.example", 4711, 123456, "3.11.7", "0d1e5b5c-0000-4000-8000-000000000000", "pid:[4026531836]"
+)
 _WORKLOAD = WorkloadInfo("cartesian", "short", 50, 6_250_000, "select count(*) ...", "ab" * 32, "6250000", "Aggregate")
 
 

@@ -15,6 +15,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
 from dbcpu.store import line_file
 from support.paths import ROOT
+from support.servers.postgresql import connect
 
 SCRIPT = ROOT / "shell" / "psql-fanout"
 SHELLS = ("dash", "bash", "busybox sh")
@@ -86,6 +87,17 @@ def test_a_run_becomes_a_record(shell: str, surroundings: Mapping[str, str]) -> 
     assert re.search(r"3 sessions: .* max/min", err)
 
 
+def test_no_function_of_another_user_is_called(surroundings: Mapping[str, str], postgres_database: str) -> None:
+    with connect(postgres_database) as connection:
+        connection.execute("create function public.pg_backend_pid() returns integer language sql as 'select 1'")
+    options = {"PGDATABASE": str(make_url(postgres_database).database), "PGOPTIONS": "-c search_path=public,pg_catalog"}
+    code, out, err = run({**surroundings, **options}, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    (session,) = line_file.from_text(out, "stdout").rounds[0].sessions
+    assert session.server.pid != 1
+    assert session.server.verified
+
+
 def test_a_failed_statement_is_told(surroundings: Mapping[str, str]) -> None:
     options = {**surroundings, "PGOPTIONS": "-c statement_timeout=1ms"}
     code, out, err = run(options, "-n", "1", "-r", "1", "-s", "medium", "-w", "arithmetic")
@@ -127,6 +139,8 @@ def test_an_interrupt_ends_the_statement_on_the_server(how: signal.Signals, surr
         (("-w", "other"), "other.sql is neither in"),
         (("-r", "0"), "is not a number of rounds"),
         (("postgresql://u:secret@h/d",), "a password on the command line is seen by everybody"),
+        (("host=h password = secret",), "a password on the command line is seen by everybody"),
+        (("postgresql://u@h/d?PASSWORD=secret",), "a password on the command line is seen by everybody"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], sentence: str, surroundings: Mapping[str, str]) -> None:

@@ -135,6 +135,7 @@ def test_an_interrupt_ends_everything(fanout: Fanout, double: OracleDouble) -> N
     [
         (("-n", "x"), "the levels are not understood"),
         (("-s", "huge"), "has no size 'huge'; it has: tiny=20"),
+        (("-s", "x=//;w pwned\ns/y"), "is not the name of a size"),
         (("-w", "logical_io"), "which only dbcpu run makes and drops"),
         (("-w", "other"), "there is no workload 'other'"),
         (("-r", "0"), "is not a number of rounds"),

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,21 @@ def test_killed_driver_leaves_nothing_behind(drive: Drive, stage: str) -> None:
     driver.process.wait()
     assert_nothing_is_left(drive)
     assert_shown_as(drive, stage, "interrupted")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_no_shared_memory_of_initdb_is_left(drive: Drive, how: signal.Signals) -> None:
+    """Its server dies of any signal without tidying up: PostgreSQL's bootstrap mode has no handler."""
+    driver = start(drive, "initdb")
+    until(lambda: list(drive.place.glob("dbcpu-*/data/global/pg_control")), "initdb's server works")
+    segments, names = drive.shared_memory()
+    driver.send(how)
+    driver.process.wait()
+    assert_nothing_is_left(drive)
+    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    assert segments
+    assert segments.isdisjoint(line.split()[1] for line in lines)
+    assert [name for name in names if Path(name).exists()] == []
 
 
 @every_stage

@@ -1,6 +1,10 @@
 """What is particular to a store on a shared server. What all stores do is in tests/contracts."""
 
+import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
@@ -82,3 +86,72 @@ def test_user_who_may_only_read_is_told(postgres_database: str) -> None:
         connection.execute(text("drop owned by reader"))
         connection.execute(text("drop role reader"))
     engine.dispose()
+
+
+LURES = """
+create table public.prey (what text);
+create function public.caught(what text) returns void language sql as 'insert into public.prey values (what)';
+create function public.pg_advisory_xact_lock(integer) returns void language sql as 'select public.caught(''lock'')';
+create function public.equal(varchar, varchar) returns boolean language sql
+  as 'select public.caught(''=''); select $1::text operator(pg_catalog.=) $2::text';
+create operator public.= (function = public.equal, leftarg = varchar, rightarg = varchar);
+create function public.joined(varchar, varchar) returns text language sql
+  as 'select public.caught(''||''); select pg_catalog.concat($1, $2)';
+create operator public.|| (function = public.joined, leftarg = varchar, rightarg = varchar)
+"""
+
+
+def test_no_function_or_operator_of_another_user_is_called(postgres_database: str) -> None:
+    """They fit the arguments better than those of pg_catalog, and were taken instead of them."""
+    engine = create_engine(postgres_database)
+    with engine.begin() as connection:
+        for statement in LURES.split(";\n"):
+            connection.exec_driver_sql(statement)
+    upgrade_store(postgres_database)
+    with open_store(postgres_database) as store:
+        record = runs.record()
+        store.save(record)
+        assert store.load(record.header.run_id[:-1]) == record
+        assert len(store.list(target=record.header.plan.target, hostname="elsewhere")) == 0
+        store.delete(record.header.run_id)
+    with engine.begin() as connection:
+        assert connection.execute(text("select what from public.prey")).all() == []
+    engine.dispose()
+
+
+def test_the_tables_are_where_the_search_path_of_the_user_leads(postgres_database: str) -> None:
+    engine = create_engine(postgres_database)
+    database = make_url(postgres_database).database
+    with engine.begin() as connection:
+        connection.execute(text("create schema results"))
+        connection.execute(text(f'alter database "{database}" set search_path = nowhere, results, public'))
+    upgrade_store(postgres_database)
+    with open_store(postgres_database) as store:
+        store.save(runs.record())
+    with engine.begin() as connection:
+        assert connection.scalar(text("select count(*) from results.run")) == 1
+    engine.dispose()
+
+
+KILLED = """
+import os, signal, sys
+from dbcpu.store.database import upgrade_store
+from dbcpu.store.schema import upgrade
+migrate = upgrade._migrate
+upgrade._migrate = lambda connection: (migrate(connection), os.kill(os.getpid(), signal.SIGKILL))
+upgrade_store(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_an_upgrade_that_is_killed_before_its_end_changes_nothing(
+    kind: str, postgres_database: str, tmp_path: Path
+) -> None:
+    """All statements were sent; the transaction was not ended."""
+    url = str(tmp_path / "runs.db") if kind == "sqlite" else postgres_database
+    done = subprocess.run([sys.executable, "-c", KILLED, url], check=False, env=runs.environment(PYTHONPATH="kit"))
+    assert done.returncode == -signal.SIGKILL
+    assert "went from nothing to schema 0001" in upgrade_store(url)
+    with open_store(url) as store:
+        store.save(runs.record())
+        assert len(store.list()) == 1

@@ -111,6 +111,17 @@ def test_a_capture_has_what_the_kernel_shows_with_every_shell(kit: Kit, tmp_path
         assert captured.read(str(file)) == file.read_text()
 
 
+def test_a_capture_takes_the_place_of_a_link_and_does_not_follow_it(one_kit: Kit, tmp_path: Path) -> None:
+    """The folder may be of another user, who knows the name."""
+    victim, link = tmp_path / "victim", tmp_path / "host.tar.gz"
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    assert one_kit.run("capture-host", "-o", str(link))[0] == 0
+    assert victim.read_text() == "precious"
+    assert not link.is_symlink()
+    assert [file.name for file in tmp_path.glob("host.tar.gz*")] == ["host.tar.gz"]
+
+
 def test_the_drawing_is_the_same_with_every_awk(kit: Kit, tmp_path: Path) -> None:
     unpack(ROOT / "tests/hosts/c4-4xlarge-half-offline.tar.gz", tmp_path / "host")
     code, out, err = kit.run("topology", "-r", str(tmp_path / "host"))

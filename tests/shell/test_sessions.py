@@ -81,6 +81,7 @@ def test_sessions_end_by_themselves_when_the_script_is_killed(script: str, work:
         (("increment", "x", "1"), "the numbers of sessions are not understood: x"),
         (("increment", "1", "0"), "0 is not a whole number of seconds"),
         (("increment", "-s", "huge", "1", "1"), "workload increment has no size 'huge'; it has: tiny=20000"),
+        (("increment", "-s", "x=//;w pwned\ns/y", "1", "1"), "is not the name of a size"),
         (("increment", "-S", "nosuchshell", "1", "1"), "there is no nosuchshell in PATH"),
         (("increment", "-r", "0", "1", "1"), "-r 0 is not a number of rounds"),
         (("gzip-pipe", "1", "3"), "3 is not a number of MiB from 4 to 1048576"),

@@ -3,7 +3,9 @@
 A ``Drive`` starts drivers: ``drive("run", ...)`` is ``dbcpu run ...``. See fix_drive.py.
 """
 
+import contextlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -155,8 +157,24 @@ class Drive:
             return list(store.list())
 
     def working(self) -> int:
-        """How many sessions of embedded servers execute a statement right now, by their processes' titles."""
-        return sum(" SELECT" in command_line(pid) for pid in self.embedded())
+        """How many sessions of embedded servers execute a statement right now."""
+        return len(self.working_pids())
+
+    def working_pids(self) -> list[int]:
+        """Their server processes, by their titles."""
+        return [pid for pid in self.embedded() if " SELECT" in command_line(pid)]
+
+    def shared_memory(self) -> tuple[set[str], set[str]]:
+        """What embedded servers have now: identifiers of System V segments, and names in /dev/shm that they map."""
+        segments, names = set[str](), set[str]()
+        for file in self.place.glob("dbcpu-*/data/postmaster.pid"):
+            with contextlib.suppress(OSError, ValueError):
+                # Source: PostgreSQL source, miscadmin.h; the number is negative where it is no postmaster.
+                pid, _, _, _, _, _, key_and_number, *_ = file.read_text().splitlines()
+                segments.add(key_and_number.split()[1])
+                maps = Path(f"/proc/{pid.lstrip('-')}/maps").read_text()
+                names |= set(re.findall(r"/dev/shm/PostgreSQL\.\d+", maps))
+        return segments, names
 
     def embedded(self) -> list[int]:
         """Processes of the embedded servers below ``place``."""

@@ -141,8 +141,10 @@ def _report(error: BaseException) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
+    from dbcpu.formatting import plain
+
     with suppress(OSError, ValueError):
-        click.echo(f"dbcpu: {sentence}", err=True)
+        click.echo(f"dbcpu: {plain(sentence)}", err=True)  # it may quote a server, a file, or the far end of ssh
     return code
 
 

@@ -26,16 +26,15 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
 
     Example: dbcpu check --last --target old-box --max-over-min 1.5
     """
-    from dbcpu.formatting import printable
+    from dbcpu.formatting import plain
     from dbcpu.store import codec
     from dbcpu.workflows import check
 
     if (run is None) != last or (target and not last):
         raise click.UsageError("give either a RUN, or --last (with --target NAME for the newest of one target)")
     record, found = check.violations(run, store, target, given, fail_on == "inconclusive")
+    text = "".join(plain(f"{record.header.plan.target} {record.header.run_id}: {each.text}") + "\n" for each in found)
     if as_json:
-        click.echo(codec.dumps({"run_id": record.header.run_id, "violations": [codec.encode(each) for each in found]}))
-    else:
-        for each in found:
-            click.echo(printable(f"{record.header.plan.target} {record.header.run_id}: {each.text}"))
+        text = codec.dumps({"run_id": record.header.run_id, "violations": list(map(codec.encode, found))}) + "\n"
+    click.echo(text, nl=False)
     return int(any(fail_on == "inconclusive" or not each.inconclusive for each in found))

@@ -19,8 +19,9 @@ def command(target: str, host: str | None, as_json: bool, fail_on: str) -> int:
     """
     from dbcpu.config.targets import resolve
     from dbcpu.findings import as_json_text, as_text, reached
+    from dbcpu.formatting import printable_lines
     from dbcpu.workflows.measure_run import diagnose
 
     findings = diagnose(resolve(target), host)
-    click.echo(as_json_text(findings) if as_json else as_text(findings))
+    click.echo(as_json_text(findings) if as_json else printable_lines(as_text(findings)))
     return int(reached(findings, fail_on))

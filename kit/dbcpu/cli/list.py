@@ -24,9 +24,7 @@ def command(
 ) -> None:
     """List the stored runs, newest first.
 
-    \b
-    Examples: dbcpu list --target embedded --limit 5
-              dbcpu list --history
+    Examples: dbcpu list --target embedded --limit 5; dbcpu list --history
     """
     from dbcpu.workflows import list_runs
 

@@ -15,9 +15,10 @@ def command(target: str | None, dry_run: bool) -> int:
     Examples: dbcpu restore --dry-run
               dbcpu restore 'oracle+oracledb://system@db1/?service_name=orclpdb1'
     """
+    from dbcpu.formatting import plain
     from dbcpu.workflows.vary import put_back
 
     restored = put_back(target, dry_run=dry_run)
     for line in restored.lines or ("nothing to restore",):
-        click.echo(line)
+        click.echo(plain(line))
     return 3 if restored.failures else 0

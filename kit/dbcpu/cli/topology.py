@@ -21,6 +21,7 @@ def command(where: str | None, as_json: bool) -> None:
               dbcpu topology --host host-db1.tar.gz
               dbcpu topology --host ssh:db1
     """
+    from dbcpu.formatting import printable_lines
     from dbcpu.hosts import local, recorded, ssh
     from dbcpu.hosts.topology import draw, read_host, usable_vcpus
 
@@ -36,4 +37,4 @@ def command(where: str | None, as_json: bool) -> None:
         usable = {"vcpus": vcpus, "decided_by": decided_by}
         click.echo(codec.dumps({"host": codec.encode(info), "usable": usable}))
     else:
-        click.echo(draw(info), nl=False)
+        click.echo(printable_lines(draw(info)), nl=False)  # the host may be that of others

@@ -24,5 +24,5 @@ def draft_of(target: Path) -> Iterator[Path]:
 
 def replace_file(target: Path, content: bytes) -> None:
     """Write ``content`` to ``target``, whole or not at all. Raises OSError."""
-    with draft_of(target) as draft:
-        draft.write_bytes(content)
+    with draft_of(target) as draft, draft.open("xb") as stream:  # a new file: no link of another user is followed
+        stream.write(content)

@@ -5,8 +5,9 @@
     host = "ssh:db1.example"               # how its server processes are watched, see ``hosting``
     password_env = "BENCH_PASSWORD"        # or password_file = "~/.bench", or password = "prompt"
 
-Read from $XDG_CONFIG_HOME/dbcpu/dbcpu.toml and ./dbcpu.toml, merged by target; the working folder wins.
-DBCPU_CONFIG names one file to read instead. A secret never stands in the file, only where to find it.
+Read from $XDG_CONFIG_HOME/dbcpu/dbcpu.toml and ./dbcpu.toml, merged by target; the working folder wins, and says so.
+A file that another user can have written is left out, since a target is obeyed: it can start a program and send a
+password. DBCPU_CONFIG names one file to read instead. A secret never stands in the file, only where to find it.
 """
 
 import getpass
@@ -15,13 +16,15 @@ import stat
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
 from dbcpu.config.toml_checks import only
+from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +59,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One ``[targets.NAME]`` table, checked. ``file`` is where it stands; relative password files start there."""
+    """One ``[targets.NAME]`` table, checked. ``file`` is where it stands; relative password files start there.
+
+    ``replaces``: the file with another target of that name, which is not used.
+    """
 
     name: str
     url: str
@@ -65,10 +71,17 @@ class Named:
     password_file: str | None = None
     prompt: bool = False
     host: str | None = None
+    replaces: Path | None = None
 
 
 def _to_stderr(sentence: str) -> None:
     sys.stderr.write(f"dbcpu: {sentence}\n")
+
+
+@cache
+def _once_to_stderr(sentence: str) -> None:
+    """A command reads the files several times."""
+    _to_stderr(sentence)
 
 
 def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
@@ -76,7 +89,7 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
 
     A kind named bare (``embedded``, ``sqlite``, ``postgresql``) gets the URL '': it then uses its own
     defaults, ``postgresql`` those of psql (environment, service file, .pgpass). ``warn`` gets a sentence
-    when a password stood on the command line.
+    when a password stood on the command line, or two files have a target of that name.
 
     Raises:
         UnknownName: neither a configured target, nor a URL, nor a kind; the message lists what there is.
@@ -88,8 +101,10 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
             warn(f"the password in the URL was visible in the process list; name a target in {FILE_NAME} and {_WAYS}")
         return Request(name=url, kind=_kind(url), url=url, password=password)
     configured = targets()
-    if text in configured:
-        return _from_config(configured[text])
+    if named := configured.get(text):
+        if named.replaces:
+            warn(f"{text} is the target in {named.file}, which replaces that in {named.replaces}")
+        return _from_config(named)
     if registry.is_known("targets", text):
         return Request(name=text, kind=text)
     raise UnknownName(
@@ -101,7 +116,10 @@ def targets() -> Mapping[str, Named]:
     """Every configured target by name. Raises UsageError naming the file and what is wrong in it."""
     found: dict[str, Named] = {}
     for file, content in contents():
-        found.update(_targets(file, content))
+        for name, named in _targets(file, content).items():
+            earlier = found.get(name)
+            differs = earlier is not None and named != replace(earlier, file=file)
+            found[name] = replace(named, replaces=earlier.file) if earlier and differs else named
     return found
 
 
@@ -120,24 +138,32 @@ def safe_url(url: str) -> str:
 # --- files --------------------------------------------------------------------------------------
 
 
-def _files() -> tuple[Path, ...]:
-    """Configuration files in the order they are read; the last wins."""
+def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path, dict[str, Any]], ...]:
+    """Every configuration file with its tables, the last wins. Raises UsageError as ``targets``.
+
+    ``warn`` gets a sentence about a file that is left out because another user can have written it.
+    """
     if named := os.environ.get("DBCPU_CONFIG"):
-        if not Path(named).is_file():
+        file = Path(named)
+        if not file.is_file():
             raise UsageError(f"DBCPU_CONFIG names {named}, and there is no such file; correct or unset it")
-        return (Path(named),)
+        return ((file, _read(file, file)),)
+    found = []
     usual = (config_folder(), Path.cwd())
-    return tuple(folder / FILE_NAME for folder in usual if folder and (folder / FILE_NAME).is_file())
+    for file in (folder / FILE_NAME for folder in usual if folder and (folder / FILE_NAME).is_file()):
+        try:
+            found.append((file, _read(file, open_trusted(file))))
+        except UntrustedFile as error:
+            warn(f"{error}; if you trust it: DBCPU_CONFIG={file}")
+        except OSError as error:
+            raise UsageError(f"{file} could not be read: {error.strerror}") from None
+    return tuple(found)
 
 
-def contents() -> tuple[tuple[Path, dict[str, Any]], ...]:
-    """Every configuration file with its tables, the last wins. Raises UsageError as ``targets``."""
-    return tuple((file, _read(file)) for file in _files())
-
-
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path, source: Path | int) -> dict[str, Any]:
+    """``source``: the file's path, or a descriptor, which is closed."""
     try:
-        with file.open("rb") as stream:
+        with open(source, "rb") as stream:  # noqa: PTH123 - a Path opens no descriptor
             text = stream.read(MAX_BYTES + 1)
         if len(text) > MAX_BYTES:
             raise UsageError(f"{file} is larger than {MAX_BYTES >> 10} KiB; docs/configuration.md names what is in it")
@@ -265,10 +291,10 @@ def _take_password(url: "URL") -> tuple[str, str | None]:
     if found := sorted(_OTHER_SECRETS & {key.lower() for key in url.query}):
         raise UsageError(f"the target URL has {', '.join(found)} in it; a URL is shown and stored, keep it elsewhere")
     password = str(url.password) if url.password is not None else None
-    if "password" in url.query:
-        value = url.query["password"]
+    for key in [key for key in url.query if key.lower() == "password"]:
+        value = url.query[key]
         password = value if isinstance(value, str) else value[-1]
-        url = url.difference_update_query(["password"])
+        url = url.difference_update_query([key])
     # URL.set(password=None) would leave the password as it is.
     bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
     return bare.render_as_string(hide_password=False), password

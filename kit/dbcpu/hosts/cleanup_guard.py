@@ -8,6 +8,7 @@ Run as a script: standard library only, nothing imported from dbcpu.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ GRACE_S = 1.5
 """How long a registered process may take to leave before it is killed outright."""
 _UNDO = "import sys; sys.path.insert(0, sys.argv[1]); from dbcpu.variants import _restore; _restore.main(sys.argv[2])"
 UNDO_S = 60.0
+_IPC_RMID = 0
 
 
 def start_ticks(pid: int, root: str = "/") -> int | None:
@@ -47,7 +49,7 @@ class Guard:
         return self._process.pid if self._process else None
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - argument lists of the driver's own
             [sys.executable, "-I", "-S", str(Path(__file__).resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -93,33 +95,75 @@ class Guard:
 def end_processes(processes: Iterable[tuple[int, int, int]]) -> None:
     """Signal each (pid, start_ticks, signal) that is still the same process; kill those that stay."""
     left = [(pid, ticks, how) for pid, ticks, how in processes if start_ticks(pid) == ticks]
-    for pid, _, how in left:
-        _send(pid, how)
+    for pid, ticks, how in left:
+        _send(pid, ticks, how)
     deadline = time.monotonic() + GRACE_S
     while left and time.monotonic() < deadline:
         time.sleep(0.02)
         left = [entry for entry in left if start_ticks(entry[0]) == entry[1]]
-    for pid, _, _ in left:
-        _send(pid, signal.SIGKILL)
+    for pid, ticks, _ in left:
+        _send(pid, ticks, signal.SIGKILL)
 
 
-def _send(pid: int, how: int) -> None:
-    """To its whole group where it leads one: what initdb has started does not notice its end."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def _send(pid: int, ticks: int, how: int) -> None:
+    """To its whole group where it leads one: what initdb has started does not notice its end.
+
+    Never to another process that has the number by now: the descriptor is that of the process whose start is looked
+    at after it was opened. Source: pidfd_open(2)
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError), contextlib.ExitStack() as stack:
+        descriptor = None
+        with contextlib.suppress(OSError, AttributeError):  # of an older kernel or Python, or forbidden in a container
+            descriptor = os.pidfd_open(pid)
+            stack.callback(os.close, descriptor)
+        if start_ticks(pid) != ticks:
+            return
         if os.getpgid(pid) == pid:
             os.killpg(pid, how)
-        else:
+        elif descriptor is None:
             os.kill(pid, how)
+        else:
+            signal.pidfd_send_signal(descriptor, how)
 
 
 def remove_folder(folder: str | Path) -> None:
-    """Remove it, again and again while a process that is being ended still writes into it."""
+    """Remove it, again and again while a process that is being ended still writes into it.
+
+    Shared memory of a PostgreSQL server whose data are in it goes as well: one that was killed leaves it until the
+    host restarts.
+    """
     deadline = time.monotonic() + GRACE_S
+    for pid_file in Path(folder).glob("*/postmaster.pid"):
+        while _has_shared_memory(pid_file) and time.monotonic() < deadline:
+            time.sleep(0.02)
     while os.path.lexists(folder):
         shutil.rmtree(folder, ignore_errors=True)
         if time.monotonic() >= deadline:
             return
         time.sleep(0.02)
+
+
+def _has_shared_memory(pid_file: Path) -> bool:
+    """Whether its segment is still used by a process; one that is not is removed.
+
+    The file names process (with a minus where it is no postmaster) and segment; its owner could name any, so the
+    segment has to be that process's and the same user's. Sources: PostgreSQL source, miscadmin.h (lines 1 and 7);
+    sysvipc(7); proc(5), sysvipc/shm; shmctl(2)
+    """
+    try:
+        lines, owner = pid_file.read_text("ascii").splitlines(), pid_file.lstat().st_uid
+        segment = int(lines[6].split()[1])
+        table = [line.split() for line in Path("/proc/sysvipc/shm").read_text("ascii").splitlines()]
+        names = table[0]
+        row = next(dict(zip(names, row, strict=False)) for row in table[1:] if int(row[1]) == segment)
+        if row["cpid"] != lines[0].lstrip("-") or int(row["cuid"]) != owner:
+            return False
+    except (OSError, ValueError, LookupError, StopIteration):
+        return False
+    if row["nattch"] == "0":
+        ctypes.CDLL(None).shmctl(segment, _IPC_RMID, None)
+        return False
+    return True
 
 
 def watch() -> None:
@@ -142,7 +186,7 @@ def watch() -> None:
         else:
             folders.pop(message["forget"], None)
             commands.pop(message["forget"], None)
-    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for argv in commands.values()]
+    started = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for argv in commands.values()]  # noqa: S603 - argument lists of the driver's own
     end_processes(processes.values())
     for folder in folders:
         remove_folder(folder)

@@ -19,24 +19,26 @@ def this_process(host: Host | None = None) -> Driver:
         start_ticks=found.start_ticks if found else None,
         python=platform.python_version(),
         boot_id=boot_id(host),
+        pid_namespace=pid_namespace(),
     )
 
 
-def is_here(driver: Driver) -> bool:
-    """Whether that process ran on this machine."""
-    return driver.hostname == platform.node()
+def is_here(driver: Driver, host: Host | None = None) -> bool:
+    """Whether that process ran among the processes that are seen here: same host name, boot and pid namespace.
+
+    A part that one side does not know is not compared. A host name alone proves little: cloned machines and
+    containers share theirs. After a restart of the host this is False: it looks like another machine.
+    """
+    here = (platform.node(), boot_id(host or LocalHost()), pid_namespace())
+    there = (driver.hostname, driver.boot_id, driver.pid_namespace)
+    return all(left == right or None in (left, right) for left, right in zip(here, there, strict=True))
 
 
 def is_gone(driver: Driver, host: Host | None = None) -> bool:
-    """True when that process surely runs no more; False also when that is not known (another machine)."""
-    if not is_here(driver):
-        return False
+    """True when that process surely runs no more; False also when that is not known (see ``is_here``)."""
     host = host or LocalHost()
-    booted = boot_id(host)
-    if booted is None:
+    if boot_id(host) is None or not is_here(driver, host):
         return False
-    if driver.boot_id is not None and driver.boot_id != booted:
-        return True
     found = _stat(host, driver.pid)
     if found is None:
         # With hidepid not even process 1 is seen: then an absent process proves nothing.
@@ -48,6 +50,14 @@ def boot_id(host: Host) -> str | None:
     """Names the time from one start of the host to the next; None where the host does not say."""
     try:
         return host.read("/proc/sys/kernel/random/boot_id").strip()
+    except OSError:
+        return None
+
+
+def pid_namespace() -> str | None:
+    """Names the space in which process numbers have a meaning; None where the kernel does not say. namespaces(7)"""
+    try:
+        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - the text of the link, which is no path
     except OSError:
         return None
 

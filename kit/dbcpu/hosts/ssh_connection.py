@@ -118,7 +118,7 @@ class SshConnection:
 
     def _launch(self, command: list[str]) -> "subprocess.Popen[bytes]":
         try:
-            return subprocess.Popen(
+            return subprocess.Popen(  # noqa: S603 - an argument list, no shell
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

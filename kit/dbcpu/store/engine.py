@@ -5,7 +5,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,18 @@ from sqlalchemy.pool import NullPool
 
 from dbcpu.config.folders import data_folder
 from dbcpu.errors import StoreError
+from dbcpu.store.schema import VERSION_TABLE
 
 BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
 _CREDENTIALS = re.compile(r"://.*@")
+_SCHEMA = "schema"
+_FIND_SCHEMA = f"""select coalesce(
+    (select n.nspname from pg_catalog.pg_class c, pg_catalog.pg_namespace n
+      where n.oid operator(pg_catalog.=) c.relnamespace and c.relname operator(pg_catalog.=) '{VERSION_TABLE}'
+        and pg_catalog.pg_table_is_visible(c.oid)),
+    pg_catalog.current_schema())"""  # noqa: S608 - a constant
+_SEARCH_PATH = "select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,36 @@ def open_engine(location: Location) -> Engine:
     if location.path is not None:
         event.listen(engine, "connect", _read_only if location.immutable else _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    elif location.url.get_backend_name() == "postgresql":
+        # Before SQLAlchemy's own first statements.
+        event.listen(engine, "connect", _trust_only_the_catalog, insert=True)
+        event.listen(engine, "engine_connect", _name_the_schema)
     return engine
+
+
+def schema_of(connection: Connection) -> str | None:
+    """The schema that holds the tables of the store, or is to hold them; None: the database's own default."""
+    schema: str | None = connection.info.get(_SCHEMA)
+    return schema
+
+
+def _trust_only_the_catalog(connection: Any, record: Any) -> None:
+    """Look names up in pg_catalog alone from now on, and note the schema that the search path led to before.
+
+    A function or operator of another user in a schema of the search path must not run with this user's rights: any
+    that fits its arguments better is taken instead of that of pg_catalog. Source: PostgreSQL documentation, "Schemas",
+    section Usage Patterns, and "Functions", section type resolution; CVE-2018-1058.
+    """
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(_FIND_SCHEMA)
+        (record.info[_SCHEMA],) = cursor.fetchone()
+        cursor.execute(_SEARCH_PATH)
+    connection.commit()
+
+
+def _name_the_schema(connection: Connection) -> None:
+    """Tables are then sent with their schema, which the search path does not hold any more."""
+    connection.execution_options(schema_translate_map={None: schema_of(connection)})
 
 
 def _set_up_sqlite(connection: Any, _: object) -> None:

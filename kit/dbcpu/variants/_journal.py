@@ -1,18 +1,18 @@
 """The write side of the undo log: a change is written down before it is made, so that it can always be undone.
 
 A journal is a file of JSON lines, one for the run and one per change, forced to disk before the change is made. Its
-driver holds a lock on it: who can lock it knows that the driver is gone, and undoes. The driver itself undoes at any
-end but kill -9; after that ``_restore``, the read side, does: for the guard, the next command or ``dbcpu restore``.
+driver holds a lock: who can take it knows that the driver is gone, and undoes. The lock is a file of its own that only
+its owner can open, since whoever can read a file can lock it. The driver itself undoes at any end but kill -9; after
+that ``_restore``, the read side, does: for the guard, the next command or ``dbcpu restore``.
 Nothing survives a restart of the host; a journal of an earlier boot is dropped.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -22,6 +22,7 @@ from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import boot_id, this_process
+from dbcpu.variants import _journal_lock
 from dbcpu.variants._settings import SettingAccess
 
 SCHEMA = 1
@@ -76,6 +77,7 @@ class UndoJournal:
         self._host, self._settings, self._guard, self._target = host, settings, guard, target
         self._step, self._notify = step, notify
         self._file: IO[str] | None = None
+        self._lock: int | None = None
         self._path: Path | None = None
         self._start = 0
         self._entries: list[JournalEntry] = []
@@ -101,7 +103,8 @@ class UndoJournal:
         ``keep``: what other changes may disturb, and has to be as before in the end.
 
         Raises:
-            HostError, ServerError: one could not be made; nothing is undone yet (``undo`` does).
+            HostError, ServerError: one could not be made, or could not be put back; nothing is undone yet (``undo``
+                does that).
         """
         entries: list[JournalEntry] = []
         for what, after in [*((kept, "") for kept in keep), *changes]:
@@ -109,6 +112,8 @@ class UndoJournal:
             if before is None and after and what.startswith("file:"):
                 raise HostError(f"{what.partition(':')[2]} does not exist on this host, so it cannot be changed")
             if before is not None and before != after:
+                if after:
+                    self._settings.refuse_if_final(what, before)
                 entries.append(JournalEntry(self._count + len(entries), what, before, after))
         self._count += len(entries)
         if not entries:
@@ -160,10 +165,10 @@ class UndoJournal:
             self._path = path.with_suffix(UNFINISHED_SUFFIX)
             self._file = file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), "r+")
             os.close(open_trusted(self._path))  # what cannot be trusted later could not be undone
-            fcntl.flock(file, fcntl.LOCK_EX)
+            self._lock = _journal_lock.create(path)
             me = this_process()
             header = {"journal": SCHEMA, "host": self._host.name, "boot_id": boot_id(self._host),
-                      "target": self._target, "pid": me.pid}  # fmt: skip
+                      "target": self._target, "pid": me.pid, "driver": asdict(me)}  # fmt: skip
             self._write([header])
             self._start = file.tell()
             # It gets its name when it is complete and locked: no other process ever sees it before.
@@ -193,9 +198,12 @@ class UndoJournal:
             self._path.unlink(missing_ok=True)
             if self._guard:
                 self._guard.forget(self._path)
+            _journal_lock.remove(self._path)
         if self._file is not None:
             self._file.close()
-        self._file = self._path = None
+        if self._lock is not None:
+            os.close(self._lock)
+        self._file = self._path = self._lock = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +221,11 @@ class UndoResult:
 def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
     """Undo one change and verify it."""
     name = entry.what.partition(":")[2]
-    foreign = entry.what.startswith(("file:", "parameter:")) and entry.after
     try:
         now = settings.read(entry.what)
         if now is None or now == entry.before:
             return UndoResult()
-        if foreign and now != entry.after:
+        if entry.after and now != entry.after:
             return UndoResult(remark=f"{name} is left at {now!r}, not {entry.before!r}: somebody else has set it since")
         settings.write(entry.what, entry.before)
         _verify(settings, entry.what, entry.before)

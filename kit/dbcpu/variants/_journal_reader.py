@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from dbcpu.errors import DbcpuError
+from dbcpu.hosts.driver_process import is_gone
+from dbcpu.record import Driver
 from dbcpu.variants._journal import SCHEMA, JournalEntry
 
 
@@ -15,7 +19,11 @@ class DamagedJournal(DbcpuError):
 
 @dataclass(frozen=True, slots=True)
 class LeftoverJournal:
-    """A journal with changes that were not undone. ``running``: its driver is alive and will undo them."""
+    """A journal with changes that were not undone.
+
+    ``driver``: who changed them; None in a journal of an earlier version. ``running``: it is alive and will undo
+    them, or it is not known to be dead.
+    """
 
     path: Path
     host: str
@@ -23,11 +31,12 @@ class LeftoverJournal:
     boot_id: str | None
     pid: int | None
     entries: tuple[JournalEntry, ...]
+    driver: Driver | None = None
     running: bool = False
     newer: bool = False
 
 
-def parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
+def parse(path: Path, file: IO[str]) -> LeftoverJournal:
     """A line that was cut short is passed over: what it would have said was not done yet.
 
     Raises:
@@ -56,6 +65,7 @@ def parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
             raise _damaged(path, f"line {number}: {error}") from None
     if not header and not empty:
         raise _damaged(path, "it has no line that says whose it is")
+    driver = header.get("driver")
     return LeftoverJournal(
         path,
         host=header.get("host", "local"),
@@ -63,7 +73,8 @@ def parse(path: Path, file: IO[str], running: bool = False) -> LeftoverJournal:
         boot_id=header.get("boot_id"),
         pid=header.get("pid"),
         entries=tuple(entries.values()),
-        running=running,
+        driver=driver,
+        running=driver is not None and not is_gone(driver),
         newer=header.get("journal", SCHEMA) > SCHEMA,
     )
 
@@ -75,7 +86,17 @@ def _header(item: dict[str, Any]) -> dict[str, Any]:
             _text(item, name)
     if item.get("pid") is not None:
         _number(item, "pid")
-    return {name: value for name, value in item.items() if value is not None}
+    known = {name: value for name, value in item.items() if value is not None}
+    if "driver" in known:
+        known["driver"] = _driver(known["driver"])
+    return known
+
+
+def _driver(given: object) -> Driver:
+    try:
+        return msgspec.convert(given, Driver)
+    except msgspec.ValidationError as error:
+        raise TypeError(f"driver: {error}") from None
 
 
 def _entry(item: dict[str, Any]) -> JournalEntry:

@@ -1,13 +1,13 @@
 """The read side of the undo log: undoes what ``_journal`` wrote and its driver did not live to undo.
 
-For the guard, the next command and ``dbcpu restore``. Who can lock a journal knows that its driver is gone.
+For the guard, the next command and ``dbcpu restore``. Who can take a journal's lock knows that its driver is gone. A
+lock that another process holds for a moment is waited for; one that stays is said, and never passed over in silence.
 """
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Literal
@@ -18,7 +18,8 @@ from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
-from dbcpu.variants._journal import ROOT_JOURNALS, SUFFIX, UNFINISHED_SUFFIX, folder, put_back
+from dbcpu.variants import _journal_lock
+from dbcpu.variants._journal import ROOT_JOURNALS, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
 from dbcpu.variants._journal_reader import DamagedJournal, LeftoverJournal, parse
 from dbcpu.variants._settings import Parameters, SettingAccess
 
@@ -51,9 +52,14 @@ def findings() -> tuple[Finding, ...]:
     left = [journal for journal in leftovers() if not journal.running]
     if not left:
         return ()
-    changed = [entry.what.partition(":")[2] for journal in left for entry in journal.entries if entry.after]
-    shown = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
+    shown = _names(entry for journal in left for entry in journal.entries)
     return (noted("left-changed", f"a run that was killed left {shown} changed"),)
+
+
+def _names(entries: Iterable[JournalEntry]) -> str:
+    """What was changed on purpose."""
+    changed = [entry.what.partition(":")[2] for entry in entries if entry.after]
+    return ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
 
 
 def restore(
@@ -81,23 +87,16 @@ def main(path: str) -> None:
 
 def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bool, restored: RestoreResult) -> None:
     with ExitStack() as stack:
-        try:
-            file = stack.enter_context(_opened(path, "r" if dry_run else "r+"))
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except FileNotFoundError:
-            return
-        except UntrustedFile as error:
-            restored.failures.append(f"a journal was left alone: {error}")
-            return
-        except BlockingIOError:
-            return  # its driver is alive, or another process is restoring it
-        except OSError as error:
-            restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
+        file = _held(path, dry_run, stack, restored)
+        if file is None:
             return
         try:
             found = parse(path, file)
         except DamagedJournal as error:
             restored.failures.append(str(error))
+            return
+        if dry_run and found.running:
+            _say_who_holds(path, restored)
             return
         if found.newer:
             restored.failures.append(f"journal {path} is of a newer version of dbcpu; run that version's dbcpu restore")
@@ -119,6 +118,38 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
         settings = SettingAccess(host, parameters if found.target == target else None)
         if _undo(found, file, settings, dry_run, restored) and not dry_run:
             path.unlink(missing_ok=True)
+            _journal_lock.remove(path)
+
+
+def _held(path: Path, dry_run: bool, stack: ExitStack, restored: RestoreResult) -> IO[str] | None:
+    """The journal, with its lock where it is to be undone; None where it is not available, which is said."""
+    try:
+        if not dry_run:
+            stack.callback(os.close, _journal_lock.take(path, lambda: _is_running(path)))
+        return stack.enter_context(_opened(path, "r" if dry_run else "r+"))
+    except FileNotFoundError:
+        pass
+    except UntrustedFile as error:
+        restored.failures.append(f"a journal was left alone: {error}")
+    except BlockingIOError:
+        _say_who_holds(path, restored)
+    except OSError as error:
+        restored.failures.append(f"journal {path} cannot be opened: {error.strerror}; run as root: dbcpu restore")
+    return None
+
+
+def _say_who_holds(path: Path, restored: RestoreResult) -> None:
+    found = _look(path)
+    if found is None or not found.entries:
+        return
+    names = _names(found.entries)
+    if found.running:
+        restored.remarks.append(f"process {found.pid} still measures with {names} changed, and puts it back itself")
+    else:
+        restored.failures.append(
+            f"journal {path} is locked by {_journal_lock.holder(path)}, so {names} may still be changed; "
+            "when that has ended: dbcpu restore"
+        )
 
 
 def _undo(
@@ -168,6 +199,10 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
             names = sorted(file for file in path.iterdir() if file.suffix in suffixes)
             for unfinished in path.glob(f"*{UNFINISHED_SUFFIX}"):
                 _remove_unfinished(unfinished)
+            for lock in path.glob(f"*{_journal_lock.SUFFIX}"):
+                # In this order: a journal that begins now gets its lasting name meanwhile.
+                if not any(lock.with_suffix(suffix).exists() for suffix in (UNFINISHED_SUFFIX, SUFFIX, HELD)):
+                    lock.unlink(missing_ok=True)
         except OSError:
             continue
         yield from names
@@ -175,23 +210,25 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
 
 def _remove_unfinished(path: Path) -> None:
     """A journal whose driver died before its first change."""
-    try:
-        with _opened(path, "r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-    except (OSError, UntrustedFile):
-        return
+    with suppress(OSError, UntrustedFile):
+        lock = _journal_lock.open_file(path)
+        try:
+            if _journal_lock.is_taken(lock):
+                path.unlink()
+                _journal_lock.remove(path)
+        finally:
+            os.close(lock)
+
+
+def _is_running(path: Path) -> bool:
+    found = _look(path)
+    return found is not None and found.running
 
 
 def _look(path: Path) -> LeftoverJournal | None:
     try:
         with _opened(path, "r") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                running = False
-            except BlockingIOError:
-                running = True
-            return parse(path, file, running)
+            return parse(path, file)
     except (OSError, UntrustedFile, DamagedJournal):
         return None
 

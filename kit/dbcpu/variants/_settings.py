@@ -13,6 +13,7 @@ What is gone (a file, or a process that ended, or whose number another one has) 
 Sources: sched_setaffinity(2), sched(7), proc(5)
 """
 
+import errno
 import os
 import re
 from typing import Protocol, runtime_checkable
@@ -20,6 +21,7 @@ from typing import Protocol, runtime_checkable
 from dbcpu.errors import HostError, MeasureError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
 
@@ -32,6 +34,7 @@ _WRITABLE = re.compile(
 )
 """The files that variants change, or that the kernel changes when they do; a journal can name no other."""
 _POLICIES = {0: "other", 3: "batch", 5: "idle"}
+_OTHER_POLICIES = {"1": "fifo", "2": "rr", "6": "deadline", "7": "ext"}
 
 
 @runtime_checkable
@@ -81,6 +84,15 @@ class SettingAccess:
             self._database(name).set_parameter(name, text)
         elif self.read(what) is not None:
             self._set_process(kind, name, text)
+
+    def refuse_if_final(self, what: str, before: str) -> None:
+        """Raises HostError where ``before`` could not be set again: a real-time policy has a priority as well."""
+        kind, _, name = what.partition(":")
+        if kind == "policy" and before not in _POLICIES.values():
+            raise HostError(
+                f"process {_thread(name)} has scheduling policy {_OTHER_POLICIES.get(before, before)}, which dbcpu "
+                "cannot set again, so it is left as it is; leave the variant out, or give it policy other by chrt"
+            )
 
     def _read_file(self, path: str) -> str | None:
         try:
@@ -137,13 +149,20 @@ class SettingAccess:
             raise HostError(_refused(kind, text, thread, error)) from None
 
 
-def bind_until_exit(pid: int, cpus: frozenset[int]) -> None:
+def bind_until_exit(pid: int, started: int, cpus: frozenset[int]) -> None:
     """Let a server process that ends with its session run on ``cpus`` only; nothing is left to undo then.
 
-    Raises MeasureError. Source: sched_setaffinity(2)
+    ``started``: its start time in clock ticks, looked at before and after: a process that got its number meanwhile
+    has its CPUs as before. Raises MeasureError. Source: sched_setaffinity(2)
     """
     try:
+        before = os.sched_getaffinity(pid)
+        if start_ticks(pid) != started:
+            raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         os.sched_setaffinity(pid, cpus)
+        if start_ticks(pid) != started:
+            os.sched_setaffinity(pid, before)
+            raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
     except OSError as error:
         raise MeasureError(
             f"server process {pid} could not be bound to CPUs {ranges(cpus)}: {error.strerror}; "

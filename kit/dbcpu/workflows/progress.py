@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from dbcpu.findings import Level
-from dbcpu.formatting import plural, short_ranges
+from dbcpu.formatting import plain, plural, short_ranges
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
@@ -52,7 +52,7 @@ class ProgressWatcher(Watcher):
         if not preview.private or preview.touches_host:
             changed = " and changes settings of its host meanwhile" if preview.touches_host else ""
             lasts = _duration(preview.duration_s)
-            self._confirm(f"This saturates {preview.target} for about {lasts}{changed}. Continue?")
+            self._confirm(f"This saturates {plain(preview.target)} for about {lasts}{changed}. Continue?")
         self._began_s = time.monotonic()
         if self._console.is_terminal and not self._quiet:
             columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
@@ -93,7 +93,7 @@ class ProgressWatcher(Watcher):
 
     def _say(self, text: str) -> None:
         if not self._quiet:
-            self._console.print(text, markup=False)
+            self._console.print(plain(text), markup=False)
 
 
 def _described(preview: Preview) -> str:

@@ -2,7 +2,7 @@
 -- needs: SELECT on SYS.V_$SESSION
 -- source: Oracle Database Reference, V$SESSION
 select count(*) as busy
-  from v$session
+  from sys.v_$session
  where type = 'USER'
    and status = 'ACTIVE'
    and sid <> to_number(sys_context('userenv', 'sid'))

@@ -10,4 +10,4 @@ select sys_context('userenv', 'sid') as sid,
        sys_context('userenv', 'db_name') as db_name,
        sys_context('userenv', 'session_user') as session_user,
        sys_context('userenv', 'isdba') as isdba
-  from dual;
+  from sys.dual;

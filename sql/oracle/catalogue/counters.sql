@@ -3,7 +3,7 @@
 -- needs: SELECT on SYS.V_$MYSTAT and SYS.V_$STATNAME
 -- source: Oracle Database Reference, V$MYSTAT, Statistics Descriptions
 select n.name, m.value
-  from v$mystat m, v$statname n
+  from sys.v_$mystat m, sys.v_$statname n
  where n.statistic# = m.statistic#
    and n.name in ('CPU used by this session', 'session logical reads', 'physical reads', 'physical writes',
                   'physical reads direct temporary tablespace', 'physical writes direct temporary tablespace',

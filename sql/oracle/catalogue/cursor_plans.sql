@@ -4,7 +4,7 @@
 -- needs: SELECT on SYS.V_$SQL
 -- source: Oracle Database Reference, V$SQL
 select plan_hash_value, child_number, executions
-  from v$sql
+  from sys.v_$sql
  where sql_id = :sql_id
    and last_active_time >= sysdate - :age_s / 86400
  order by last_active_time desc;

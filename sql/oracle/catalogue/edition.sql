@@ -1,4 +1,4 @@
 -- what: the product with its edition (Enterprise, Standard 2, Express, Free)
 -- needs: nothing
 -- source: Oracle Database Reference, PRODUCT_COMPONENT_VERSION
-select product, version, status from product_component_version where upper(product) like 'ORACLE%';
+select product, version, status from sys.product_component_version where upper(product) like 'ORACLE%';

@@ -2,5 +2,5 @@
 -- gives: name, microseconds
 -- needs: SELECT on SYS.V_$SESS_TIME_MODEL
 -- source: Oracle Database Reference, V$SESS_TIME_MODEL
-select stat_name, value from v$sess_time_model
+select stat_name, value from sys.v_$sess_time_model
  where sid = to_number(sys_context('userenv', 'sid')) and stat_name in ('DB time', 'DB CPU');

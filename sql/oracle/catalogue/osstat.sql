@@ -3,7 +3,7 @@
 -- needs: SELECT on SYS.V_$OSSTAT
 -- source: Oracle Database Reference, V$OSSTAT (rows differ by platform and version)
 select stat_name, value
-  from v$osstat
+  from sys.v_$osstat
  where stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'NUM_CPU_SOCKETS', 'NUM_VCPUS', 'NUM_LCPUS', 'LOAD', 'BUSY_TIME',
                      'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME', 'PHYSICAL_MEMORY_BYTES',
                      'FREE_MEMORY_BYTES');

@@ -3,7 +3,7 @@
 -- needs: SELECT on SYS.V_$PARAMETER
 -- source: Oracle Database Reference, V$PARAMETER
 select name, value, isdefault
-  from v$parameter
+  from sys.v_$parameter
  where name in ('cpu_count', 'cpu_min_count', 'resource_manager_plan', 'resource_manager_cpu_allocation',
                 'parallel_max_servers', 'parallel_degree_policy', 'threaded_execution', 'use_dedicated_broker',
                 'shared_servers', 'statistics_level', 'sql_trace', 'timed_statistics', 'result_cache_mode',

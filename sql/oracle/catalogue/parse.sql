@@ -3,12 +3,12 @@
 -- needs: nothing (DBMS_SQL is granted to PUBLIC)
 -- source: Oracle Database PL/SQL Packages and Types Reference, DBMS_SQL
 declare
-  c integer := dbms_sql.open_cursor;
+  c integer := sys.dbms_sql.open_cursor;
   answer varchar2(4000);
 begin
-  dbms_sql.parse(c, :text, dbms_sql.native);
+  sys.dbms_sql.parse(c, :text, sys.dbms_sql.native);
   if :is_query = 1 then
-    dbms_sql.define_column(c, 1, answer, 4000);
+    sys.dbms_sql.define_column(c, 1, answer, 4000);
   end if;
   :cursor_id := c;
 end;

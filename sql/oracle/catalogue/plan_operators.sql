@@ -4,7 +4,7 @@
 -- needs: SELECT on SYS.V_$SQL_PLAN
 -- source: Oracle Database Reference, V$SQL_PLAN
 select operation, options
-  from v$sql_plan
+  from sys.v_$sql_plan
  where sql_id = :sql_id
    and child_number = :child_number
  order by id;

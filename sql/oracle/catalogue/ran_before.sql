@@ -8,7 +8,7 @@ declare
   ran varchar2(32767);
 begin
   loop
-    dbms_output.get_line(line, status);
+    sys.dbms_output.get_line(line, status);
     exit when status <> 0 or length(ran) + length(line) >= 32767;
     ran := ran || line || chr(10);
   end loop;

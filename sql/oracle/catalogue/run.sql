@@ -29,24 +29,24 @@ declare
       + extract(second from d);
   end;
 begin
-  dbms_output.disable;
-  dbms_output.enable(null);
+  sys.dbms_output.disable;
+  sys.dbms_output.enable(null);
   first_s := now_s;
   for i in 1 .. most loop
     answer := null;
     began_s := now_s;
     if is_query = 1 then
-      ignored := dbms_sql.execute_and_fetch(c, true);
-      dbms_sql.column_value(c, 1, answer);
+      ignored := sys.dbms_sql.execute_and_fetch(c, true);
+      sys.dbms_sql.column_value(c, 1, answer);
     else
-      dbms_sql.bind_variable(c, ':answer', answer, 4000);
-      ignored := dbms_sql.execute(c);
-      dbms_sql.variable_value(c, ':answer', answer);
+      sys.dbms_sql.bind_variable(c, ':answer', answer, 4000);
+      ignored := sys.dbms_sql.execute(c);
+      sys.dbms_sql.variable_value(c, ':answer', answer);
     end if;
     ended_s := now_s;
     line := to_char(began_s) || ' ' || to_char(ended_s - began_s) || ' ' || substr(answer, 1, 40);
     ran := ran || line || chr(10);
-    dbms_output.put_line(line);
+    sys.dbms_output.put_line(line);
     exit when ended_s >= until_s or ended_s - first_s >= batch_s;
   end loop;
   :ran := ran;

@@ -3,6 +3,6 @@
 -- needs: SELECT on SYS.V_$SESSION and SYS.V_$PROCESS
 -- source: Oracle Database Reference, V$SESSION, V$PROCESS
 select s.server, p.spid, p.stid, p.execution_type, (sysdate - s.logon_time) * 86400 as age_s, s.resource_consumer_group
-  from v$session s, v$process p
+  from sys.v_$session s, sys.v_$process p
  where p.addr = s.paddr
    and s.sid = to_number(sys_context('userenv', 'sid'));

@@ -4,6 +4,6 @@
 -- source: Oracle Database Reference 11.2, V$SESSION, V$PROCESS
 select s.server, p.spid, p.spid as stid, 'PROCESS' as execution_type, (sysdate - s.logon_time) * 86400 as age_s,
        s.resource_consumer_group
-  from v$session s, v$process p
+  from sys.v_$session s, sys.v_$process p
  where p.addr = s.paddr
    and s.sid = to_number(sys_context('userenv', 'sid'));

@@ -3,5 +3,5 @@
 -- needs: SELECT on SYS.V_$RESOURCE_LIMIT
 -- source: Oracle Database Reference, V$RESOURCE_LIMIT
 select resource_name, current_utilization, trim(limit_value) as limit_value
-  from v$resource_limit
+  from sys.v_$resource_limit
  where resource_name in ('processes', 'sessions');

@@ -3,6 +3,6 @@
 -- needs: SELECT on SYS.V_$PARAMETER
 -- source: Oracle Database Reference, V$PARAMETER
 select name, value
-  from v$parameter
+  from sys.v_$parameter
  where name in ('result_cache_mode', 'statistics_level', 'cursor_sharing', 'plsql_optimize_level',
                 'optimizer_ignore_hints');

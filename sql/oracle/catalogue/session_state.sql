@@ -2,4 +2,4 @@
 -- gives: PQ_STATUS (ENABLED, DISABLED, FORCED), SQL_TRACE (ENABLED, DISABLED)
 -- needs: SELECT on SYS.V_$SESSION
 -- source: Oracle Database Reference, V$SESSION
-select pq_status, sql_trace from v$session where sid = to_number(sys_context('userenv', 'sid'));
+select pq_status, sql_trace from sys.v_$session where sid = to_number(sys_context('userenv', 'sid'));

@@ -49,6 +49,11 @@ def fail_with(failing: pytest.MonkeyPatch, error: BaseException) -> int:
         (Interrupted("stopped after 3 rounds"), 130, "dbcpu: stopped after 3 rounds\n"),
         (KeyboardInterrupt(), 130, "dbcpu: interrupted\n"),
         (click.Abort(), 130, "dbcpu: interrupted\n"),
+        (
+            MeasureError("the server said: \x1b]0;x\x07no\nroot: fine"),
+            3,
+            "dbcpu: the server said: ]0;x no root: fine\n",
+        ),
         (MemoryError(), 3, "dbcpu: out of memory; lower --sessions or free some\n"),
     ],
 )

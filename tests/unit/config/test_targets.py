@@ -1,6 +1,7 @@
 """Targets by name, URL or kind; secrets by reference only."""
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from dbcpu.config import targets
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
 
+NOBODY = 65534
 SECRET = "s3cr:et/?"
 
 
@@ -55,7 +57,13 @@ def test_an_unknown_kind_in_a_url_lists_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["sqlite://u:s3cr:et/?@h/d?timeout=1", "sqlite://u@h/d?password=s3cr:et/?&timeout=1"], ids=["user", "query"]
+    "url",
+    [
+        "sqlite://u:s3cr:et/?@h/d?timeout=1",
+        "sqlite://u@h/d?password=s3cr:et/?&timeout=1",
+        "sqlite://u@h/d?timeout=1&PassWord=s3cr:et/?",
+    ],
+    ids=["user", "query", "upper case"],
 )
 def test_a_password_is_taken_out_of_a_url_and_warned_about(url: str) -> None:
     warnings: list[str] = []
@@ -100,8 +108,62 @@ def test_safe_url_hides_every_secret(url: str, shown: str) -> None:
 def test_the_working_folder_wins_over_the_users_file_target_by_target(places: Path) -> None:
     write(places, '[targets.a]\nurl="sqlite:///xdg-a"\n[targets.b]\nurl="sqlite:///xdg-b"\n', "xdg/dbcpu/dbcpu.toml")
     write(places, '[targets.a]\nurl = "sqlite:///here-a"\n')
-    assert targets.resolve("a").url == "sqlite:///here-a"
-    assert targets.resolve("b").url == "sqlite:///xdg-b"
+    warnings: list[str] = []
+    assert targets.resolve("a", warnings.append).url == "sqlite:///here-a"
+    assert warnings == [
+        f"a is the target in {places}/here/dbcpu.toml, which replaces that in {places}/xdg/dbcpu/dbcpu.toml"
+    ]
+    assert targets.resolve("b", no_warning).url == "sqlite:///xdg-b"
+
+
+def test_the_same_target_in_both_files_is_no_news(places: Path) -> None:
+    for where in ("xdg/dbcpu/dbcpu.toml", "here/dbcpu.toml"):
+        write(places, '[targets.a]\nurl="sqlite:///a"\n', where)
+    assert targets.resolve("a", no_warning).url == "sqlite:///a"
+
+
+def give_to_nobody(place: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's user may not give files to another user")
+    os.chown(place, NOBODY, NOBODY, follow_symlinks=False)
+
+
+@pytest.mark.parametrize("level", [0, 1], ids=["file", "folder"])
+@pytest.mark.parametrize("text", ['[targets.old-box]\nurl = "shell:////evil.sh"\n', "broken ["], ids=["evil", "broken"])
+def test_a_file_of_another_user_is_left_out_and_said(
+    level: int, text: str, places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(places, '[targets.old-box]\nurl = "sqlite:///mine"\n', "xdg/dbcpu/dbcpu.toml")
+    file = write(places, text)
+    place = [file, file.parent][level]
+    give_to_nobody(place)
+    assert targets.resolve("old-box", no_warning).url == "sqlite:///mine"
+    said = capsys.readouterr().err
+    assert said.startswith(f"dbcpu: {place} belongs to user ")
+    assert said.endswith(f"; if you trust it: DBCPU_CONFIG={file}\n")
+
+
+def test_a_file_that_others_can_write_is_left_out(places: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(places, '[targets.a]\nurl = "sqlite://"\n', "xdg/dbcpu/dbcpu.toml")
+    file.chmod(0o666)
+    assert targets.targets() == {}
+    assert f"{file} can be written by others" in capsys.readouterr().err
+
+
+def test_a_link_of_another_user_to_an_own_file_is_not_followed(places: Path) -> None:
+    own = write(places, '[targets.a]\nurl = "sqlite://"\n', "other.toml")
+    link = places / "here" / "dbcpu.toml"
+    link.symlink_to(own)
+    assert list(targets.targets()) == ["a"]
+    give_to_nobody(link)
+    assert targets.targets() == {}
+
+
+def test_a_named_file_is_read_whoever_owns_it(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(places, '[targets.a]\nurl = "sqlite://"\n', "other.toml")
+    give_to_nobody(file)
+    monkeypatch.setenv("DBCPU_CONFIG", str(file))
+    assert list(targets.targets()) == ["a"]
 
 
 def test_dbcpu_config_is_read_instead(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:

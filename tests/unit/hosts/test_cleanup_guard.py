@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.hosts import cleanup_guard
 from dbcpu.hosts.cleanup_guard import Guard, end_processes, start_ticks
 
 PATIENCE_S = 60.0
@@ -103,6 +104,22 @@ def test_dead_and_unknown_processes_have_no_start(tmp_path: Path) -> None:
     assert start_ticks(os.getpid(), str(tmp_path)) is None
 
 
+@pytest.mark.parametrize("pidfd", [True, False])
+def test_a_process_that_has_got_the_number_meanwhile_is_spared(
+    child: Callable[..., subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch, pidfd: bool
+) -> None:
+    """The start was looked at a moment before, and is looked at again when the signal is about to be sent."""
+    spared = child()
+    ticks = start_ticks(spared.pid) or 0
+    found = iter((ticks, ticks + 1, ticks + 1))
+    monkeypatch.setattr(cleanup_guard, "start_ticks", lambda _: next(found))
+    if not pidfd:
+        monkeypatch.delattr(os, "pidfd_open")
+    end_processes([(spared.pid, ticks, signal.SIGKILL)])
+    with pytest.raises(subprocess.TimeoutExpired):
+        spared.wait(0.05)
+
+
 def test_guard_outlives_ctrl_c_and_a_killed_driver(child: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     """The driver is killed outright together with its process group, after Ctrl-C was pressed in it."""
     victim = child()
@@ -111,6 +128,7 @@ def test_guard_outlives_ctrl_c_and_a_killed_driver(child: Callable[..., subproce
     code = f"""
 import sys, time
 from pathlib import Path
+from dbcpu.hosts import cleanup_guard
 from dbcpu.hosts.cleanup_guard import Guard
 with Guard() as guard:
     guard.end_later({victim.pid})

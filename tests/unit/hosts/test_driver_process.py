@@ -47,15 +47,27 @@ def host(tmp_path: Path) -> LocalHost:
         ({}, False),
         ({"start_ticks": 23}, True),
         ({"start_ticks": None}, False),
-        ({"boot_id": "boot-0"}, True),
+        ({"boot_id": "boot-0", "pid": 51}, False),
+        ({"pid_namespace": "pid:[1]", "pid": 51}, False),
+        ({"pid_namespace": driver_process.pid_namespace(), "pid": 51}, True),
         ({"boot_id": None}, False),
         ({"pid": 51}, True),
         ({"hostname": "elsewhere", "pid": 51, "boot_id": "boot-0"}, False),
     ],
 )
-def test_driver_is_gone_when_boot_pid_or_start_differ(host: LocalHost, changed: dict[str, object], gone: bool) -> None:
+def test_driver_is_gone_when_pid_or_start_differ_within_its_boot_and_namespace(
+    host: LocalHost, changed: dict[str, object], gone: bool
+) -> None:
     drove = Driver(platform.node(), 50, 22, "3.11.7", "boot-1")
     assert driver_process.is_gone(dataclasses.replace(drove, **changed), host) is gone  # type: ignore[arg-type]
+
+
+def test_a_machine_with_the_same_name_is_another_one(host: LocalHost) -> None:
+    """Cloned machines, and containers with a host name of their own choice; so is this one before its restart."""
+    drove = Driver(platform.node(), 50, 22, "3.11.7", "boot-1", driver_process.pid_namespace())
+    assert driver_process.is_here(drove, host)
+    assert not driver_process.is_here(dataclasses.replace(drove, boot_id="boot-0"), host)
+    assert not driver_process.is_here(dataclasses.replace(drove, pid_namespace="pid:[1]"), host)
 
 
 def test_nothing_is_claimed_where_proc_hides_other_processes(host: LocalHost) -> None:

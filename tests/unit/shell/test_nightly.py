@@ -103,13 +103,32 @@ def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> No
 def test_how_the_night_went_is_read_by_the_official_parsers(night: Night, parser: str) -> None:
     module = importlib.import_module(parser)
     assert night.run("postgresql://db1/a?b=c", FAKE_CHECK="1")[0] == 1
-    told = night.told("dbcpu-nightly-postgresql-db1-a-b-c.prom")
+    told = night.told("dbcpu-nightly-postgresql-db1-a.prom")
     families = {each.name: each for each in module.text_string_to_metric_families(told)}
     (code,), (finished,) = (
         families[f"dbcpu_nightly_{name}"].samples for name in ("exit_code", "finished_timestamp_seconds")
     )
-    assert (code.value, code.labels) == (1, {"job_target": "postgresql-db1-a-b-c"})
+    assert (code.value, code.labels) == (1, {"job_target": "postgresql-db1-a"})
     assert abs(finished.value - time.time()) < 3600
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("postgresql://bench@db1/postgres?password=S3CRET", "postgresql-db1-postgres"),
+        ("postgresql://bench@db1/postgres?sslmode=require&PassWord=S3CRET#x", "postgresql-db1-postgres"),
+        ("postgresql://bench:S3CRET/b@db1/postgres", "postgresql-db1-postgres"),
+        ("postgresql://bench:S3CRET?@x#b@db1/postgres", "postgresql-db1-postgres"),
+        ("oracle+oracledb://bench:S3CRET@db1:1521/?service_name=pdb1&x=S3CRET", "oracle-oracledb-db1-1521-pdb1"),
+    ],
+)
+def test_no_secret_of_a_url_is_in_a_name_a_label_the_log_or_the_mail(night: Night, target: str, name: str) -> None:
+    code, out, errors = night.run(target, FAKE_RUN="3")
+    assert code == 3
+    shown = [out, errors, night.log(), *(file.read_text() for file in night.metrics.iterdir())]
+    shown += [str(file) for folder in (night.state, night.metrics) for file in folder.rglob("*")]
+    assert not [text for text in shown if "S3CRET" in text]
+    assert f'{{job_target="{name}"}} 3' in night.told(f"dbcpu-nightly-{name}.prom")
 
 
 def test_violations_are_printed_and_exit_with_one(night: Night) -> None:
@@ -188,7 +207,7 @@ def test_a_url_becomes_a_file_name_without_its_password(night: Night) -> None:
     code, _, errors = night.run("postgresql://dba:s3cret@db1/postgres?sslmode=require", FAKE_RUN="3")
     assert code == 3
     (file,) = night.metrics.iterdir()
-    assert file.name == "dbcpu-nightly-postgresql-db1-postgres-sslmode-require.prom"
+    assert file.name == "dbcpu-nightly-postgresql-db1-postgres.prom"
     assert "s3cret" not in errors + night.log() + file.read_text()
 
 

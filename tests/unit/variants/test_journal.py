@@ -1,8 +1,10 @@
 """Undo is sacred: whatever is changed is written down first, and put back at any end, on trees of recorded hosts."""
 
+import fcntl
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database
+from dbcpu.variants import _journal_lock
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._journal import STEPS, UndoJournal
 from dbcpu.variants._restore import findings, leftovers, restore
@@ -184,8 +187,56 @@ def test_a_living_driver_keeps_its_journal_to_itself(tmp_path: Path) -> None:
         varied.begin(begin("smt_off"))
         assert [each.running for each in leftovers()] == [True]
         assert findings() == ()
-        assert restore().lines == ()
+        for dry_run in (False, True):
+            (line,) = restore(dry_run=dry_run).remarks
+            assert line.startswith(f"process {os.getpid()} still measures with /{CONTROL} changed,")
+            assert restore(dry_run=dry_run).lines == (line,)
         assert (root / CONTROL).read_text() == "off"
+
+
+def test_whoever_can_read_a_journal_cannot_keep_the_host_changed(tmp_path: Path, journals: Path) -> None:
+    """A lock on a file needs no more than the right to read it."""
+    root = left_behind(tmp_path)
+    (lock,) = journals.glob("*.lock")
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    (journal,) = journals.glob("*.journal")
+    with journal.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        assert restore().failures == []
+    assert (root / CONTROL).read_text() == "on"
+    assert list(journals.iterdir()) == []
+
+
+def test_a_lock_that_stays_is_said(tmp_path: Path, journals: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = left_behind(tmp_path)
+    monkeypatch.setattr(_journal_lock, "WAIT_S", 0.0)
+    (lock,) = journals.glob("*.lock")
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (failure,) = restore().failures
+        assert f"is locked by process {os.getpid()}, so /{CONTROL} may still be changed" in failure
+        assert (root / CONTROL).read_text() == "off"
+    assert restore().failures == []
+    assert (root / CONTROL).read_text() == "on"
+
+
+def test_a_lock_that_goes_is_waited_for(tmp_path: Path, journals: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard comes once: another command that looks at that moment must not make it give up."""
+    root = left_behind(tmp_path)
+    (lock,) = journals.glob("*.lock")
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        monkeypatch.setattr("time.sleep", lambda _: fcntl.flock(file, fcntl.LOCK_UN))
+        assert restore().failures == []
+    assert (root / CONTROL).read_text() == "on"
+
+
+def test_locks_without_a_journal_are_removed(journals: Path) -> None:
+    journals.mkdir()
+    for name in ("a.lock", "b.lock", "b.new"):
+        (journals / name).touch(0o600)
+    assert restore().lines == ()
+    assert list(journals.iterdir()) == []
 
 
 def test_a_journal_of_a_newer_version_is_not_touched(journals: Path) -> None:
@@ -198,7 +249,7 @@ def test_a_journal_of_a_newer_version_is_not_touched(journals: Path) -> None:
 
 def test_a_last_line_cut_short_counts_for_nothing(tmp_path: Path, journals: Path) -> None:
     root = left_behind(tmp_path)
-    (journal,) = journals.iterdir()
+    (journal,) = journals.glob("*.journal")
     with journal.open("a") as file:
         file.write('{"change": 99, "what": "file:/etc/pas')
     assert restore().failures == []
@@ -213,7 +264,7 @@ def test_what_cannot_be_put_back_is_told_with_the_command_and_stays_in_the_journ
     (root / CONTROL).mkdir()
     (failure,) = [line for line in restore().failures if "control" in line]
     assert "echo on > /sys/devices/system/cpu/smt/control" in failure
-    assert len(list(journals.iterdir())) == 1
+    assert len(list(journals.glob("*.journal"))) == 1
     (root / CONTROL).rmdir()
     (root / CONTROL).write_text("off")
     assert restore().failures == []
@@ -290,6 +341,35 @@ def test_cpus_and_policy_of_a_process_are_set_and_put_back(process: subprocess.P
     assert os.sched_getscheduler(pid) == os.SCHED_OTHER
 
 
+def test_what_an_administrator_has_set_meanwhile_is_left_to_him(process: subprocess.Popen[bytes]) -> None:
+    host, remarks = LocalHost(), list[str]()
+    names = [process_setting(kind, process.pid, None, start_ticks(process.pid) or 0) for kind in ("policy", "affinity")]
+    first, *others = sorted(os.sched_getaffinity(process.pid))
+    if not others:
+        pytest.skip("there is one CPU only")
+    with UndoJournal(host, SettingAccess(host), None, "embedded", notify=remarks.append) as journal:
+        journal.apply([(names[0], "batch"), (names[1], str(first))])
+        os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
+        os.sched_setaffinity(process.pid, others[:1])
+    assert (os.sched_getscheduler(process.pid), os.sched_getaffinity(process.pid)) == (os.SCHED_IDLE, set(others[:1]))
+    assert len(remarks) == 2
+    assert all("somebody else has set it since" in remark for remark in remarks)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not set a real-time policy")
+def test_a_policy_that_could_not_be_set_again_is_not_changed(process: subprocess.Popen[bytes], journals: Path) -> None:
+    os.sched_setscheduler(process.pid, os.SCHED_RR, os.sched_param(5))
+    host = LocalHost()
+    name = process_setting("policy", process.pid, None, start_ticks(process.pid) or 0)
+    with (
+        pytest.raises(HostError, match=f"process {process.pid} has scheduling policy rr, which dbcpu cannot set again"),
+        UndoJournal(host, SettingAccess(host), None, "embedded") as journal,
+    ):
+        journal.apply([(name, "batch")])
+    assert os.sched_getscheduler(process.pid) == os.SCHED_RR
+    assert not journals.exists()
+
+
 def test_a_process_that_has_gone_needs_no_undo_and_another_with_its_number_is_not_touched(
     process: subprocess.Popen[bytes],
 ) -> None:
@@ -352,9 +432,7 @@ def test_a_cage_that_was_left_is_undone_once_its_database_is_named(journals: Pat
     instance = FakeInstance()
     varied = caged(instance)
     varied.begin(begin("cage:2"))
-    file = varied._journal._file
-    assert file is not None
-    file.close()  # as when the driver is killed: its lock goes
+    varied._journal._close()  # as when the driver is killed: its lock goes
     failures = restore().failures
     assert "cpu_count of db1 is still 2, it was '16'; dbcpu restore db1" in failures
     assert instance.values["cpu_count"] == "2"

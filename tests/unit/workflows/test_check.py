@@ -34,6 +34,15 @@ def test_a_slow_night_is_told_in_lines_and_exits_with_one(store: str, capsys: py
     assert len(lines) == 2
 
 
+def test_the_target_of_a_foreign_record_cannot_fake_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "night.json"
+    write_record(file, noisy_run(1, repeats=2, levels=(1, 2), target="box\x1b[2J\nok run-9: fine"))
+    assert main(["check", str(file), "--connect-s", "0.001"]) == 1
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert all(line.startswith("box [2J ok run-9: fine run-1: ") for line in out.splitlines())
+
+
 def test_a_usual_night_and_the_only_run_of_a_target_are_silent(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "run-7", "--store", store]) == 0
     assert main(["check", "--last", "--store", store]) == 0

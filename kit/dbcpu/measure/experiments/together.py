@@ -192,8 +192,9 @@ class TogetherShape(ExperimentShape):
         """Each verified server process on the CPUs of its target; an unverified one is not touched."""
         for member in members:
             index = self._index(member.session.ordinal)
-            if self.members[index].cpus and member.server.verified and member.server.pid is not None:
-                bind_until_exit(member.server.pid, frozenset(self.members[index].cpus))
+            cpus, server = self.members[index].cpus, member.server
+            if cpus and server.verified and server.pid is not None and server.start_ticks is not None:
+                bind_until_exit(server.pid, server.start_ticks, frozenset(cpus))
 
     def _index(self, ordinal: int) -> int:
         for index, member in enumerate(self.members):

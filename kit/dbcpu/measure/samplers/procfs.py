@@ -35,7 +35,7 @@ class ProcfsSampler:
 
     def __enter__(self) -> Self:
         script = str(files("dbcpu.measure.samplers") / "_poller.py")
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - an argument list, no shell
             [sys.executable, "-I", "-S", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -13,6 +13,11 @@ BINARY = False
 IN_FOLDER = True
 MAX_ROWS = 20
 """Of a table with the worst first."""
+_LINKED = re.compile(r"@(?=\w)|#(?=\d)|\b(?:https?|ftp|mailto|xmpp):|\bwww(?=\.)", re.IGNORECASE)
+"""Where GitHub would mention a person, refer to an issue or make a link; a comment behind it prevents that.
+
+Source: GitHub Flavored Markdown, section Autolinks (extension); GitHub Docs, Autolinked references and URLs.
+"""
 
 
 def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
@@ -67,4 +72,4 @@ def _table(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>|&#~])", r"\\\1", plain(text))
+    return _LINKED.sub(r"\g<0><!-- -->", re.sub(r"([\\`*_\[\]<>|&#~])", r"\\\1", plain(text)))

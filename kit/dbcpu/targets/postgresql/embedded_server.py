@@ -42,6 +42,7 @@ _SETTINGS = {
     "shared_buffers": "16MB",
     "max_parallel_workers": "0",
     "max_logical_replication_workers": "0",
+    "dynamic_shared_memory_type": "posix",
     "log_min_messages": "warning",
 }
 
@@ -105,7 +106,7 @@ class EmbeddedServer:
             folder.mkdir()
             folder.chmod(0o711)
             # Locked before it gets its name: a clean-up elsewhere never sees it unlocked.
-            self._lock = (folder / "new").open("w")
+            self._lock = os.fdopen(_create(folder / "new"), "w")
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             (folder / "new").rename(folder / "lock")
             for name in ("data", "socket"):
@@ -131,7 +132,9 @@ class EmbeddedServer:
             "-E",
             "UTF8",
         ]
-        process = self._launch([*command, "--locale=C", "--no-sync", "--no-instructions"], subprocess.PIPE)
+        # Whoever ends initdb's server would leave its files in /dev/shm; mapped, they lie in the folder of the data.
+        command += ["--locale=C", "--no-sync", "--no-instructions", "-c", "dynamic_shared_memory_type=mmap"]
+        process = self._launch(command, subprocess.PIPE)
         self._guard.end_later(process.pid, signal.SIGKILL)
         try:
             output, _ = process.communicate()
@@ -156,14 +159,13 @@ class EmbeddedServer:
         }
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         log = self._part("log")
-        with log.open("wb") as output:
+        with os.fdopen(_create(log), "wb") as output:
             self._process = self._launch(
                 [*self._before, binaries / "postgres", "-D", self._part("data"), *arguments], output
             )
         self._guard.end_later(self._process.pid, signal.SIGQUIT)
-        self._part("server.json").write_text(
-            json.dumps({"pid": self._process.pid, "start_ticks": start_ticks(self._process.pid)})
-        )
+        with os.fdopen(_create(self._part("server.json")), "w") as file:
+            json.dump({"pid": self._process.pid, "start_ticks": start_ticks(self._process.pid)}, file)
         self._await_ready(log)
 
     def _await_ready(self, log: Path) -> None:
@@ -188,7 +190,7 @@ class EmbeddedServer:
     def _launch(self, command: Sequence[str | Path], output: int | IO[bytes]) -> subprocess.Popen[bytes]:
         account = self._account
         try:
-            return subprocess.Popen(
+            return subprocess.Popen(  # noqa: S603 - an argument list, no shell
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -209,6 +211,11 @@ class EmbeddedServer:
     def _part(self, name: str) -> Path:
         assert self._folder is not None
         return self._folder / name
+
+
+def _create(file: Path) -> int:
+    """A descriptor of a new file that others cannot write, whatever the umask: the next run believes what it says."""
+    return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def remove_leftovers() -> tuple[str, ...]:

@@ -47,7 +47,7 @@ _PROCTAB = """select quote_ident(n.nspname)
  where p.proname = 'pg_proctab' and p.pronargs = 0
    and has_function_privilege(p.oid, 'execute') and has_schema_privilege(n.oid, 'usage') limit 1"""
 
-_READ = f"""select pg_read_binary_file(f, 0, {_MAX_BYTES}, true) from json_array_elements_text($1::json) f"""
+_READ = f"""select pg_read_binary_file(f, 0, {_MAX_BYTES}, true) from json_array_elements_text($1::json) f"""  # noqa: S608 - a number of its own
 
 _READ_POLL = """select extract(epoch from clock_timestamp()), null::bytea, null::bytea
  union all
@@ -65,7 +65,7 @@ _PROCTAB_STATS = """select concat_ws(' ', pid, '(' || comm || ')', state, ppid, 
 
 _PROCTAB_POLL = (
     """select extract(epoch from clock_timestamp())::text, null
- union all """
+ union all """  # noqa: S608 - two constants
     + _PROCTAB_STATS
 )
 

@@ -170,7 +170,7 @@ def _start(database: str, commands: int, control: int) -> "subprocess.Popen[byte
     # A process session of its own, as a database server's processes have: Ctrl-C does not reach it, and
     # autogroup scheduling gives each the same weight. No PR_SET_PDEATHSIG: it would fire when the
     # connecting thread ends; the end of the control stream does the same.
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603 - an argument list, no shell
         [sys.executable, "-I", "-S", str(_PROGRAM), database, str(commands), str(control)],
         pass_fds=(commands, control),
         stdin=subprocess.DEVNULL,

@@ -113,9 +113,9 @@ def block_of(statement: Statement, cursors: Cursors, session: Session) -> Block:
 
         return Block(work, {"answer": OUT})
     known = {
-        "429ca849da479a6f": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
-        "32c7b7287d148ab5": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
-        "b1b18f48627ce48a": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
+        "721657b7b4110972": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
+        "68dfaea479c6db8f": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
+        "cf35421a88fb1dc5": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
         "29201120ff0f0282": Block(cursors.run_native, {"ran": OUT, "failure": OUT}),  # run_native.sql
         "aaea64c9980f4958": Block(_nothing, {}),  # packages.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql

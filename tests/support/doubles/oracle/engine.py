@@ -20,10 +20,14 @@ from support.doubles.oracle.values import Column, Type, Value, number_text, type
 from support.doubles.oracle.views import DAY_S, IF_EMPTY, PUBLIC, VIEWS
 
 _VIEW = re.compile(r"\b(?:from|join|,)\s+([a-z_]+\$?[a-z_$]*)", re.IGNORECASE)
+_OF_SYS = re.compile(r"\bsys\.(?:(g?)v_\$|(?!g?v\$))", re.IGNORECASE)
+"""Before an object of SYS; V$SESSION is a public synonym, and SYS has no object of that name."""
 _MAX_DAYS = 1e6
 _FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "FF6": "%f"}
 _FORMAT = re.compile("|".join(_FORMATS), re.IGNORECASE)
-_LEVELS = re.compile(r"select\s+level\s+as\s+(\w+)\s+from\s+dual\s+connect\s+by\s+level\s*<=\s*:\w+", re.IGNORECASE)
+_LEVELS = re.compile(
+    r"select\s+level\s+as\s+(\w+)\s+from\s+(?:sys\.)?dual\s+connect\s+by\s+level\s*<=\s*:\w+", re.IGNORECASE
+)
 _REWRITES = [
     (re.compile(pattern, re.IGNORECASE), by)
     for pattern, by in (
@@ -69,6 +73,7 @@ class Engine:
         if generated := _LEVELS.fullmatch(" ".join(sql.split())):
             rows = tuple((row,) for row in range(1, int(str(values[0] or 0)) + 1))
             return Table((Column(generated[1].upper(), Type.NUMBER),), rows)
+        sql = _OF_SYS.sub(lambda found: f"{found[1] or ''}v$" if found[0].endswith("$") else "", sql)
         for view in dict.fromkeys(name.lower() for name in _VIEW.findall(sql)):
             if view in VIEWS or "$" in view:
                 self._fill(view)

@@ -128,6 +128,14 @@ def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes()
     assert all("\x1b" not in shown(form, run) for form in ("table", "csv", "markdown"))
 
 
+def test_a_ticket_mentions_nobody_and_links_nothing() -> None:
+    """Text from outside that GitHub would turn into a mention, a reference or a link, each cut by a comment."""
+    label = "@octocat of #12: www.evil.example, http://evil.example, mailto:a@evil.example"
+    text = shown("markdown", record([*solos(), round_of([session(0), session(1)])], label=label))
+    assert "@<!-- -->octocat of \\#<!-- -->12: www<!-- -->.evil.example, http:<!-- -->//evil.example" in text
+    assert "mailto:<!-- -->a@<!-- -->evil" in text
+
+
 def test_the_table_fits_its_width() -> None:
     assert max(len(line) for line in shown("table", nine_on_eight()).splitlines()) <= 120
 

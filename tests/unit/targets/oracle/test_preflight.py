@@ -144,26 +144,36 @@ def test_only_capped_editions_are_capped() -> None:
 
 def test_sessions_of_a_dead_driver_are_told_from_those_of_a_living_one() -> None:
     rows = [
-        (1, 10, "ACTIVE", "here/100/5", 30, "BENCH"),
-        (2, 20, "ACTIVE", "here/200/5", 30, "BENCH"),
-        (3, 30, "ACTIVE", "there/300/5", 30, "BENCH"),
-        (4, 40, "ACTIVE", "here/100/5", 30, "SOMEBODY"),
-        (5, 50, "ACTIVE", "own/1/1", 0, "BENCH"),
+        (1, 10, "ACTIVE", "here/100/5/aa", 30, "BENCH"),
+        (2, 20, "ACTIVE", "here/200/5/aa", 30, "BENCH"),
+        (3, 30, "ACTIVE", "there/300/5/aa", 30, "BENCH"),
+        (4, 40, "ACTIVE", "here/100/5/aa", 30, "SOMEBODY"),
+        (5, 50, "ACTIVE", "own/1/1/aa", 0, "BENCH"),
         (6, 60, "ACTIVE", None, 0, "BENCH"),
         (7, 70, "ACTIVE", "no tag of ours", 0, "BENCH"),
+        (8, 80, "ACTIVE", "here/100/5/bb", 30, "BENCH"),  # the same host name in another boot or container
+        (9, 90, "ACTIVE", "here/100/5", 30, "BENCH"),  # as earlier versions wrote it
     ]
 
     def gone(driver: Driver) -> bool:
         return driver.hostname == "here" and driver.pid == 100
 
-    found = leftovers.found(rows, "own/1/1", "BENCH", gone)
-    assert [(each.sid, each.dead) for each in found] == [(1, True), (2, False), (3, False), (4, False)]
+    found = leftovers.found(rows, "own/1/1/aa", "BENCH", gone)
+    assert [each.sid for each in found] == [1, 2, 3, 4, 8, 9]
+    assert [each.sid for each in found if each.dead] == [1]
     told = {finding.code: finding for finding in leftovers.findings(found)}
     assert told["leftovers"].remedy == "end these sessions: `alter system kill session '1,10' immediate;`"
-    assert "3 sessions of here/200/5" in told["other-run"].seen
+    assert "5 sessions of here/200/5/aa" in told["other-run"].seen
     ended = leftovers.findings([replace(found[0], ended=True)])
     assert [finding.code for finding in ended] == ["leftovers-ended"]
 
 
 def test_the_own_tag_fits_a_client_identifier() -> None:
     assert 0 < len(leftovers.own_tag()) <= 64
+
+
+def test_without_a_boot_id_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "this_process", lambda: Driver("here", 1, 1, ""))
+    assert leftovers.own_tag() == "here/1/1/"
+    (found,) = leftovers.found([(1, 1, "ACTIVE", "here/2/1/", 30, "B")], "here/1/1/", "B", lambda _: True)
+    assert not found.dead

@@ -4,10 +4,12 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -186,6 +188,24 @@ def test_server_that_ends_at_once_is_told_by_its_last_line(programs: Callable[..
     with pytest.raises(MeasureError, match=r"did not start: FATAL:  could not map .*; give a running server instead"):
         start()
     assert left_in(place) == []
+
+
+def test_no_file_of_the_server_can_be_written_by_others(
+    programs: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """What they say is done with the rights of the next run: processes are ended."""
+    request.addfinalizer(partial(os.umask, os.umask(0)))
+    programs("exit 0", "sleep 60")
+    modes: dict[str, int] = {}
+
+    def look(server: EmbeddedServer, log: Path) -> None:
+        modes.update({file.name: stat.S_IMODE(file.stat().st_mode) for file in log.parent.iterdir()})
+
+    monkeypatch.setattr(EmbeddedServer, "_await_ready", look)
+    with Guard() as guard, EmbeddedServer(4, guard):
+        pass
+    wanted = ("lock", "server.json", "log", "data", "socket")
+    assert [name for name in wanted if modes[name] & 0o077] == []
 
 
 def test_server_that_says_nothing_is_told_too(programs: Callable[..., None]) -> None:
