@@ -33,7 +33,7 @@ def explain_variant(
     context = run_context(record, known)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watch(context)
-    views = attribute(context, groups(context.sessions, ref), seen)
+    views = attribute(context, groups(context), seen)
     level_views = levels(context, views)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(
@@ -74,6 +74,7 @@ def explain_variant(
         telling_order=None if shown is None else usual_order(shown, views.values()),
         shared_core=shared,
         unit=record.header.plan.workload.unit,
+        two_speeds=context.split.two_speeds if context.split else None,
     )
 
 

@@ -30,6 +30,38 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """By what the witness compares paces, and how sure that is.
+
+    ``exponent`` with its standard error: the workload slows down by this power of what a piece does. ``full_ns``: a
+    piece at full speed; ``alone``: median speed beside single sessions (1: full). ``spread`` and ``tolerance``: as
+    those of the reference, without the witness.
+    """
+
+    exponent: float
+    exponent_error: float
+    full_ns: float
+    alone: float
+    spread: float
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSpeeds:
+    """CPUs that are fast and slow by turns, while at most one session is at work.
+
+    ``slow_share`` of the time a piece takes ``factor`` times as long; ``by_cpu``: the share over the whole run, by CPU
+    in this order, of ``cpus``. A piece slower than ``limit_ns`` is slow.
+    """
+
+    slow_share: float
+    factor: float
+    cpus: tuple[int, ...]
+    by_cpu: tuple[float, ...]
+    limit_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
 
@@ -40,7 +72,8 @@ class Reference:
     which the spread is known. ``noise_low`` and ``noise_high``: the noise of a session lies between these standard
     deviations of logarithms (99 %); None where nothing was measured twice, and then ``spread`` is an assumption.
     ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
-    gap): that this is lost is known however much CPU times differ.
+    gap): that this is lost is known however much CPU times differ. ``pace``: where the witness was used, all of this is
+    of times at one pace, the median of the single sessions'.
     """
 
     sessions: int
@@ -56,6 +89,7 @@ class Reference:
     noise_low: float | None = None
     noise_high: float | None = None
     counted_tolerance: float | None = None
+    pace: Pace | None = None
 
     @property
     def noise(self) -> Chance:
@@ -83,6 +117,8 @@ class SessionView:
     session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
+    ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs, by the witness; ``pace`` is their speed meanwhile
+    (1: full), from so many ``pieces``. ``pace_only``: it lost nothing beyond noise but that.
     """
 
     level: int
@@ -109,6 +145,10 @@ class SessionView:
     shared_s: float | None = None
     avoidable_s: float | None = None
     counted_s: float | None = None
+    pace_s: float | None = None
+    pace: float | None = None
+    pieces: int | None = None
+    pace_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +173,9 @@ class LevelView:
     ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
     Where only total rates are known (not ``shares_known``, as in the rounds) all figures of spread and of single
     sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
+    ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
+    what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
+    the CPUs are than with at most one session.
     """
 
     level: int
@@ -179,6 +222,10 @@ class LevelView:
     likely_cause: str | None = None
     likely_why: str = ""
     shares_known: bool = True
+    at_one_pace: bool = False
+    pace_ratio: float | None = None
+    pace_low: float | None = None
+    pace_high: float | None = None
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
@@ -331,7 +378,7 @@ class Analysis:
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
     that shows best what happened: the median round of the most uneven level. ``variants``: each against
     the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
-    ``unit``: of every figure that is named Mrows/s elsewhere.
+    ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
     """
 
     run_id: str
@@ -354,3 +401,4 @@ class Analysis:
     experiment: Conclusion | None = None
     variants: Variants | None = None
     unit: str = ROWS_UNIT
+    two_speeds: TwoSpeeds | None = None
