@@ -84,11 +84,25 @@ class PaceSeen:
     """The pace of the CPUs at a level against that with at most one session, by the witness.
 
     ``limit``: of this level and all larger ones, where its times are at one pace; None where they are as delivered.
-    ``own``: of this level alone.
+    ``own``: of this level alone. ``rest_slowdown`` and ``rest_ratio``: median slowdown and max/min at one pace, where
+    all sessions have a pace. ``alike``: the CPUs are equally fast at their best.
     """
 
     limit: PaceRatio | None
     own: PaceRatio | None
+    rest_slowdown: float | None = None
+    rest_ratio: float | None = None
+    alike: bool = True
+
+    @property
+    def falls(self) -> bool:
+        """Whether the CPUs are shown to be slower with the sessions: these share what the host does not show."""
+        own = self.own
+        return own is not None and own.log - own.chance.passed_by(SLOWED_ALARM) > np.log(EQUAL)
+
+    def explains(self, rest: float | None) -> bool:
+        """Whether a difference of delivered times may be a stranger's alone: it is not there at one pace."""
+        return self.limit is None and self.alike and not self.falls and rest is not None and rest <= EQUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +144,8 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     slowed = max(EQUAL, float(np.exp(shift.passed_by(SLOWED_ALARM))))
     even = _even(seen, bound, gate)
     full_speed = _full_speed(seen, None if reference.noise_range is None else high, slowed)
-    if full_speed is Answer.UNDECIDED and pace is not None and pace.limit is None and _falls(pace.own, seen.slowdown):
-        full_speed = Answer.NO
+    if pace is not None and pace.limit is None:
+        even, full_speed = _as_delivered(seen, even, full_speed, pace)
     return Answers(
         even=even,
         full_speed=full_speed,
@@ -144,9 +158,17 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     )
 
 
-def _falls(own: PaceRatio | None, slowdown: float) -> bool:
-    """Whether the CPUs are shown to be slower with the sessions than without: they share what the host does not show."""
-    return own is not None and own.log - own.chance.passed_by(SLOWED_ALARM) > np.log(EQUAL) and _exceeds(slowdown)
+def _as_delivered(seen: Seen, even: Answer, full_speed: Answer, pace: PaceSeen) -> tuple[Answer, Answer]:
+    """The answers of a level whose times are as delivered: what a stranger may have done to it is undecided."""
+    counted = seen.counted or Counted(1.0, 1.0)
+    if even is Answer.NO and pace.explains(pace.rest_ratio) and not _exceeds(counted.ratio):
+        even = Answer.UNDECIDED
+    kept_waiting = seen.beyond or _exceeds(counted.slowdown)
+    if full_speed is Answer.NO and pace.explains(pace.rest_slowdown) and not kept_waiting:
+        full_speed = Answer.UNDECIDED
+    if full_speed is Answer.UNDECIDED and pace.falls and _exceeds(seen.slowdown):
+        full_speed = Answer.NO
+    return even, full_speed
 
 
 def _known(ratio: float | None) -> float | None:

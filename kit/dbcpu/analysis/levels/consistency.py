@@ -169,10 +169,17 @@ def _level(
 
 def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
     """What the answers of a level need to know of the pace of its CPUs; None without a witness, or of one session."""
-    if context.split is None or level == 1:
+    if context.split is None or context.reference is None or level == 1:
         return None
-    at_most = context.split.at_most(level) if level in context.levels_at_one_pace else None
-    return PaceSeen(at_most, context.paces.get(level))
+    own, alike = context.paces.get(level), context.split.alike
+    if level in context.levels_at_one_pace:
+        return PaceSeen(context.split.at_most(level), own, alike=alike)
+    rounds = usable([members for each, members in by_round(context.at_one_pace) if each.level == level])
+    if not all(member.key in context.split.sessions for members in rounds for member in members):
+        return PaceSeen(None, own, alike=alike)
+    times = [np.array([span.per_execution_s for span in _spans(members)]) for members in rounds]
+    slowdown = median_of_known(float(np.median(each)) / context.reference.elapsed_s for each in times)
+    return PaceSeen(None, own, slowdown, median_of_known(float(each.max() / each.min()) for each in times), alike)
 
 
 def _seen(

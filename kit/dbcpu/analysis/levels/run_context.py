@@ -10,7 +10,8 @@ from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
 from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
-from dbcpu.analysis.results.run import Pace, Reference
+from dbcpu.analysis.results.pace import Pace
+from dbcpu.analysis.results.run import Reference
 from dbcpu.record import RunRecord
 
 SAME_PACE = 1.10
@@ -23,6 +24,7 @@ class RunContext:
 
     ``sessions`` are at one pace where the witness allows it (see ``levels_at_one_pace``), else as ``delivered``;
     ``delivered_reference`` is what the reference is without the witness. ``paces``: at those levels and at all others.
+    ``at_one_pace``: all sessions so, as far as their pace is known.
     """
 
     record: RunRecord
@@ -36,6 +38,7 @@ class RunContext:
     split: Split | None = None
     paces: Mapping[int, PaceRatio] = field(default_factory=dict)
     levels_at_one_pace: frozenset[int] = frozenset()
+    at_one_pace: tuple[Timed, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -112,6 +115,7 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
         split=found,
         paces={level: ratio for level in levels if level > 1 and (ratio := found.ratio(level)) is not None},
         levels_at_one_pace=frozenset(same),
+        at_one_pace=evened,
     )
 
 

@@ -32,7 +32,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class RoundPieces:
-    """Of one round: ``beside`` by the index of the session, ``busy`` by CPU with sessions, ``idle`` before the release."""
+    """Of one round: ``beside`` each session (index); by CPU: ``busy`` with sessions, ``idle`` before the release."""
 
     beside: Mapping[int, Floats]
     busy: Mapping[int, Floats]

@@ -1,4 +1,4 @@
-"""Each session's time in two parts: what the pace of its CPUs explains, and the rest, which is that at one pace for all.
+"""Each session's time in two parts: what the pace of its CPUs explains, and the rest, its time at one pace for all.
 
     pace of a session = mean of (ns / full) ** -b over the pieces beside it
     q                 = median pace of the single sessions / its pace
@@ -19,7 +19,7 @@ from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
-from dbcpu.analysis.results.run import TwoSpeeds
+from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import RunRecord
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.pace.pieces import Stretch
-from dbcpu.analysis.results.run import TwoSpeeds
+from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
 
 FAST = 0.10

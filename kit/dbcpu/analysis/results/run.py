@@ -6,6 +6,7 @@ from enum import StrEnum
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
+from dbcpu.analysis.results.pace import Pace, TwoSpeeds
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.range_bound import NoiseRange
@@ -27,38 +28,6 @@ class Answer(StrEnum):
     YES = "yes"
     NO = "no"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """By what the witness compares paces, and how sure that is.
-
-    ``exponent`` with its standard error: the workload slows down by this power of what a piece does. ``full_ns``: a
-    piece at full speed; ``alone``: median speed beside single sessions (1: full). ``spread`` and ``tolerance``: as
-    those of the reference, without the witness.
-    """
-
-    exponent: float
-    exponent_error: float
-    full_ns: float
-    alone: float
-    spread: float
-    tolerance: float
-
-
-@dataclass(frozen=True, slots=True)
-class TwoSpeeds:
-    """CPUs that are fast and slow by turns, while at most one session is at work.
-
-    ``slow_share`` of the time a piece takes ``factor`` times as long; ``by_cpu``: the share over the whole run, by CPU
-    in this order, of ``cpus``. A piece slower than ``limit_ns`` is slow.
-    """
-
-    slow_share: float
-    factor: float
-    cpus: tuple[int, ...]
-    by_cpu: tuple[float, ...]
-    limit_ns: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +86,8 @@ class SessionView:
     session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
-    ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs, by the witness; ``pace`` is their speed meanwhile
-    (1: full), from so many ``pieces``. ``pace_only``: it lost nothing beyond noise but that.
+    ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs; ``pace`` is their speed meanwhile (1: full) by
+    so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that.
     """
 
     level: int

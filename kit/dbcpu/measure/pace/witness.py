@@ -25,7 +25,7 @@ MOST_SHARE = 0.01
 """Of each CPU."""
 OVERHEAD_S = 60e-6
 """CPU time of waking up and going to sleep again, beside the piece."""
-LEAD_S = 0.4
+LEAD_S = 0.6
 """Before each release the CPUs' pace without any session is seen for so long."""
 
 
