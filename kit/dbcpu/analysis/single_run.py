@@ -54,9 +54,11 @@ def explain_variant(
     floor = noise_floor(context)
     room = capacity(context, first, curve, topology)
     rules = shipped() if licence_rules is None else licence_rules
+    speeds = context.split.two_speeds if context.split else None
     given = CheckInput(
-        record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
-    )
+        record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
+        speeds,
+    )  # fmt: skip
     shown = level_to_show(first, gate(ref))
     return Analysis(
         run_id=record.header.run_id,
@@ -74,7 +76,7 @@ def explain_variant(
         telling_order=None if shown is None else usual_order(shown, views.values()),
         shared_core=shared,
         unit=record.header.plan.workload.unit,
-        two_speeds=context.split.two_speeds if context.split else None,
+        two_speeds=speeds,
     )
 
 

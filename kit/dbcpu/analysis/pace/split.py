@@ -85,17 +85,18 @@ def split(
         for index, member in enumerate(members)
         if (ns := pieces[member.round.order].beside.get(index)) is not None and ns.size >= FEWEST
     }
-    scale = known or _scale(sessions, alone, beside, cores)
+    seen = tuple(each for members in rounds for each in _stretches(members, pieces))
+    full = full_ns(seen)
+    scale = known or _scale(sessions, alone, beside, cores, min(full.values(), default=0.0))
     if scale is None:
         return None
     b = scale.exponent.value
     paces = {key: speed(ns, b, scale.full_ns) for key, ns in beside.items()}
-    seen = tuple(each for members in rounds for each in _stretches(members, pieces))
     return Split(
         scale,
         {key: SessionPace(pace, scale.alone / pace, beside[key].size) for key, pace in paces.items()},
         seen,
-        alike(full_ns(seen), b),
+        alike(full, b),
         two_speeds(seen),
     )
 
@@ -106,7 +107,7 @@ def _stretches(members: Sequence[Timed], pieces: dict[int, RoundPieces]) -> list
 
 
 def _scale(
-    sessions: Sequence[Timed], alone: Sequence[Timed], beside: dict[Key, Floats], cores: int | None
+    sessions: Sequence[Timed], alone: Sequence[Timed], beside: dict[Key, Floats], cores: int | None, best_ns: float
 ) -> Scale | None:
     keys = {each.key for each in alone}
     if len(keys) < 2 or not keys <= beside.keys() or any(each.session.cpu_source != "schedstat" for each in alone):
@@ -118,7 +119,6 @@ def _scale(
             cpu_s = each.session.cpu_s / len(each.span.executions)
             groups.setdefault(each.round.level, []).append((float(np.log(cpu_s)), beside[each.key]))
     exponent = fitted(list(groups.values()))
-    best_ns = float(np.quantile(np.concatenate(list(beside.values())), 0.05))
     return Scale(exponent, best_ns, float(np.median([speed(beside[key], exponent.value, best_ns) for key in keys])))
 
 
