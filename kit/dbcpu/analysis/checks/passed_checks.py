@@ -98,6 +98,12 @@ def _driver(record: RunRecord, _: Analysis) -> str:
     ]
     where = {True: "on the measured host", False: "on another machine", None: "location not known"}
     used = f"used at most {percent(max(shares))} of one CPU, " if shares else ""
+    paced = [
+        (each.cost.witness_cpu_s or 0.0) / each.cost.window_s / max(1, len(each.witness.cpus))
+        for each in record.rounds
+        if each.cost and each.cost.window_s > 0 and each.witness
+    ]
+    used += f"the witness {percent(max(paced))} of each, " if paced and used else ""
     return used + where[record.header.database.driver_on_host]
 
 
