@@ -170,7 +170,11 @@ def open_witness(
         return None, (f"the pace of the CPUs was not measured: {why}",)
     allowed = info.limits.allowed_cpus if info else ()
     witness = Witness(allowed or sorted(os.sched_getaffinity(0)), session_s, asked_hz)
-    stack.enter_context(witness)
+    try:
+        stack.enter_context(witness)
+    except (MeasureError, OSError):
+        witness.close()
+        return None, ("the pace of the CPUs was not measured: its processes could not be started",)
     if witness.too_few:
         note = f"the pace of the CPUs was not measured: {witness.too_few} (--seconds {FEWEST / witness.hz:.1f})"
         witness.close()
