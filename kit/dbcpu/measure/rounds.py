@@ -164,6 +164,9 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         sampled = setting.sampler.stop()
         paced = setting.witness.end() if setting.witness else None
         outcomes = gate.outcomes()
+        took_s = [sum(each.elapsed_s for each in outcome.executions) for outcome in outcomes if outcome.executions]
+        if setting.witness and took_s:
+            setting.witness.expect(min(took_s))
         members = gate.members
         use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
     conditions.end(spec)

@@ -156,6 +156,10 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
     ("server processes verified", frozenset({"not-sampled"}), _verified),
     ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
     ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
-    ("no steal or throttling", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
+    (
+        "no steal or throttling",
+        frozenset({"steal", "strangers-on-siblings", "throttled", "resource-manager-waits"}),
+        _nothing,
+    ),
     ("low measurement overhead", frozenset({"driver-on-host"}), _driver),
 )

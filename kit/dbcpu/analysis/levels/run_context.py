@@ -101,7 +101,9 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
         at_one_pace(each, found.sessions.get(each.key), queued=vcpus is not None and each.round.level > vcpus)
         for each in plain.delivered
     )
-    own, delivered, scale = known or reference(record, evened), plain.delivered_reference, found.scale
+    # A single session with too few pieces is no reference for times at one pace; the split needs two that are.
+    paced = [each for each in evened if each.round.level > 1 or each.key in found.sessions]
+    own, delivered, scale = known or reference(record, paced), plain.delivered_reference, found.scale
     if own is not None and known is None and delivered is not None:
         b = scale.exponent
         pace = Pace(b.value, b.error, scale.full_ns, scale.alone, delivered.spread, delivered.tolerance)

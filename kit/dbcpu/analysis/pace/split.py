@@ -109,8 +109,8 @@ def _stretches(members: Sequence[Timed], pieces: dict[int, RoundPieces]) -> list
 def _scale(
     sessions: Sequence[Timed], alone: Sequence[Timed], beside: dict[Key, Floats], cores: int | None, best_ns: float
 ) -> Scale | None:
-    keys = {each.key for each in alone}
-    if len(keys) < 2 or not keys <= beside.keys() or any(each.session.cpu_source != "schedstat" for each in alone):
+    keys = {each.key for each in alone if each.key in beside and each.session.cpu_source == "schedstat"}
+    if len(keys) < 2:
         return None
     groups: dict[int, list[Case]] = {}
     for each in sessions:

@@ -70,7 +70,7 @@ class Witness:
         self._cpus, self._session_s, self._asked_hz = tuple(cpus), session_s, asked_hz
         self._process: subprocess.Popen[str] | None = None
         self._began_s = 0.0
-        self.hz = 0.0
+        self.hz, self._tick_s = 0.0, 0.0
         self.realtime = False
         self.pids: tuple[int, ...] = ()
 
@@ -98,7 +98,8 @@ class Witness:
         )
         ready = self._read()
         self.realtime, self.pids = bool(ready["realtime"]), (self._process.pid, *ready["pids"])
-        self.hz = expected_hz(self._session_s, ready["tick_s"] + OVERHEAD_S, self._asked_hz)
+        self._tick_s = ready["tick_s"] + OVERHEAD_S
+        self.hz = expected_hz(self._session_s, self._tick_s, self._asked_hz)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -110,6 +111,11 @@ class Witness:
             # It ends its other processes, and then itself, when its standard input closes.
             self._process.communicate()
             self._process, self.pids = None, ()
+
+    def expect(self, session_s: float) -> None:
+        """A session was seen to take so long: the rate is raised if that is less than was expected."""
+        self._session_s = min(self._session_s, session_s)
+        self.hz = expected_hz(self._session_s, self._tick_s, self._asked_hz)
 
     def begin(self) -> None:
         """From now on pieces are done."""

@@ -113,7 +113,7 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
         return ""
     pace = analysis.reference.pace if analysis.reference else None
     if pace is None:
-        return f"times are as delivered: beside some single sessions the witness did fewer than {FEWEST} pieces"
+        return f"times are as delivered: the witness did {FEWEST} pieces beside fewer than two single sessions"
     speeds, parts = analysis.two_speeds, []
     if speeds is not None:
         each = listed(

@@ -114,6 +114,20 @@ def test_too_few_pieces_leave_the_times_as_they_are_and_that_is_said() -> None:
     assert analysis.levels == blind.levels
 
 
+def test_a_single_session_with_too_few_pieces_is_no_reference_if_two_others_remain() -> None:
+    record = run(TOGGLING)
+    first = next(each for each in record.rounds if each.level == 1)
+    assert first.witness is not None
+    few = tuple(replace(cpu, at_us=cpu.at_us[:3], ns=cpu.ns[:3]) for cpu in first.witness.cpus)
+    short = replace(first, witness=replace(first.witness, cpus=few))
+    changed = replace(record, rounds=tuple(short if each is first else each for each in record.rounds))
+    before, after = (explain(each).reference for each in (record, changed))
+    assert before is not None
+    assert after is not None
+    assert after.pace is not None
+    assert after.sessions == before.sessions - 1
+
+
 def test_every_loss_is_still_split_exactly() -> None:
     for each in explain(run(TOGGLING)).sessions:
         parts = [each.inflation_s, each.queue_s, each.throttled_s, each.gap_s]

@@ -49,6 +49,15 @@ def test_pieces_come_from_every_cpu_and_nothing_is_left_behind() -> None:
     assert not any(_runs(pid) for pid in pids)
 
 
+def test_the_rate_is_raised_for_sessions_that_are_shorter_than_expected() -> None:
+    with Witness(CPUS[:1], 10.0) as witness:
+        first_hz = witness.hz
+        witness.expect(20.0)
+        assert witness.hz == first_hz
+        witness.expect(5.0)
+        assert witness.hz == pytest.approx(2 * first_hz)
+
+
 def test_pieces_count_from_the_release_in_microseconds() -> None:
     record = Paced(5.0, True, ((3, (1_500_000_000, 2_000_000_999), (300, 301)),), 0.1).from_release(1.75)
     assert record.hz == 5.0
