@@ -67,14 +67,14 @@ class Split:
 def split(
     record: RunRecord, sessions: Sequence[Timed], alone: Sequence[Timed], cores: int | None, known: Scale | None = None
 ) -> Split | None:
-    """None where the record has no witness, or too few pieces beside its single sessions.
+    """None where the record has no witness, or too few pieces beside its single sessions; of sweeps only.
 
     Args:
         alone: the single sessions of the reference.
         cores: so many sessions have nothing to share.
         known: of another variant, whose single sessions are the reference.
     """
-    if not any(each.witness for each in record.rounds):
+    if record.header.plan.experiment != "sweep" or not any(each.witness for each in record.rounds):
         return None
     siblings = siblings_of(record.header.host)
     rounds = [list(group) for _, group in groupby(sessions, lambda each: each.round.order)]

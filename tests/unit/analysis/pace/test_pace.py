@@ -128,6 +128,12 @@ def test_a_single_session_with_too_few_pieces_is_no_reference_if_two_others_rema
     assert after.sessions == before.sessions - 1
 
 
+def test_other_experiments_are_explained_as_delivered() -> None:
+    record = run(TOGGLING)
+    plan = replace(record.header.plan, experiment="pool", pieces=8)
+    assert run_context(RunRecord(replace(record.header, plan=plan), record.rounds)).split is None
+
+
 def test_every_loss_is_still_split_exactly() -> None:
     for each in explain(run(TOGGLING)).sessions:
         parts = [each.inflation_s, each.queue_s, each.throttled_s, each.gap_s]
