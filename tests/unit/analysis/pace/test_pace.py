@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.pace.by_level import pace_ratio
@@ -126,6 +127,19 @@ def test_a_single_session_with_too_few_pieces_is_no_reference_if_two_others_rema
     assert after is not None
     assert after.pace is not None
     assert after.sessions == before.sessions - 1
+
+
+def test_a_comparison_shows_single_sessions_as_delivered_and_at_full_pace() -> None:
+    calm = run(replace(TOGGLING, toggle_slow=0.2), repeats=6)
+    sides = compare([Candidate("calm", calm), Candidate("loud", run(TOGGLING))]).sides
+    facts = {each.fact: (each.base, each.other) for each in sides[1].differs}
+    rates = {
+        fact: [float(text.split()[0]) for text in facts[fact]]
+        for fact in ("single session as delivered", "single session at full pace")
+    }
+    delivered, full = rates.values()
+    assert delivered[0] / delivered[1] > 1.1, "the stranger of the second is there more often"
+    assert full[0] / full[1] == pytest.approx(1.0, abs=0.07)
 
 
 def test_other_experiments_are_explained_as_delivered() -> None:
