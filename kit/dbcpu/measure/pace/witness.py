@@ -59,7 +59,7 @@ def unavailable(host: Host | None) -> str | None:
     if host is None:
         return "the host of the database is not read"
     if isinstance(host, RemoteHost):
-        return f"it runs on this machine only, not on {host.name}"
+        return f"its witness is not available over {host.over}"
     return None if host.live else "a recorded host has no CPUs to run on"
 
 

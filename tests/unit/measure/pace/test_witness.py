@@ -15,6 +15,7 @@ from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.pace import _witness
 from dbcpu.measure.pace.witness import FEWEST, Paced, Witness, expected_hz, open_witness
+from support.doubles.remote_host import FakeRemote
 
 CPUS = sorted(os.sched_getaffinity(0))
 PATIENCE_S = 20.0
@@ -94,11 +95,13 @@ def test_a_cpu_that_is_not_there_brings_no_pieces() -> None:
         assert [cpu for cpu, _, _ in _seen(witness, CPUS[:1]).cpus] == CPUS[:1]
 
 
-def test_where_there_is_no_witness_a_note_says_why() -> None:
+def test_where_there_is_no_witness_a_note_says_why(tmp_path: Path) -> None:
+    elsewhere = FakeRemote(tmp_path)
     with ExitStack() as stack:
         for host, sampler, session_s, asked, why in (
             (LocalHost(), "procfs", 1.5, 0.0, "--pace off"),
             (None, "procfs", 1.5, None, "the host of the database is not read"),
+            (elsewhere, "ssh", 1.5, None, f"not available over {elsewhere.over}"),
             (LocalHost(), "none", 1.5, None, "sessions are not sampled"),
             (LocalHost(), "procfs", 0.01, None, f"{FEWEST} are needed"),
         ):
