@@ -133,6 +133,11 @@ TRUST = Topic("How far can the figures be trusted?", {
         "in a cloud: use a dedicated host, or a size with whole cores (`ThreadsPerCore=1`); on your own hardware: "
         "`cpupower frequency-set -g performance`; otherwise repeat the run at different times and compare "
         "(`dbcpu show last --history`)"),
+    "strangers-on-siblings": Entry(WARNING, "two speeds of the CPUs of a virtual machine, by the witness, also with at "
+        "most one session at work",
+        "another tenant comes and goes on the cores of these vCPUs: sessions are slower while it is there, whatever "
+        "the sessions of this run do",
+        "use a dedicated host, a size with whole cores (`ThreadsPerCore=1`), or another size or family"),
     "solo-drift": Entry(WARNING, "single-session times at the start, middle and end that differ by more than the "
         "tolerance",
         "the host changed during the run: levels that were measured at different times cannot be compared well",

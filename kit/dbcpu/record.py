@@ -344,14 +344,42 @@ class CgroupUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CpuPace:
+    """What the witness did on one CPU: ``at_us``, the offset at the end of each piece in microseconds, and ``ns``, the
+    CPU time that the piece took (CLOCK_THREAD_CPUTIME_ID), as many of them.
+    """
+
+    cpu: int
+    at_us: tuple[int, ...]
+    ns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A small known piece of work, done again and again on each CPU beside the sessions: the pace of the CPUs.
+
+    ``hz``: pieces per second and CPU. ``realtime``: they went before everything else. The first ones are from before
+    the release, while no session was at work.
+    """
+
+    hz: Finite
+    realtime: bool
+    cpus: tuple[CpuPace, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KitCost:
-    """CPU that dbcpu itself used between release and the last answer. ``hz``: as asked for; ``polls``: as made."""
+    """CPU that dbcpu itself used between release and the last answer. ``hz``: as asked for; ``polls``: as made.
+
+    ``witness_cpu_s``: of the witness on all CPUs together, from shortly before the release on.
+    """
 
     window_s: Finite
     driver_cpu_s: Finite
     sampler_cpu_s: Finite | None = None
     polls: int = 0
     hz: Finite | None = None
+    witness_cpu_s: Finite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +424,7 @@ class Round:
     error: str | None = None
     server_use: ServerUse | None = None
     shares_known: bool = True
+    witness: Witness | None = None
 
 
 @dataclass(frozen=True, slots=True)

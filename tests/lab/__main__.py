@@ -13,13 +13,13 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import between_runs, chance, document, hidden, labelled, published, verdicts
+from lab import between_runs, chance, document, hidden, labelled, pace, published, verdicts
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
 VERDICTS, BETWEEN_RUNS = RESULTS / "verdicts.json", RESULTS / "between_runs.json"
-PUBLISHED = RESULTS / "published.json"
+PUBLISHED, PACE = RESULTS / "published.json", RESULTS / "pace.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -66,6 +66,21 @@ def pairs_command(pairs: int, seed: int | None) -> None:
             speeds.write(PAIRS, name)
             found = real_pairs.judge(record, speeds)
             click.echo(f"pair {number + 1} of {pairs}: left alone: {found.alone}, claims {found.claims}", err=True)
+
+
+@main.command("pace")
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Simulated runs of each host.")
+@click.option("--seed", type=int, default=7000, show_default=True)
+def pace_command(runs: int, seed: int) -> None:
+    """The kept live runs with and without a witness, and hosts that toggle: results/pace.json."""
+    kept = list(pace.kept(LIVE))
+    found: dict[str, Any] = {
+        "runs": [{"name": each.name, "tolerance": each.tolerance, "exponent": each.exponent} for each in kept],
+        "without": dict(sum((each.without for each in kept), Counter[str]())),
+        "with": dict(sum((each.with_pieces for each in kept), Counter[str]())),
+        "simulated": {name: pace.simulated(host, runs, seed) for name, host in pace.HOSTS.items()},
+    }
+    PACE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 @main.command()

@@ -73,7 +73,7 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
     """A row per labelled session. ``cpu`` is how many times as slow its CPU was as alone, by the instrument, or None;
     ``needed`` is its CPU time, in times of that alone.
     """
-    analysis = explain(_one_host(run.record))
+    analysis = explain(one_host(run.record))
     done = {treatment.order: treatment for treatment in run.treatments}
     rounds = {each.order: each for each in run.record.rounds}
     speed = cpu_speed.times_as_slow(run.record, run.speeds, solos(run))
@@ -93,6 +93,7 @@ def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
             "ordinal": view.ordinal,
             "label": treatment.labels[view.ordinal],
             "said": view.cause,
+            "pace_only": view.pace_only,
             "valid": view.valid,
             "slowdown": _rounded(view.slowdown),
             "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
@@ -114,7 +115,7 @@ def stolen(run: LabelledRun) -> Iterator[tuple[float, float]]:
                 yield sum(row.steal_s) / (to_s - from_s), late
 
 
-def _one_host(record: RunRecord) -> RunRecord:
+def one_host(record: RunRecord) -> RunRecord:
     """Solo rounds and treated ones as two halves of one thing: what is done to a process is no variant of its host."""
     names = dict(zip(record.header.plan.variants, AA, strict=True))
     plan = replace(record.header.plan, variants=AA)

@@ -9,6 +9,7 @@ from dbcpu.record import (
     CgroupUse,
     Clock,
     Cpu,
+    CpuPace,
     CpuSeries,
     Database,
     Driver,
@@ -29,6 +30,7 @@ from dbcpu.record import (
     Session,
     Topology,
     Wait,
+    Witness,
     WorkloadInfo,
 )
 
@@ -163,9 +165,10 @@ def full_record() -> RunRecord:
         cpu_timeline=(CpuSeries(0, (0.49,), (0.0,), (0.0,), (0.01,), (2999.5,)),),
         foreign=(Foreign(77, "backup \udcff) R", 0.2, (1,)),),
         cgroups=(CgroupUse("/db.slice", 1.5, 10, 2, 0.05, (0,)),),
-        cost=KitCost(0.3, 0.001, 0.002, 6, 19.9),
+        cost=KitCost(0.3, 0.001, 0.002, 6, 19.9, 0.001),
         server_use=ServerUse(7, 8, 50_000_000, 14_000_000),
         shares_known=False,
+        witness=Witness(20.0, True, (CpuPace(0, (-1500, 48000), (310000, 305000)), CpuPace(1, (), ()))),
     )
     failed = round_of(2, 1, sessions=(), not_sampled="the server is on another machine", error="17 of 32 connected")
     return RunRecord(whole, (first, failed))

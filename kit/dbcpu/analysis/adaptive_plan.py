@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.levels.answers import Seen, answers
-from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.consistency import by_round, pace_seen
 from dbcpu.analysis.levels.rounds_needed import would_decide
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, reference
+from dbcpu.analysis.levels.run_context import RunContext, run_context
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
-from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Answer, Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import RoundSpec, auto_levels
@@ -72,8 +73,8 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
     done = [each.level for each in record.rounds]
     if not done:
         return 1
-    sessions = timed(record)
-    alone = reference(record, sessions)
+    context = run_context(record)
+    sessions, alone = context.sessions, context.reference
     if alone is None:
         # Nothing can be reckoned without a valid solo round: three tries, then the bare pass.
         return 1 if done.count(1) < 3 else _first_pass(done, levels, record.header.plan.seed)
@@ -90,7 +91,7 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
         return 1
     wanted = _least_known(seen, done, repeats, vcpus)
     if wanted is None:
-        wanted = _undecided(seen, done, alone, vcpus, LONGER * repeats)
+        wanted = _undecided(seen, done, context, vcpus, LONGER * repeats)
     if wanted is not None:
         return wanted
     return 1 if done[-1] != 1 and done.count(1) < record.header.plan.repeats + MAX_ANCHORS else None
@@ -143,14 +144,18 @@ def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int, vcp
     return max(wide, key=lambda level: (-done.count(level), wide[level], -level), default=None)
 
 
-def _undecided(seen: Mapping[int, _Level], done: Sequence[int], alone: Reference, vcpus: int, most: int) -> int | None:
+def _undecided(
+    seen: Mapping[int, _Level], done: Sequence[int], context: RunContext, vcpus: int, most: int
+) -> int | None:
     """The level to measure again because its answer is undecided and not out of reach; 1 where the baseline is due."""
     due = []
     for level, each in seen.items():
-        if not 1 < level <= vcpus or done.count(level) >= most:
+        alone = context.reference_at(level)
+        if alone is None or not 1 < level <= vcpus or done.count(level) >= most:
             continue
         medians = tuple(float(np.exp(value)) for value in each.median)
-        found = answers(Seen(level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus), alone)
+        given = Seen(level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus)
+        found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
         if is_open and would_decide(level, so_far, float(np.median(medians)), alone, most):

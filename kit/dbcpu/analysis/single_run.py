@@ -35,7 +35,7 @@ def explain_variant(
     context = run_context(record, known)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watch(context)
-    views = attribute(context, groups(context.sessions, ref), seen)
+    views = attribute(context, groups(context), seen)
     shared = shared_core(context, seen, views)
     level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
@@ -56,9 +56,11 @@ def explain_variant(
     floor = noise_floor(context)
     room = capacity(context, first, curve, topology)
     rules = shipped() if licence_rules is None else licence_rules
+    speeds = context.split.two_speeds if context.split else None
     given = CheckInput(
-        record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared
-    )
+        record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
+        speeds,
+    )  # fmt: skip
     shown = level_to_show(first, gate(ref))
     found = Analysis(
         run_id=record.header.run_id,
@@ -76,6 +78,7 @@ def explain_variant(
         telling_order=None if shown is None else usual_order(shown, views.values()),
         shared_core=shared,
         unit=record.header.plan.workload.unit,
+        two_speeds=speeds,
     )
     return refused(found)
 

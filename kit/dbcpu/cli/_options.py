@@ -18,6 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
 LONGEST_S = 30 * 86400.0
+MOST_PACE_HZ = 25.0
 
 
 class Duration(click.ParamType[float]):
@@ -69,6 +70,18 @@ class Hertz(click.FloatRange):
         if math.isnan(hertz):
             self.fail(f"{value!r} is not a number", param, ctx)
         return hertz
+
+
+class Pace(click.ParamType[float | None]):
+    """``auto`` (None), ``off`` (0) or pieces per second, 0.1 to 25."""
+
+    name = "pace"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        known = {"auto": None, "off": 0.0}
+        if value in known:
+            return known[value]
+        return Hertz(0.1, MOST_PACE_HZ).convert(value, param, ctx)
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -200,13 +213,15 @@ _aa_option = click.option(
 
 
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
-    """``host sampler hz vcpus label seed store out json_file yes quiet``: what every measuring command has."""
+    """``host sampler hz pace vcpus label seed store out json_file yes quiet``: what every measuring command has."""
     return together(
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
                      help="How to sample the server processes.  [default: the best that works here]"),
         click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
+        click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
+                     help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it."),
         click.option("--label", metavar="TEXT", default="", help="Label stored with the run."),
@@ -230,8 +245,8 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats aa host sampler hz vcpus label seed store out
-    json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
+    ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus label seed store
+    out json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 
     @functools.wraps(function)

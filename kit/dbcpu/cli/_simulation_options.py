@@ -43,6 +43,11 @@ def _efficiency_cores(text: str) -> Fields:
     return {"efficiency_cores": int(cores), "efficiency_speed": float(speed)}
 
 
+def _toggle(text: str) -> Fields:
+    ratio, colon, state_s = text.partition(":")
+    return {"toggle": float(ratio), **({"toggle_s": float(state_s)} if colon else {})}
+
+
 HOST_OPTIONS = (
     HostOption("--cores", "N", _of("cores", int), "no whole number",
                "Cores per socket; without PRESET a plain host of so many cores."),
@@ -66,6 +71,8 @@ HOST_OPTIONS = (
                "CPU quota of all sessions together, such as 1.5."),
     HostOption("--neighbour", "SHARE", _of("noisy_neighbour", float), "no number from 0 to 1",
                "Another process, bound to CPU 0, wants it for this share of the time, 0 to 1."),
+    HostOption("--toggle", "RATIO[:SECONDS]", _toggle, "not RATIO or RATIO:SECONDS such as 1.8:0.2, RATIO from 1 to 4",
+               "Each CPU is by turns RATIO times slower, as by a stranger on its core; a state lasts SECONDS (0.2)."),
     HostOption("--scheduler", "NAME", _of("scheduler", str), "", "frozen, sticky, rotating or smt_balancing."),
 )  # fmt: skip
 

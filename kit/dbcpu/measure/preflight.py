@@ -55,6 +55,14 @@ def best_sampler(host: Host | None) -> str:
     return next(name for name in _by_preference() if not _unavailable(name, host))
 
 
+def vcpus_of(given: int | None, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
+    """``given`` by --vcpus, else the smaller number of host and database; never that of the driver's machine."""
+    if given is not None:
+        return given, "--vcpus"
+    known = [found for found in (usable_vcpus(info) if info else None, target.vcpus()) if found]
+    return min(known, key=lambda found: found[0]) if known else (None, "unknown")
+
+
 def _by_preference() -> list[str]:
     """Names of all samplers, installed ones too, the best first; ``none`` is available everywhere."""
     return sorted(registry.all_names("measure.samplers"), key=lambda name: (-_preference(name), name))

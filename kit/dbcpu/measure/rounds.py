@@ -15,6 +15,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Quiet, patience_s, settle
 from dbcpu.measure.gate import Again, Gate, Member, Released
+from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Server, ServerUse
@@ -78,7 +79,7 @@ class Setting:
     ``solo_s``: seconds per execution of a single session, from the calibration; deadlines follow from it.
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
     share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
-    ``gathered`` is called with the verified sessions before they are released.
+    ``gathered`` is called with the verified sessions before they are released. ``witness``: of the CPUs' pace, if any.
     """
 
     target: Target
@@ -96,6 +97,7 @@ class Setting:
     weighed: bool = False
     gathered: Callable[[Sequence[Member]], object] = lambda _: None
     conditions: RoundConditions = field(default_factory=Unchanged)
+    witness: Witness | None = None
 
 
 def measure(
@@ -156,16 +158,30 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.apply_to(spec, [member.server for member in gate.members])
         setting.gathered(gate.members)
-        quiet = settle(setting.host, patience_s())
+        quiet = settled(setting)
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
         released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, _more(setting, spec.level))
         sampled = setting.sampler.stop()
+        paced = setting.witness.end() if setting.witness else None
         outcomes = gate.outcomes()
+        took_s = [sum(each.elapsed_s for each in outcome.executions) for outcome in outcomes if outcome.executions]
+        if setting.witness and took_s:
+            setting.witness.expect(min(took_s))
         members = gate.members
         use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
     conditions.end(spec)
     clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
-    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use)
+    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use, paced)
+
+
+def settled(setting: Setting) -> Quiet:
+    """Wait for a quiet host; the witness works from then on, and sees the CPUs without a session first."""
+    if setting.witness is None:
+        return settle(setting.host, patience_s())
+    setting.witness.begin()
+    quiet = settle(setting.host, patience_s())
+    setting.witness.lead(patience_s())
+    return quiet
 
 
 def watched_of(members: Sequence[Member]) -> list[Watched]:
@@ -212,6 +228,7 @@ def assemble(
     quiet: Quiet,
     clocks: tuple[Clock, ...],
     use: ServerUse | None = None,
+    paced: Paced | None = None,
 ) -> Round:
     """The round as the record keeps it; ``clocks`` are before and, if it could be asked, after it."""
     seen = {one.ordinal: one for one in sampled.sessions}
@@ -243,10 +260,12 @@ def assemble(
             sampler_cpu_s=sampled.cpu_used_s,
             polls=sampled.polls,
             hz=sampled.hz or None,
+            witness_cpu_s=paced.cpu_used_s if paced else None,
         ),
         not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
         server_use=use,
+        witness=paced.from_release(released.monotonic_s) if paced else None,
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
-from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.host import WORKLOAD_EXPONENT, SimulatedHost
 from dbcpu.simulator.scheduler import Scheduler
 
 Floats = NDArray[np.float64]
@@ -27,6 +27,7 @@ class Trace:
     ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``alive[e]`` (E, N). Sums at
     each event: ``run_s``, ``delay_s``, ``lost_s`` (stolen or interrupted while running), ``work_s`` (E+1, N);
     ``busy_s``, ``steal_s``, ``irq_s`` (E+1, C); ``foreign_s``, ``speed_s`` (integral of the turbo factor) (E+1).
+    ``piece`` (E, C): time of a witness' piece on the CPU over that at full speed.
     ``executions``: (start, end) per session. ``work_s`` is in seconds of a session alone.
     ``truth``: seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum.
     """
@@ -43,6 +44,7 @@ class Trace:
     irq_s: Floats
     foreign_s: Floats
     speed_s: Floats
+    piece: Floats
     executions: tuple[tuple[tuple[float, float], ...], ...]
     moves: NDArray[np.intp]
     periods: int
@@ -64,6 +66,7 @@ class _Rates:
     irq: Floats
     foreign: float
     speed: float
+    piece: Floats
     throttled_cpus: int
     truth: Mapping[str, Floats]
 
@@ -102,6 +105,14 @@ class Clockwork:
         self.next_steal = 0.0 if host.steal else never
         self.next_neighbour = NEIGHBOUR_CYCLE_S * rng.random() if host.noisy_neighbour else never
         self.next_period = 0.0 if host.quota_cpus is not None else never
+        cpus = len(host.online)
+        self.slow = rng.random(cpus) < host.toggle_slow if host.toggle > 1 else np.zeros(cpus, dtype=np.bool_)
+        self.next_toggle = rng.exponential(self._state_s()) if host.toggle > 1 else np.full(cpus, never)
+
+    def _state_s(self) -> Floats:
+        """Mean length of the state of each CPU: slow ones last longer where CPUs are slow most of the time."""
+        host = self.host
+        return np.asarray(2 * host.toggle_s * np.where(self.slow, host.toggle_slow, 1 - host.toggle_slow))
 
     def run(self) -> Trace:
         """Run until no session has work left."""
@@ -112,12 +123,13 @@ class Clockwork:
         count, cpus = len(self.alive), len(self.host.online)
         sums = [np.zeros(count)] * 4 + [np.zeros(cpus)] * 3 + [np.zeros(1)] * 2
         history = [sums]
-        times, placed, alive = [0.0], [], []
+        times, placed, alive, pieces = [0.0], [], [], []
         truth: dict[str, Floats] = {}
         self._due()
         while self.alive.any():
             rates = self._rates()
             step = self._step(rates)
+            pieces.append(rates.piece)
             per_second = (rates.run, rates.delay, rates.lost, rates.work, rates.busy, rates.steal, rates.irq)
             gained = [*per_second, np.array([rates.foreign]), np.array([rates.speed])]
             sums = [total + rate * step for total, rate in zip(sums, gained, strict=True)]
@@ -154,6 +166,7 @@ class Clockwork:
             irq_s=irq,
             foreign_s=foreign[:, 0],
             speed_s=speed[:, 0],
+            piece=np.array(pieces),
             executions=tuple(tuple(each) for each in self.done),
             moves=scheduler.moves,
             periods=self.periods,
@@ -190,7 +203,7 @@ class Clockwork:
             "shared_core": threads ** (1 - foreign_part),
             "competitor": threads**foreign_part,
             "frequency": np.full(len(alive), turbo),
-            "slower_cpu": together * host.core_speed[host.core_of[cpu]],
+            "slower_cpu": together * host.core_speed[host.core_of[cpu]] * self._toggled()[cpu],
             "remote_memory": remote,
         }
         speed = np.prod(list(factors.values()), axis=0)
@@ -205,9 +218,21 @@ class Clockwork:
             irq=irq,
             foreign=float(foreign.sum()),
             speed=turbo,
+            piece=self._piece(busy, on_core, turbo * together),
             throttled_cpus=int((sessions > 0).sum()) if self.throttled else 0,
             truth=self._slower(run, speed, factors, self._off_cpu(share, (steal + irq)[cpu], steal[cpu], queue[cpu])),
         )
+
+    def _toggled(self) -> Floats:
+        """Speed of each CPU by the stranger on its core, for a session."""
+        return np.where(self.slow, self.host.toggle**-WORKLOAD_EXPONENT, 1.0)
+
+    def _piece(self, busy: NDArray[np.bool_], on_core: NDArray[np.intp], speed: float) -> Floats:
+        """How many times longer than at full speed a piece of a witness takes on each CPU."""
+        host = self.host
+        threads = on_core[host.core_of] + ~busy
+        whole = host.thread_speed[threads] * host.core_speed[host.core_of] * speed
+        return np.asarray((whole * self._toggled()) ** (-1 / WORKLOAD_EXPONENT))
 
     @staticmethod
     def _slower(
@@ -240,7 +265,8 @@ class Clockwork:
     def _step(self, rates: _Rates) -> float:
         working = rates.work > 0
         first_end = float((self.left[working] / rates.work[working]).min()) if working.any() else float("inf")
-        until = min(self.next_balance, self.next_steal, self.next_neighbour, self.next_period) - self.now
+        events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period)
+        until = min(*events, float(self.next_toggle.min())) - self.now
         used = float(rates.run.sum())
         empty = self.pool_s / used if self.host.quota_cpus is not None and used > 0 else float("inf")
         return max(0.0, min(first_end, until, empty))
@@ -260,6 +286,9 @@ class Clockwork:
     def _due(self) -> None:
         """Everything else whose time has come."""
         host, due = self.host, self.now + _TINY_S
+        for turned in np.flatnonzero(self.next_toggle <= due):
+            self.slow[turned] = not self.slow[turned]
+            self.next_toggle[turned] = self.now + self.rng.exponential(self._state_s()[turned])
         if self.next_steal <= due:
             mean, spread = host.steal, 4.0
             self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))

@@ -26,6 +26,8 @@ MAX_CPUS = 4096
 MIN_YIELD = -0.3
 """Measured yields go down to -10 %; below this eight threads of one core would do almost nothing."""
 STEPS = "GHz from 0.1 to 10, none above the one before, each for more busy cores than the one before"
+WORKLOAD_EXPONENT = 0.75
+"""Sessions slow down by this power of what a piece of a witness does; measured for cartesian on PostgreSQL."""
 MAX_NAME = 40
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 
@@ -46,8 +48,11 @@ class SimulatedHost:
     another node than where the session's memory is: where it began, or ``memory_node`` if all are bound to that one
     (which is what the record then shows). ``all_slow``: share of speed that every session loses once two CPUs are
     busy. ``noisy_neighbour``: share of time during which another process wants CPU ``noisy_cpu``, to which it is
-    bound. ``rebalance_s``: seconds between two balancings. ``noise``: relative standard deviation of an execution's
-    work. ``mrows_per_s``: a session alone.
+    bound. ``toggle``: each CPU by itself is by turns so many times slower for a witness' piece, as beside a stranger on
+    its core, for ``toggle_slow`` of the time; a state lasts ``toggle_s`` on average. Sessions slow down by this to the
+    power of ``WORKLOAD_EXPONENT``. ``pace_hz``: pieces of a witness per second; None: as many as a run takes where CPUs
+    toggle, else none. ``rebalance_s``: seconds between two balancings. ``noise``: relative standard deviation of an
+    execution's work. ``mrows_per_s``: a session alone.
     """
 
     name: str = "simulated"
@@ -74,6 +79,10 @@ class SimulatedHost:
     noisy_neighbour: float = 0.0
     noisy_cpu: int = 0
     rebalance_s: float = 0.2
+    toggle: float = 1.0
+    toggle_slow: float = 0.6
+    toggle_s: float = 0.2
+    pace_hz: float | None = None
     noise: float = 0.005
     mrows_per_s: float = 40.0
     hypervisor: str | None = "kvm"
@@ -125,6 +134,10 @@ class SimulatedHost:
                     "an online CPU",
                     0 <= self.noisy_cpu < (self.all_cores if self.smt_off else self.cpus),
                 ),
+                ("toggle", self.toggle, "1 to 4", 1 <= self.toggle <= 4),
+                ("toggle share", self.toggle_slow, "0.01 to 0.99", 0.01 <= self.toggle_slow <= 0.99),
+                ("toggle state", self.toggle_s, "0.01 to 100 s", 0.01 <= self.toggle_s <= 100),
+                ("pace", self.pace_hz or 0.0, "0 to 25 Hz", 0 <= (self.pace_hz or 0.0) <= 25),
                 ("rebalance_s", self.rebalance_s, "at least 0.001", self.rebalance_s >= 0.001),
                 ("noise", self.noise, "0 to 0.2", 0 <= self.noise <= 0.2),
                 ("mrows_per_s", self.mrows_per_s, "above 0", self.mrows_per_s > 0),

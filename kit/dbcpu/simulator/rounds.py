@@ -23,6 +23,7 @@ from dbcpu.record import (
 )
 from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import GROUP, SimulatedHost
+from dbcpu.simulator.witness import simulate_witness
 
 Floats = NDArray[np.float64]
 SLICE_S = 0.003
@@ -100,6 +101,7 @@ def as_round(
         else (),
         cgroups=(group,) if quota is not None else (),
         cost=KitCost(end_s, 0.0005 * spec.level, 0.00001 * spec.level * len(polls), len(polls), hz),
+        witness=simulate_witness(host, trace, begin_s, rng),
     )
 
 

@@ -26,7 +26,8 @@ from dbcpu.hosts.topology import limits_of, read_host, usable_cores, usable_vcpu
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
-from dbcpu.measure.preflight import best_sampler, examine
+from dbcpu.measure.pace import open_witness
+from dbcpu.measure.preflight import best_sampler, examine, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
 from dbcpu.measure.samplers.base import load_sampler
@@ -63,6 +64,8 @@ class Choices:
     repeats: int = plan.QUICK
     sampler: str | None = None
     hz: float = 20.0
+    pace: float | None = None
+    """Pieces of the witness per second; None: from the length of a session, 0: no witness."""
     vcpus: int | None = None
     label: str = ""
     seed: int | None = None
@@ -117,8 +120,11 @@ def run(
         watcher.agree(planned.preview)
         name = choices.sampler or best_sampler(opened.host)
         sampler = stack.enter_context(load_sampler(name).open_sampler(opened.host, choices.hz))
-        if sampler.pid is not None:
-            guard.end_later(sampler.pid)
+        session_s = choices.for_s or planned.solo_s * (planned.executions or 1)
+        witness, no_witness = open_witness(opened.host, name, planned.info, session_s, choices.pace, stack)
+        for helper in (sampler, witness):
+            if helper and helper.pid is not None:
+                guard.end_later(helper.pid)
         conditions: RoundConditions = Unchanged()
         if planned.variant_plan:
             conditions = stack.enter_context(
@@ -127,6 +133,7 @@ def run(
                 )
             )
         header = _header(opened, planned, choices, experiment, seed, name)
+        header = replace(header, notes=(*header.notes, *no_witness))
         say_other_plan(header, watcher.stage)
         setting = Setting(
             target=opened.target,
@@ -138,9 +145,10 @@ def run(
             solo_s=planned.solo_s,
             vcpus=planned.vcpus or 1,
             clock_ticks=opened.ticks,
-            kit_pids=kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid)),
+            kit_pids=kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid, *(witness.pids if witness else ()))),
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
+            witness=witness,
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
@@ -253,7 +261,11 @@ def _plan(
     alone = calibrate(target, host, opened.ticks, trial)
     solo_s = alone.elapsed_s * work.rows / trial.rows
     info = _host_of(host, alone.server)
-    vcpus, source = _vcpus(choices, info, target)
+    vcpus, source = vcpus_of(choices.vcpus, info, target)
+    if vcpus is None and choices.sessions == "auto":
+        raise UsageError(
+            "the number of vCPUs of the database is unknown; give --vcpus N, or the levels: --sessions 1-8"
+        )
     variants: tuple[str, ...] = plan.AA if choices.aa else (BASELINE,)
     levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
     make_room_for_files(max(levels))
@@ -342,20 +354,6 @@ def _requested_access(choices: Choices, request: Request) -> AccessRequest:
 
 def _ticks_of(host: Host | None) -> int:
     return host.clock_ticks if isinstance(host, RemoteHost) else CLOCK_TICKS
-
-
-def _vcpus(choices: Choices, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
-    """``--vcpus``, else the smaller number of host and database; never that of the driver's machine."""
-    if choices.vcpus is not None:
-        return choices.vcpus, "--vcpus"
-    known = [found for found in (usable_vcpus(info) if info else None, target.vcpus()) if found]
-    if known:
-        return min(known, key=lambda found: found[0])
-    if choices.sessions == "auto":
-        raise UsageError(
-            "the number of vCPUs of the database is unknown; give --vcpus N, or the levels: --sessions 1-8"
-        )
-    return None, "unknown"
 
 
 def _not_sampled(name: str, asked: str | None, chosen: AccessChoice) -> str:

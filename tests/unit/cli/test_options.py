@@ -43,7 +43,7 @@ def test_absurd_durations_are_refused(text: str) -> None:
 def test_measuring_options_have_the_promised_names() -> None:
     given = run()
     assert set(given) == {
-        "sessions", "workload", "size", "executions", "seconds", "for_s", "repeats", "sampler", "hz", "vcpus",
+        "sessions", "workload", "size", "executions", "seconds", "for_s", "repeats", "sampler", "hz", "pace", "vcpus",
         "aa", "host", "label", "seed", "store", "out", "json_file", "yes", "quiet",
     }  # fmt: skip
     assert (given["sessions"], given["repeats"], given["hz"]) == ("auto", 3, 20.0)

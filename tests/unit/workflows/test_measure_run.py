@@ -14,6 +14,7 @@ from dbcpu.config.targets import Request
 from dbcpu.errors import ConnectError, GateError, Interrupted, MeasureError, ServerError, UnknownName, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.quiesce import Quiet
+from dbcpu.measure.preflight import vcpus_of
 from dbcpu.measure.preview import MEMORY_SHARE, Preview, check_room, make_room_for_files, preview_of
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Header, HostInfo, Limits, Round, RunRecord, Topology
@@ -343,11 +344,9 @@ def test_preview_of_fixed_work_grows_with_the_level_beyond_the_cpus() -> None:
 def test_vcpus_of_a_remote_host_are_what_the_database_says() -> None:
     remote: Any = SimpleNamespace(vcpus=lambda: (64, "v$osstat NUM_CPUS"))
     silent: Any = SimpleNamespace(vcpus=lambda: None)
-    assert measure_run._vcpus(Choices(), None, remote) == (64, "v$osstat NUM_CPUS")
-    assert measure_run._vcpus(Choices(vcpus=8), None, remote) == (8, "--vcpus")
-    with pytest.raises(UsageError, match="give --vcpus N, or the levels"):
-        measure_run._vcpus(Choices(), None, silent)
-    assert measure_run._vcpus(Choices(sessions="1-4"), None, silent) == (None, "unknown")
+    assert vcpus_of(None, None, remote) == (64, "v$osstat NUM_CPUS")
+    assert vcpus_of(8, None, remote) == (8, "--vcpus")
+    assert vcpus_of(None, None, silent) == (None, "unknown")
 
 
 # --- plans that are chosen as results come in, and A/A

@@ -1,6 +1,7 @@
 """Why did this session take longer than one alone?
 
-The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left.
+The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left. What the pace
+of its CPUs explains of the inflation is taken out first and named by itself; the rules are for the rest.
 Each part is compared with the evidence (``causes``). A cause is named only when what the evidence covers is
 at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
@@ -18,6 +19,7 @@ from dbcpu.analysis.causes.evidence_rules import Counted, Share
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
+from dbcpu.analysis.pace.split import SessionPace
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.valid_sessions import Timed
@@ -70,7 +72,7 @@ def watch(context: RunContext) -> dict[tuple[int, int], Watch]:
     """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
     cores = cores_of(context.record)
     seen: dict[tuple[int, int], Watch] = {}
-    for each, members in by_round(context.sessions):
+    for each, members in by_round(context.delivered):
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
         placement = Placement(each, cores, spans)
         for member, evidence in zip(members, placement.evidence(), strict=True):
@@ -95,13 +97,15 @@ def attribute(
     seen: Mapping[tuple[int, int], Watch],
 ) -> dict[tuple[int, int], SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
-    alone = _Alone.of(solo(context.record, context.sessions), seen)
+    alone = _Alone.of(solo(context.record, context.delivered), seen)
     throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
-    for member in context.sessions:
+    paces = context.split.sessions if context.split else {}
+    for member in context.delivered:
         own_s = throttled[member.round.order].get(member.session.ordinal)
-        watched = seen[member.key]
-        case = _Case(member, context.reference, own_s, watched.evidence, watched.placement, alone)
+        watched, pace = seen[member.key], paces.get(member.key)
+        reference = context.reference if pace else context.as_delivered()
+        case = _Case(member, reference, own_s, watched.evidence, watched.placement, alone, pace)
         views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
     return views
 
@@ -141,6 +145,12 @@ class _Case:
     evidence: Evidence | None
     placement: Placement
     alone: _Alone
+    pace: SessionPace | None = None
+
+    @property
+    def pace_s(self) -> float:
+        """Of its CPU time: what its CPUs' pace explains, below 0 where they were faster than for single sessions."""
+        return (self.timed.session.cpu_s or 0.0) * (1 - 1 / self.pace.slower) if self.pace else 0.0
 
     @property
     def counted(self) -> Counted:
@@ -166,7 +176,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
     reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
     if not each.shares_known:
         split = reference_s = None
-    cause, evidence = _cause(case, split, reference_s)
+    cause, evidence, pace_only = _cause(case, split, reference_s)
     seen = case.evidence
     return SessionView(
         level=each.level,
@@ -193,6 +203,10 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         shared_s=seen.sibling_s if seen else None,
         avoidable_s=_avoidable_s(cause, seen) if seen else None,
         counted_s=_counted_s(case, split),
+        pace_s=case.pace_s if case.pace else None,
+        pace=case.pace.speed if case.pace else None,
+        pieces=case.pace.pieces if case.pace else None,
+        pace_only=pace_only,
     )
 
 
@@ -215,18 +229,23 @@ def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
     return evidence.queue_idle_s if cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) else None
 
 
-def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str]:
+def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str, bool]:
+    """The cause, the evidence in words, and whether the pace of its CPUs is all that it lost anything to."""
     if case.timed.why:
-        return Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}"
+        return Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}", False
     if not case.timed.round.shares_known:
-        return Cause.NONE, "only the rate of the whole round is known"
+        return Cause.NONE, "only the rate of the whole round is known", False
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
-        return Cause.UNEXPLAINED, "no valid single-session baseline"
+        return Cause.UNEXPLAINED, "no valid single-session baseline", False
     slowdown = times(case.timed.span.elapsed_s / reference_s)
-    if split.total_s <= case.reference.tolerance * reference_s:
+    within_s, whole_s = case.reference.tolerance * reference_s, split.total_s
+    split = _at_one_pace(split, case.pace_s)
+    if split.total_s <= within_s:
         counted = _counted_only(split, case.reference, reference_s)
+        if counted is None and whole_s > within_s:
+            return *_by_pace(case, slowdown), True
         if counted is None:
-            return Cause.NONE, f"{slowdown}: within noise (tolerance {percent(case.reference.tolerance)})"
+            return Cause.NONE, f"{slowdown}: within noise (tolerance {percent(case.reference.tolerance)})", False
         split = counted
     shares = _shares(case, split)
     by_cause: dict[str, float] = {}
@@ -240,7 +259,31 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         cause = Cause.UNEXPLAINED
     ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
     parts = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
-    return cause, f"{slowdown}: {'; '.join(parts) or 'many small parts'}"
+    if case.pace_s >= WORTH_WORDS * whole_s:
+        parts.append(_pace_words(case))
+    return cause, f"{slowdown}: {'; '.join(parts) or 'many small parts'}", False
+
+
+def _at_one_pace(split: Loss, pace_s: float) -> Loss:
+    """What is lost beside what the pace of its CPUs explains: the rules are for this."""
+    if split.inflation_s is None or not pace_s:
+        return split
+    return replace(split, total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
+
+
+def _by_pace(case: _Case, slowdown: str) -> tuple[str, str]:
+    counted = case.counted
+    if counted.slow_clock_s >= evidence_rules.ACCOUNTS * case.pace_s:
+        clocks = f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
+        return Cause.FREQUENCY, f"{slowdown}: {clocks}"
+    return Cause.SLOWER_CPU, f"{slowdown}: {_pace_words(case)}"
+
+
+def _pace_words(case: _Case) -> str:
+    assert case.pace is not None
+    usual = case.pace.speed * case.pace.slower
+    where = "its CPU" if case.evidence and len(case.evidence.cpus) == 1 else "its CPUs"
+    return f"{where} ran at {case.pace.speed:.2f} of full speed by the witness (beside single sessions {usual:.2f})"
 
 
 def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, NoiseFloor, Reference, Scaling, SessionView, SharedCore, TopologyCheck
 from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
@@ -24,6 +25,7 @@ class CheckInput:
     topology: TopologyCheck | None
     noise_floor: NoiseFloor | None
     shared_core: SharedCore | None = None
+    two_speeds: TwoSpeeds | None = None
 
     @property
     def rounds(self) -> tuple[Round, ...]:

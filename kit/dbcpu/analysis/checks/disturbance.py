@@ -6,7 +6,7 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.placement.host_time import foreign_share, stolen_share
 from dbcpu.findings import Finding, noted
-from dbcpu.formatting import percent, plain, plural, seconds
+from dbcpu.formatting import percent, plain, plural, seconds, times
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
@@ -73,6 +73,21 @@ def steal(given: CheckInput) -> Finding | None:
     )
 
 
+def strangers_on_siblings(given: CheckInput) -> Finding | None:
+    """Not where other processes of this host ran beside a session on siblings that it shows."""
+    speeds, host = given.two_speeds, given.record.header.host
+    if speeds is None or host is None or host.hypervisor is None or not given.vcpus:
+        return None
+    shown = given.cores is not None and given.cores < given.vcpus
+    if shown and any(foreign_share(each, given.vcpus, given.window_s(each)) > FOREIGN_SHARE for each in given.rounds):
+        return None
+    return noted(
+        "strangers-on-siblings",
+        f"with at most one session the CPUs were slow for {percent(speeds.slow_share)} of the time, when the witness "
+        f"needed {times(speeds.factor)} as long",
+    )
+
+
 def throttled(given: CheckInput) -> Finding | None:
     held = [
         (group.throttled_s, group, each)
@@ -96,5 +111,6 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     solo_drift,
     foreign_load,
     steal,
+    strangers_on_siblings,
     throttled,
 )

@@ -98,6 +98,12 @@ def _driver(record: RunRecord, _: Analysis) -> str:
     ]
     where = {True: "on the measured host", False: "on another machine", None: "location not known"}
     used = f"used at most {percent(max(shares))} of one CPU, " if shares else ""
+    paced = [
+        (each.cost.witness_cpu_s or 0.0) / each.cost.window_s / max(1, len(each.witness.cpus))
+        for each in record.rounds
+        if each.cost and each.cost.window_s > 0 and each.witness
+    ]
+    used += f"the witness {percent(max(paced))} of each, " if paced and used else ""
     return used + where[record.header.database.driver_on_host]
 
 
@@ -156,6 +162,10 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
     ("server processes verified", frozenset({"not-sampled"}), _verified),
     ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
     ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
-    ("no steal or throttling", frozenset({"steal", "throttled", "resource-manager-waits"}), _nothing),
+    (
+        "no steal or throttling",
+        frozenset({"steal", "strangers-on-siblings", "throttled", "resource-manager-waits"}),
+        _nothing,
+    ),
     ("low measurement overhead", frozenset({"driver-on-host", "session-traced"}), _driver),
 )

@@ -65,6 +65,8 @@ class _Words:
     def __init__(self, context: RunContext, topology: TopologyCheck | None, scaling: Scaling | None) -> None:
         self.record, self.reference, self.vcpus = context.record, context.reference, context.vcpus
         self.cores, self.topology, self.scaling = context.cores, topology, scaling
+        self.speeds = context.split.two_speeds if context.split else None
+        self.noise = context.reference_at
 
     def body(self, levels: Sequence[LevelView]) -> str:
         together = [each for each in levels if each.level > 1]
@@ -91,7 +93,7 @@ class _Words:
                 "sessions would reach. Measure again on a quieter host, with longer executions (`--size long`)."
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
-        sentences = [_sentence("; ".join(known)), _sentence(self._undecided(found))]
+        sentences = [_sentence("; ".join(known)), _sentence(self._undecided(found)), _sentence(self._pace(found))]
         return " ".join(each for each in sentences if each)
 
     def _of_totals(self, found: Outcome) -> str:
@@ -143,9 +145,25 @@ class _Words:
             why = "one round of a level proves no equality"
         return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide(found)}"
 
+    def _pace(self, found: Outcome) -> str:
+        """What the witness saw of the CPUs themselves; '' where their speed did not change by turns."""
+        speeds = self.speeds
+        if speeds is None:
+            return ""
+        within = [each for each in found.levels if each.level > 1 and each not in found.beyond]
+        how = f"slow {percent(speeds.slow_share)} of the time, {times(speeds.factor)}, by the witness"
+        if within and all(each.at_one_pace for each in within):
+            return f"the CPUs themselves changed speed ({how}); it was not these sessions, and is not in the figures"
+        return f"the CPUs themselves change speed also with a single session ({how})"
+
     def _would_decide(self, found: Outcome) -> str:
         assert self.reference is not None
-        more = more_rounds(found.undecided, self.reference, self.record.rounds)
+        noisiest = max(
+            (ref for each in found.undecided if (ref := self.noise(each.level)) is not None),
+            key=lambda ref: ref.spread,
+            default=self.reference,
+        )
+        more = more_rounds(found.undecided, noisiest, self.record.rounds)
         if self.reference.noise_range is None:
             return "more rounds of one session would decide"
         if more is None:
@@ -207,6 +225,9 @@ class _Words:
         sentence = cause.sentence
         if cause is Cause.RUN_QUEUE and (self.vcpus is None or level.level > self.vcpus):
             sentence = "" if self.vcpus is None else f"more sessions than the {plural(self.vcpus, 'vCPU')}"
+        if cause is Cause.SLOWER_CPU and (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
+            slower = times(level.pace_ratio)
+            sentence = f"by the witness {slower} slower than with one session, as on shared cores that are not shown"
         check = self.topology
         if cause is Cause.SLOWER_CPU and check is not None and check.verdict == "fewer_cores" and check.cores_told:
             sentence = f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"

@@ -14,12 +14,21 @@ from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.figures import figures, own_summaries
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
 from dbcpu.analysis.comparison.sentences import verdict
-from dbcpu.analysis.results.comparison import Comparison, Decision, Floor, LevelFigures, Point, Side, SideRun
+from dbcpu.analysis.results.comparison import (
+    Comparison,
+    Decision,
+    Difference,
+    Floor,
+    LevelFigures,
+    Point,
+    Side,
+    SideRun,
+)
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, Level
-from dbcpu.formatting import plural, work_words
+from dbcpu.formatting import plural, rate, work_words
 from dbcpu.record import RunRecord
 
 
@@ -126,9 +135,23 @@ def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisio
         ),
         findings=_findings(each.runs),
         mixed=tuple(dict.fromkeys(fact.fact for other in headers[1:] for fact in differences(headers[0], other))),
-        differs=() if base is each else differences(base.first.record.header, header),
+        differs=() if base is each else (*differences(base.first.record.header, header), *_paces(base, each)),
         decisions=decisions,
     )  # fmt: skip
+
+
+def _paces(base: MeasuredSide, other: MeasuredSide) -> tuple[Difference, ...]:
+    """The rate of a single session as delivered and at the full pace of its CPUs, where a witness saw both sides."""
+    refs = [side.first.analysis.reference for side in (base, other)]
+    known = [(ref.mrows_per_s, ref.pace.alone) for ref in refs if ref is not None and ref.pace is not None]
+    if len(known) < len(refs):
+        return ()
+    unit = base.first.analysis.unit
+    (one, one_pace), (two, two_pace) = known
+    return (
+        Difference("single session as delivered", f"{rate(one)} {unit}", f"{rate(two)} {unit}"),
+        Difference("single session at full pace", f"{rate(one / one_pace)} {unit}", f"{rate(two / two_pace)} {unit}"),
+    )
 
 
 def _levels(side: MeasuredSide) -> tuple[LevelFigures, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.levels.noise import MIN_FREEDOM, slowdown_error, solo_error, uneven_gate
+from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.results.run import Answer, Reference
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.range_bound import upper_bound
@@ -79,6 +80,32 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class PaceSeen:
+    """The pace of the CPUs at a level against that with at most one session, by the witness.
+
+    ``limit``: of this level and all larger ones, where its times are at one pace; None where they are as delivered.
+    ``own``: of this level alone. ``rest_slowdown`` and ``rest_ratio``: median slowdown and max/min at one pace, where
+    all sessions have a pace. ``alike``: the CPUs are equally fast at their best.
+    """
+
+    limit: PaceRatio | None
+    own: PaceRatio | None
+    rest_slowdown: float | None = None
+    rest_ratio: float | None = None
+    alike: bool = True
+
+    @property
+    def falls(self) -> bool:
+        """Whether the CPUs are shown to be slower with the sessions: these share what the host does not show."""
+        own = self.own
+        return own is not None and own.log - own.chance.passed_by(SLOWED_ALARM) > np.log(EQUAL)
+
+    def explains(self, rest: float | None) -> bool:
+        """Whether a difference of delivered times may be a stranger's alone: it is not there at one pace."""
+        return self.limit is None and self.alike and not self.falls and rest is not None and rest <= EQUAL
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """Both answers of a level.
 
@@ -95,7 +122,7 @@ class Answers:
     detectable: float | None = None
 
 
-def answers(seen: Seen, reference: Reference | None) -> Answers:
+def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = None) -> Answers:
     """Of a level with at least one usable round. ``reference`` None: only what was counted answers."""
     if reference is None:
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
@@ -105,11 +132,20 @@ def answers(seen: Seen, reference: Reference | None) -> Answers:
     bound = _even_bound(seen, reference)
     shift = _slowdown_chance(seen, reference)
     half = shift.passed_by((1 - CONFIDENCE) / 2)
-    low, high = (float(np.exp(np.log(seen.slowdown) + side)) for side in (-half, half))
+    below, above = half, half
+    if pace is not None and pace.limit is not None:
+        # Times at one pace say nothing of how the pace changed: its own limits are added.
+        paced = pace.limit.chance.passed_by((1 - CONFIDENCE) / 2)
+        below, above = (float(np.hypot(half, paced)) + max(0.0, side * pace.limit.log) for side in (-1, 1))
+        if bound is not None:
+            bound = float(np.exp(np.log(bound) + max(0.0, np.log(pace.limit.high)) * max(1.0, seen.sessions / 2)))
+    low, high = (float(np.exp(np.log(seen.slowdown) + side)) for side in (-below, above))
     gate = max(1.0 + reference.tolerance, uneven_gate(reference.noise, seen.sessions, len(seen.ratios)))
     slowed = max(EQUAL, float(np.exp(shift.passed_by(SLOWED_ALARM))))
     even = _even(seen, bound, gate)
     full_speed = _full_speed(seen, None if reference.noise_range is None else high, slowed)
+    if pace is not None and pace.limit is None:
+        even, full_speed = _as_delivered(seen, even, full_speed, pace)
     return Answers(
         even=even,
         full_speed=full_speed,
@@ -120,6 +156,19 @@ def answers(seen: Seen, reference: Reference | None) -> Answers:
         if reference.noise_range is None
         else _known(_detectable(seen, reference, gate, shift, even, full_speed)),
     )
+
+
+def _as_delivered(seen: Seen, even: Answer, full_speed: Answer, pace: PaceSeen) -> tuple[Answer, Answer]:
+    """The answers of a level whose times are as delivered: what a stranger may have done to it is undecided."""
+    counted = seen.counted or Counted(1.0, 1.0)
+    if even is Answer.NO and pace.explains(pace.rest_ratio) and not _exceeds(counted.ratio):
+        even = Answer.UNDECIDED
+    kept_waiting = seen.beyond or _exceeds(counted.slowdown)
+    if full_speed is Answer.NO and pace.explains(pace.rest_slowdown) and not kept_waiting:
+        full_speed = Answer.UNDECIDED
+    if full_speed is Answer.UNDECIDED and pace.falls and _exceeds(seen.slowdown):
+        full_speed = Answer.NO
+    return even, full_speed
 
 
 def _known(ratio: float | None) -> float | None:

@@ -13,7 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
-from dbcpu.analysis.levels.answers import EQUAL, Answers, Counted, Seen, answers
+from dbcpu.analysis.levels.answers import EQUAL, Answers, Counted, PaceSeen, Seen, answers
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -48,12 +48,12 @@ def gate(reference: Reference | None) -> float:
     return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + MIN_TOLERANCE
 
 
-def groups(sessions: Sequence[Timed], reference: Reference | None) -> dict[tuple[int, int], str]:
+def groups(context: RunContext) -> dict[tuple[int, int], str]:
     """'fast' or 'slow' by session key, for sessions of rounds that show two groups."""
     named: dict[tuple[int, int], str] = {}
-    for _, members in by_round(sessions):
+    for round_, members in by_round(context.sessions):
         counted = {each.key: each.span.per_execution_s for each in members if each.span and not each.why}
-        _, fastest_of_slow = split(list(counted.values()), gate(reference))
+        _, fastest_of_slow = split(list(counted.values()), gate(context.reference_at(round_.level)))
         if fastest_of_slow is not None:
             named |= {key: "slow" if value > fastest_of_slow else "fast" for key, value in counted.items()}
     return named
@@ -98,7 +98,8 @@ def _level(
     context: RunContext,
     scatter: Chance | None,
 ) -> LevelView:
-    reference, vcpus = context.reference, context.vcpus
+    reference, vcpus = context.reference_at(level), context.vcpus
+    same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
     used = usable(rounds)
     spent = [found for members in used if (found := regime_seconds(members, context.core_by_cpu)) is not None]
     figures = [round_figures(members, gate(reference), context.rows) for members in used]
@@ -107,13 +108,16 @@ def _level(
     throughput = median_of_known(figure["rate_sum"] for figure in figures)
     ideal = reference.mrows_per_s * min(level, vcpus) if reference and vcpus else None
     shares = all(members[0].round.shares_known for members in used)
-    slower = [_slower(members, views) for members in used if shares]
+    slower = [_slower(members, views, same) for members in used if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
-    seen = [views[each.key] for members in used for each in members]
+    causes = [[_cause(views[each.key], same) for each in members] for members in used]
     counted = _counted([[views[each.key] for each in members] for members in used])
     whole = used and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
-    answered = answers(_seen(level, figures, slower, counted, context, scatter), reference) if whole else Answers()
+    paced = pace_seen(level, context)
+    answered = (
+        answers(_seen(level, figures, slower, counted, context, scatter), reference, paced) if whole else Answers()
+    )
     return LevelView(
         level=level,
         variant=variant,
@@ -141,8 +145,8 @@ def _level(
         slower_factor=median_of_known(float(np.median(each)) if each else 1.0 for each in slower)
         if any(slower)
         else None,
-        causes=tuple(Counter(view.cause for view in seen if view.slowdown is not None).most_common()),
-        main_cause=_main_cause([[views[each.key].cause for each in members] for members in used]),
+        causes=tuple(Counter(cause for members in causes for cause in members if reference and shares).most_common()),
+        main_cause=_main_cause(causes),
         even=answered.even,
         full_speed=answered.full_speed,
         even_bound=answered.even_bound,
@@ -156,7 +160,26 @@ def _level(
         oversubscribed_s=median_of_known(each.oversubscribed_s for each in spent),
         tail_misplaced_s=median_of_known(each.tail_misplaced_s for each in spent),
         shares_known=shares,
+        at_one_pace=context.split is not None and same,
+        pace_ratio=ratio.ratio if ratio else None,
+        pace_low=ratio.low if ratio else None,
+        pace_high=ratio.high if ratio else None,
     )
+
+
+def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
+    """What the answers of a level need to know of the pace of its CPUs; None without a witness, or of one session."""
+    if context.split is None or context.reference is None or level == 1:
+        return None
+    own, alike = context.paces.get(level), context.split.alike
+    if level in context.levels_at_one_pace:
+        return PaceSeen(context.split.at_most(level), own, alike=alike)
+    rounds = usable([members for each, members in by_round(context.at_one_pace) if each.level == level])
+    if not all(member.key in context.split.sessions for members in rounds for member in members):
+        return PaceSeen(None, own, alike=alike)
+    times = [np.array([span.per_execution_s for span in _spans(members)]) for members in rounds]
+    slowdown = median_of_known(float(np.median(each)) / context.reference.elapsed_s for each in times)
+    return PaceSeen(None, own, slowdown, median_of_known(float(each.max() / each.min()) for each in times), alike)
 
 
 def _seen(
@@ -261,9 +284,18 @@ def _spans(members: Sequence[Timed]) -> list[Span]:
     return [each.span for each in members if each.span]
 
 
-def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView]) -> list[float]:
+def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView], same: bool) -> list[float]:
+    """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
     seen = [views[each.key] for each in members]
-    return [view.slowdown for view in seen if view.slowdown is not None and view.cause != Cause.NONE]
+    return [
+        view.slowdown - same * (view.pace_s or 0.0) / (view.reference_s or 1.0)
+        for view in seen
+        if view.slowdown is not None and _cause(view, same) != Cause.NONE
+    ]
+
+
+def _cause(view: SessionView, same: bool) -> str:
+    return Cause.NONE if same and view.pace_only else view.cause
 
 
 def _main_cause(causes: Sequence[Sequence[str]]) -> str:

@@ -43,13 +43,32 @@ def _needed(level: LevelView, reference: Reference) -> int | None:
     answered = level.even, level.full_speed
     slowdown = level.slowdown_median or 1.0
     wanted = (each for each in ROUNDS if each > level.rounds)
-    return next((each for each in wanted if would_decide(level.level, answered, slowdown, reference, each)), None)
+    return next(
+        (each for each in wanted if would_decide(level.level, answered, slowdown, reference, each, _pace(level, each))),
+        None,
+    )
+
+
+def _pace(level: LevelView, rounds: int) -> float:
+    """How much slower the CPUs may still be than with one session after so many rounds, as a logarithm."""
+    if not level.at_one_pace or level.pace_ratio is None or level.pace_high is None:
+        return 0.0
+    half = np.log(level.pace_high / level.pace_ratio) * (level.rounds / rounds) ** 0.5
+    return float(max(0.0, np.log(level.pace_ratio)) + half)
 
 
 def would_decide(
-    sessions: int, answered: tuple[Answer, Answer], slowdown: float, reference: Reference, rounds: int
+    sessions: int,
+    answered: tuple[Answer, Answer],
+    slowdown: float,
+    reference: Reference,
+    rounds: int,
+    pace: float = 0.0,
 ) -> bool:
-    """Whether so many rounds in all probably decide what is undecided. ``answered``: even, full speed, so far."""
+    """Whether so many rounds in all probably decide what is undecided. ``answered``: even, full speed, so far.
+
+    ``pace``: what the pace of the CPUs takes of the limits, as a logarithm.
+    """
     even, full_speed = answered
     alone = max(rounds, reference.sessions)
     if even is Answer.UNDECIDED:
@@ -58,11 +77,12 @@ def would_decide(
             # What makes the lower end low today does so tomorrow: rounds that vary less than the solo sessions.
             noise = NoiseRange(min(noise.low, 1.5 * reference.noise_low), noise.high)
         usual = reference.spread * usual_range(sessions, rounds, POWER)
-        if is_possible(float(np.log(EQUAL)), usual, sessions, rounds, noise):
+        limit = float(np.log(EQUAL)) - pace * max(1.0, sessions / 2)
+        if limit <= 0 or is_possible(limit, usual, sessions, rounds, noise):
             return False
     if full_speed is Answer.UNDECIDED:
         error = slowdown_error(reference.noise, sessions, rounds, alone)
-        apart = abs(float(np.log(EQUAL / slowdown)))
+        apart = abs(float(np.log(EQUAL / slowdown))) - pace * (slowdown < EQUAL)
         return error.passed_by(0.025) + error.passed_by(1 - POWER) < apart
     return True
 

@@ -2,18 +2,30 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from dbcpu.analysis.levels.solo_reference import reference
+from dbcpu.analysis.levels.solo_reference import reference, solo
+from dbcpu.analysis.pace.by_level import PaceRatio
+from dbcpu.analysis.pace.exponent import Exponent
+from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
 from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
 from dbcpu.record import RunRecord
+
+SAME_PACE = 1.10
+"""A level is looked at with all sessions at one pace if its CPUs are shown to be slower by less than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A record with its sessions and their reference; ``core_by_cpu``, ``vcpus`` and ``cores`` that they may use."""
+    """A record with its sessions and their reference; ``core_by_cpu``, ``vcpus`` and ``cores`` that they may use.
+
+    ``sessions`` are at one pace where the witness allows it (see ``levels_at_one_pace``), else as ``delivered``;
+    ``delivered_reference`` is what the reference is without the witness. ``paces``: at those levels and at all others.
+    ``at_one_pace``: all sessions so, as far as their pace is known.
+    """
 
     record: RunRecord
     sessions: tuple[Timed, ...]
@@ -21,6 +33,12 @@ class RunContext:
     vcpus: int | None
     cores: int | None
     core_by_cpu: Mapping[int, int]
+    delivered: tuple[Timed, ...] = ()
+    delivered_reference: Reference | None = None
+    split: Split | None = None
+    paces: Mapping[int, PaceRatio] = field(default_factory=dict)
+    levels_at_one_pace: frozenset[int] = frozenset()
+    at_one_pace: tuple[Timed, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -32,15 +50,76 @@ class RunContext:
         """Usable threads of each core; () where a limit leaves fewer vCPUs than they are."""
         return tuple(Counter(self.core_by_cpu.values()).values()) if self.vcpus == len(self.core_by_cpu) else ()
 
+    def reference_at(self, level: int) -> Reference | None:
+        """With the noise that the times of this level have: that at one pace, or as delivered."""
+        if self.split is None or level in self.levels_at_one_pace:
+            return self.reference
+        return self.as_delivered()
+
+    def as_delivered(self) -> Reference | None:
+        """The reference with the noise of times that nothing was taken out of."""
+        own, other = self.reference, self.delivered_reference
+        if own is None or own.pace is None:
+            return own
+        if other is None:
+            # Of another variant: its noise without the witness is wider in proportion.
+            wider = max(1.0, own.pace.spread / own.spread) if own.spread else 1.0
+            low, high = (None if each is None else each * wider for each in (own.noise_low, own.noise_high))
+            return replace(own, spread=own.pace.spread, tolerance=own.pace.tolerance, noise_low=low, noise_high=high)
+        return replace(
+            own,
+            spread=other.spread,
+            tolerance=other.tolerance,
+            spread_freedom=other.spread_freedom,
+            noise_low=other.noise_low,
+            noise_high=other.noise_high,
+        )
+
 
 def run_context(record: RunRecord, known: Reference | None = None) -> RunContext:
     """``known`` is the reference of another variant, if that is what counts."""
-    sessions = timed(record)
-    return RunContext(
-        record,
-        sessions,
-        known or reference(record, sessions),
-        vcpu_count(record),
-        core_count(record),
-        usable_cores(record),
+    sessions, cores, vcpus = timed(record), core_count(record), vcpu_count(record)
+    delivered = reference(record, sessions)
+    scale = _scale(known.pace) if known and known.pace else None
+    usual = known is None or scale is not None
+    found = split(record, sessions, solo(record, sessions), cores or vcpus, scale) if usual else None
+    plain = RunContext(record, sessions, known or delivered, vcpus, cores, usable_cores(record), sessions, delivered)
+    return plain if found is None else _with_witness(plain, found, known)
+
+
+def _scale(pace: Pace) -> Scale:
+    return Scale(Exponent(pace.exponent, pace.exponent_error), pace.full_ns, pace.alone)
+
+
+def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> RunContext:
+    record, vcpus = plain.record, plain.vcpus
+    levels = sorted({each.round.level for each in plain.delivered})
+    limits = {level: found.at_most(level) for level in levels if level > 1} if found.alike else {}
+    same = {level for level, limit in limits.items() if limit is not None and limit.high < SAME_PACE} | {1}
+    same = {level for level in same if all(each.key in found.sessions for each in _usable(plain.delivered, level))}
+    evened = tuple(
+        at_one_pace(each, found.sessions.get(each.key), queued=vcpus is not None and each.round.level > vcpus)
+        for each in plain.delivered
     )
+    # A single session with too few pieces is no reference for times at one pace; the split needs two that are.
+    paced = [each for each in evened if each.round.level > 1 or each.key in found.sessions]
+    own, delivered, scale = known or reference(record, paced), plain.delivered_reference, found.scale
+    if own is not None and known is None and delivered is not None:
+        b = scale.exponent
+        pace = Pace(b.value, b.error, scale.full_ns, scale.alone, delivered.spread, delivered.tolerance)
+        own = replace(own, pace=pace)
+    return replace(
+        plain,
+        sessions=tuple(
+            one if one.round.level in same else other for one, other in zip(evened, plain.delivered, strict=True)
+        ),
+        reference=own,
+        split=found,
+        paces={level: ratio for level in levels if level > 1 and (ratio := found.ratio(level)) is not None},
+        levels_at_one_pace=frozenset(same),
+        at_one_pace=evened,
+    )
+
+
+def _usable(sessions: tuple[Timed, ...], level: int) -> list[Timed]:
+    return [each for each in sessions if each.round.level == level and not each.why]

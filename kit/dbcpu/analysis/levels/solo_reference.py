@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.noise import noise, noise_range
-from dbcpu.analysis.placement.host_time import throttled_shares
+from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.run import Reference
@@ -18,13 +18,17 @@ from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
 SPREADS = 3.0
+MOST_STOLEN = 0.03
+"""Of the CPUs' time: a solo round with a witness and more steal is no reference if others remain."""
 
 
 def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     """The valid solo sessions that make the reference, in the order they ran."""
     alone = [each for each in sessions if each.round.level == 1 and not each.why]
-    first = [each for each in alone if each.round.variant == record.header.plan.variants[0]]
-    return tuple(sorted(first or alone, key=lambda each: each.round.order))
+    first = [each for each in alone if each.round.variant == record.header.plan.variants[0]] or alone
+    # Of a pace that is known, steal is not a part: it took time from these sessions that others did not lose.
+    whole = [each for each in first if each.round.witness is None or (stolen_share(each.round) or 0.0) <= MOST_STOLEN]
+    return tuple(sorted(whole or first, key=lambda each: each.round.order))
 
 
 def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:

@@ -17,6 +17,8 @@ from dbcpu.record import Round
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""
+PIECE_WHOLE = 1.4
+"""CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
 MAX_OTHERS = 7
 """Hardware threads beside one's own on a core: POWER has 8 in all."""
 
@@ -102,6 +104,10 @@ class Placement:
             row.cpu: slices(times, tuple(np.multiply(row.mhz, np.diff(times))))
             for row in round_.cpu_timeline
             if row.mhz
+        }
+        self.witness = {
+            each.cpu: Curve(np.array(each.at_us) / 1e6, np.cumsum(np.array(each.ns) * (PIECE_WHOLE / 1e9)))
+            for each in (round_.witness.cpus if round_.witness else ())
         }
         self.foreign = {} if self.busy else self._foreign_by_process()
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
@@ -253,7 +259,8 @@ class Placement:
             return self.foreign.get(cpu, FLAT).between(from_s, to_s)
         if not self.cpu_known:
             return np.zeros_like(from_s)
-        excess_s = self.busy.get(cpu, FLAT).between(from_s, to_s) - self.ran.get(cpu, FLAT).between(from_s, to_s)
+        ours_s = self.ran.get(cpu, FLAT).between(from_s, to_s) + self.witness.get(cpu, FLAT).between(from_s, to_s)
+        excess_s = self.busy.get(cpu, FLAT).between(from_s, to_s) - ours_s
         # Kernels that account interrupts apart leave them out of the sessions' run time: they are no process.
         return excess_s - np.minimum(self.irq.get(cpu, FLAT).between(from_s, to_s), np.maximum(0.0, excess_s))
 

@@ -6,6 +6,7 @@ from dbcpu.analysis.results.answer import Answer as Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
+from dbcpu.analysis.results.pace import Pace, TwoSpeeds
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.range_bound import NoiseRange
@@ -32,7 +33,8 @@ class Reference:
     which the spread is known. ``noise_low`` and ``noise_high``: the noise of a session lies between these standard
     deviations of logarithms (99 %); None where nothing was measured twice, and then ``spread`` is an assumption.
     ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
-    gap): that this is lost is known however much CPU times differ.
+    gap): that this is lost is known however much CPU times differ. ``pace``: where the witness was used, all of this is
+    of times at one pace, the median of the single sessions'.
     """
 
     sessions: int
@@ -48,6 +50,7 @@ class Reference:
     noise_low: float | None = None
     noise_high: float | None = None
     counted_tolerance: float | None = None
+    pace: Pace | None = None
 
     @property
     def noise(self) -> Chance:
@@ -75,6 +78,8 @@ class SessionView:
     session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
+    ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs; ``pace`` is their speed meanwhile (1: full) by
+    so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that.
     """
 
     level: int
@@ -101,6 +106,10 @@ class SessionView:
     shared_s: float | None = None
     avoidable_s: float | None = None
     counted_s: float | None = None
+    pace_s: float | None = None
+    pace: float | None = None
+    pieces: int | None = None
+    pace_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,9 @@ class LevelView:
     ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
     Where only total rates are known (not ``shares_known``, as in the rounds) all figures of spread and of single
     sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
+    ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
+    what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
+    the CPUs are than with at most one session.
     """
 
     level: int
@@ -171,6 +183,10 @@ class LevelView:
     likely_cause: str | None = None
     likely_why: str = ""
     shares_known: bool = True
+    at_one_pace: bool = False
+    pace_ratio: float | None = None
+    pace_low: float | None = None
+    pace_high: float | None = None
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
@@ -323,7 +339,7 @@ class Analysis:
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round
     that shows best what happened: the median round of the most uneven level. ``variants``: each against
     the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
-    ``unit``: of every figure that is named Mrows/s elsewhere.
+    ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
     """
 
     run_id: str
@@ -346,3 +362,4 @@ class Analysis:
     experiment: Conclusion | None = None
     variants: Variants | None = None
     unit: str = ROWS_UNIT
+    two_speeds: TwoSpeeds | None = None

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from dbcpu.errors import MeasureError
-from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure.gate import Gate, Order, Released
-from dbcpu.measure.rounds import Setting, assemble, timeout_of, watched_of
+from dbcpu.measure.rounds import Setting, assemble, settled, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Round
 from dbcpu.targets.base import Outcome, Session
@@ -76,7 +76,7 @@ class Stretch:
             clock = setting.target.clock()
             with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
                 gate.gather(self.spec.level, work)
-                quiet = settle(setting.host, patience_s())
+                quiet = settled(setting)
                 yield from self._segments(gate, clock, quiet, work.timeout_s, begun)
         except MeasureError:
             if self.spec.order <= 1 and not self._released:
@@ -118,13 +118,18 @@ class Stretch:
     ) -> tuple[Round, Clock]:
         """The segment, and the clock as it is after it."""
         sampled = self.setting.sampler.stop()
+        witness = self.setting.witness
+        paced = witness.end() if witness else None
+        if going and witness:
+            witness.begin()
         if going:
             self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
         brought = deliveries.take()
         outcomes = [brought.get(each.session.ordinal) or each.session.outcome() for each in gate.members]
         ended = [outcome.error for outcome in outcomes if outcome.error]
         after = self.setting.target.clock() if going else clock
-        done = assemble(self.setting, self.spec, gate.members, outcomes, released, sampled, quiet, (clock, after))
+        clocks = (clock, after)
+        done = assemble(self.setting, self.spec, gate.members, outcomes, released, sampled, quiet, clocks, paced=paced)
         if ended:
             done = replace(done, error=f"{len(ended)} of {self.spec.level} sessions ended: {ended[0]}")
         return done, after

@@ -2,6 +2,7 @@
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Scaling, SessionView, TopologyCheck
 from dbcpu.analysis.scaling.curve import NEAR
@@ -73,6 +74,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
     lines = [
         ("scaling", _scaling(analysis)),
         ("contention", _contention(analysis)),
+        ("pace", _pace(record, analysis)),
         ("capacity", _capacity(analysis)),
         ("terms", _answers(analysis)),
         ("licences", _licences(analysis)),
@@ -102,6 +104,27 @@ def _scaling(analysis: Analysis) -> str:
         parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
     if check is not None:
         parts.append(_topology(check))
+    return "; ".join(parts)
+
+
+def _pace(record: RunRecord, analysis: Analysis) -> str:
+    """What the witness showed, and what is made of it."""
+    if not any(each.witness for each in record.rounds):
+        return ""
+    pace = analysis.reference.pace if analysis.reference else None
+    if pace is None:
+        return f"times are as delivered: the witness did {FEWEST} pieces beside fewer than two single sessions"
+    speeds, parts = analysis.two_speeds, []
+    if speeds is not None:
+        each = listed(
+            [f"CPU {cpu} {percent(share)}" for cpu, share in zip(speeds.cpus, speeds.by_cpu, strict=True)][:8]
+        )
+        parts.append(f"slow by turns, of the time: {each}")
+    same = [level.level for level in analysis.levels if level.at_one_pace and level.level > 1]
+    if same:
+        parts.append(f"figures of N={short_ranges(same)} are at one pace")
+    exponent = f"exponent {pace.exponent:.2f} (SE {pace.exponent_error:.2f})"
+    parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise; {exponent}")
     return "; ".join(parts)
 
 

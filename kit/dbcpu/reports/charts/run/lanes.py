@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
+from dbcpu.analysis.pace.by_level import FAST
 from dbcpu.analysis.placement.timeline import (
     ABSENT,
     ALONE,
@@ -24,12 +25,15 @@ from dbcpu.analysis.placement.timeline import (
 )
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
-from dbcpu.record import RunRecord
+from dbcpu.record import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend
 from dbcpu.reports.documents.run_summary import sessions_of_round
 
 WIDTH = 8.2
+PACE_HEIGHT = 0.36
+"""Of the trace of a CPU below the lanes, in lanes."""
+MOST_PACES = 16
 DRAWN_LANES = 48
 MAX_LANES = 256
 """Of more sessions every second, third ... is shown, slowest to fastest: none is blended with its neighbour."""
@@ -57,6 +61,7 @@ class _Shown:
     line: Timeline
     lanes: Sequence[tuple[int, int]]
     of: int
+    paces: Sequence[CpuPace] = ()
 
     @property
     def drawn(self) -> bool:
@@ -65,13 +70,14 @@ class _Shown:
     @property
     def height(self) -> float:
         amount = len(self.lanes)
-        return 1.9 + ((0.3 if amount <= 16 else 0.22) if self.drawn else 0.025) * amount
+        lane = (0.3 if amount <= 16 else 0.22) if self.drawn else 0.025
+        return 1.9 + lane * (amount + len(self.paces))
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None where no session of the round was sampled."""
     rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
-    found = [_shown(each, line, analysis) for each, line in rounds if line is not None]
+    found = [_shown(each, line, analysis, record) for each, line in rounds if line is not None]
     if not found:
         return None
     several, first = len(found) > 1, found[0]
@@ -87,13 +93,15 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         rows = [at for _, at in each.lanes]
         if each.drawn:
             handles += _lanes(axes, each.line, rows, whole_s)
-            axes.set_yticks(range(len(rows)), [f"session {ordinal}" for ordinal, _ in each.lanes], fontsize=8)
+            handles += _paces(axes, each.paces, len(rows))
+            names = [f"session {ordinal}" for ordinal, _ in each.lanes] + [f"pace of CPU {p.cpu}" for p in each.paces]
+            axes.set_yticks(range(len(names)), names, fontsize=8)
         else:
             handles += _image(axes, each.line, rows)
             axes.set_yticks([])
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_ylim(len(rows) + len(each.paces) - 0.4, -0.6)
     frame.panels[0].set_xlim(min(edges), max(edges))
     frame.label("seconds from the release", "" if first.drawn else "sessions, slowest on top")
     moves = sum(len(each.line.moves_s[at]) for each in found for _, at in each.lanes)
@@ -104,10 +112,25 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     return frame.figure
 
 
-def _shown(each: Telling, line: Timeline, analysis: Analysis) -> _Shown:
+def _shown(each: Telling, line: Timeline, analysis: Analysis, record: RunRecord) -> _Shown:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
     order = [(one.ordinal, place[one.ordinal]) for one in sessions_of_round(analysis, each.order)]
-    return _Shown(each.variant, line, order[:: -(-len(order) // MAX_LANES)], len(order))
+    witness = next((one.witness for one in record.rounds if one.order == each.order), None)
+    paces = witness.cpus if witness and max(len(order), len(witness.cpus)) <= MOST_PACES else ()
+    return _Shown(each.variant, line, order[:: -(-len(order) // MAX_LANES)], len(order), paces)
+
+
+def _paces(axes: Axes, paces: Sequence[CpuPace], first_row: int) -> list[Patch]:
+    """Below the lanes a trace per CPU: high where it was fast, by the fastest tenth of all pieces."""
+    every = [ns for each in paces for ns in each.ns]
+    if not every:
+        return []
+    full_ns = float(np.quantile(every, FAST))
+    for row, each in enumerate(paces, first_row):
+        at_s, ns = np.array(each.at_us) / 1e6, np.array(each.ns, dtype=np.float64)
+        speed = np.clip(full_ns / ns, 0.0, 1.0)
+        axes.plot(at_s, row + PACE_HEIGHT * (1 - 2 * speed), color="#4c3f24", lw=0.8, drawstyle="steps-pre")
+    return [Patch(facecolor="#4c3f24", label="line: pace, 0 to full speed")]
 
 
 def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:

@@ -1,0 +1,1 @@
+"""What the witness says of the CPUs: the pace of each session, and what is left of its time at one pace for all."""

@@ -1,0 +1,99 @@
+"""Does the pace of the CPUs fall with the number of sessions? Then it is the sessions' own doing, by cores that the
+host does not show; if it does not, it is a stranger's or the clock's.
+
+The speed beside the sessions of a level is compared with that beside a single session and before each release, while
+none is at work, CPU by CPU. The unit is the stretch of pieces on one CPU in one round: states last a fifth of a second,
+and pieces within a stretch are not independent. What a stretch scatters about its mean falls with its length.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.pace.pieces import Stretch
+from dbcpu.analysis.statistics.chance import Chance
+
+CONFIDENCE = 0.95
+MIN_FREEDOM = 3
+FAST = 0.10
+"""This quantile of a CPU's pieces is its time at full speed, however often a stranger is beside it."""
+ALIKE = 1.10
+
+
+@dataclass(frozen=True, slots=True)
+class PaceRatio:
+    """How many times slower the CPUs are at a level than with at most one session, as a logarithm with its error."""
+
+    log: float
+    chance: Chance
+
+    @property
+    def ratio(self) -> float:
+        return float(np.exp(self.log))
+
+    @property
+    def low(self) -> float:
+        """Above this with 95 % confidence."""
+        return float(np.exp(self.log - self.chance.passed_by(1 - CONFIDENCE)))
+
+    @property
+    def high(self) -> float:
+        """Below this with 95 % confidence."""
+        return float(np.exp(self.log + self.chance.passed_by(1 - CONFIDENCE)))
+
+
+def pace_ratio(stretches: Sequence[Stretch], levels: Sequence[int], exponent: float) -> PaceRatio | None:
+    """Of the CPUs beside sessions at ``levels``; None where too little was seen with at most one session.
+
+    Of several levels it is an upper limit for the lowest: with more sessions no more of a core is left to each.
+    """
+    few = _by_cpu([each for each in stretches if each.sessions <= 1], exponent)
+    many = _by_cpu([each for each in stretches if each.sessions in levels and each.sessions > 1], exponent)
+    cpus = [cpu for cpu in many if cpu in few]
+    groups = [group[cpu] for cpu in cpus for group in (few, many)]
+    freedom = sum(len(group.values) - 1 for group in groups)
+    if freedom < MIN_FREEDOM:
+        return None
+    square = sum(float((each.weights * (each.values / each.mean - 1) ** 2).sum()) for each in groups) / freedom
+    weight = np.array([many[cpu].weights.sum() for cpu in cpus])
+    weight = weight / weight.sum()
+    logs = np.array([np.log(few[cpu].mean / many[cpu].mean) for cpu in cpus])
+    squares = np.array([square / few[cpu].weights.sum() + square / many[cpu].weights.sum() for cpu in cpus])
+    error = float(np.sqrt((weight**2 * squares).sum()))
+    return PaceRatio(float((weight * logs).sum()), Chance(error, float(freedom)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Mean speeds of stretches and their numbers of pieces."""
+
+    values: np.ndarray[tuple[int], np.dtype[np.float64]]
+    weights: np.ndarray[tuple[int], np.dtype[np.float64]]
+
+    @property
+    def mean(self) -> float:
+        return float((self.values * self.weights).sum() / self.weights.sum())
+
+
+def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, _Group]:
+    cpus: dict[int, list[tuple[float, int]]] = {}
+    for each in stretches:
+        cpus.setdefault(each.cpu, []).append((float(np.mean(each.ns**-exponent)), each.ns.size))
+    return {
+        cpu: _Group(np.array([value for value, _ in own]), np.array([float(many) for _, many in own]))
+        for cpu, own in cpus.items()
+    }
+
+
+def full_ns(stretches: Sequence[Stretch]) -> dict[int, float]:
+    """A piece at full speed, by CPU."""
+    cpus: dict[int, list[Stretch]] = {}
+    for each in stretches:
+        cpus.setdefault(each.cpu, []).append(each)
+    return {cpu: float(np.quantile(np.concatenate([each.ns for each in own]), FAST)) for cpu, own in cpus.items()}
+
+
+def alike(full: Mapping[int, float], exponent: float) -> bool:
+    """Whether no CPU is always slower than another: that would be no matter of turns."""
+    return bool(full) and (max(full.values()) / min(full.values())) ** exponent <= ALIKE

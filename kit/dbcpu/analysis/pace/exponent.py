@@ -1,0 +1,59 @@
+"""How does a workload slow down where the witness does? As a power of the pieces' time: the exponent.
+
+A hyperthread whose sibling is busy does the witness' piece 1.8 times slower, a database's executor 1.5 times: speeds
+are compared by ``ns ** -b``. ``b`` belongs to piece and workload together. It is that which leaves the least spread
+among sessions that have nothing to share, with a prior of 0.75 from 19 runs of one workload (0.70 to 0.80 in each).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.statistics.chance import pooled_robust
+from dbcpu.analysis.statistics.cumulative import Floats
+
+USUAL, PRIOR_SD = 0.75, 0.10
+"""Other workloads differ: the prior is wider than what the 19 runs showed."""
+GRID = np.linspace(0.35, 1.15, 33)
+FLOOR = 0.005
+"""Relative deviation of CPU times that not even a constant pace would go below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exponent:
+    """Its value and standard error, from so many ``sessions``."""
+
+    value: float = USUAL
+    error: float = PRIOR_SD
+    sessions: int = 0
+
+
+Case = tuple[float, Floats]
+"""The logarithm of the CPU time per execution, and the pieces beside the session in ns."""
+
+
+def speed(ns: Floats, exponent: float, full_ns: float) -> float:
+    """Mean speed of a session beside these pieces; 1 where each takes ``full_ns``."""
+    return float(np.mean((ns / full_ns) ** -exponent))
+
+
+def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
+    """From sessions that do the same in each group; groups may differ by more than their pace."""
+    known = [group for group in groups if len(group) > 1]
+    freedom = sum(len(group) - 1 for group in known)
+    if freedom < 2:
+        return Exponent()
+    logs = [[(cpu, np.log(ns)) for cpu, ns in group] for group in known]
+    chance = np.array([_log_posterior(logs, float(b), freedom) for b in GRID])
+    weight = np.exp(chance - chance.max())
+    value = float((GRID * weight).sum() / weight.sum())
+    error = float(np.sqrt(((GRID - value) ** 2 * weight).sum() / weight.sum()))
+    return Exponent(value, error, sum(map(len, known)))
+
+
+def _log_posterior(groups: Sequence[Sequence[Case]], b: float, freedom: int) -> float:
+    left = [np.array([cpu + np.log(np.mean(np.exp(-b * (ns - ns.mean())))) - b * ns.mean() for cpu, ns in group])
+            for group in groups]  # fmt: skip
+    square = pooled_robust(left).spread ** 2 + FLOOR**2
+    return float(-0.5 * freedom * np.log(square) - 0.5 * ((b - USUAL) / PRIOR_SD) ** 2)

@@ -1,0 +1,83 @@
+"""Which pieces of the witness lie beside which session.
+
+A piece counts for a session if it was done on the session's CPU while the session was runnable there: states of a
+shared core last a fifth of a second, so pieces before and after say nothing. Pieces beside which another session ran
+on a sibling CPU that the host shows are left out: they would divide away what sessions do to each other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.record import HostInfo, Round
+
+FEWEST = 15
+"""Beside one session; with fewer its pace is less certain than its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Pieces on one CPU in one round: CPU time in ns by piece. ``sessions`` at work: 0 before the release."""
+
+    order: int
+    level: int
+    cpu: int
+    sessions: int
+    ns: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPieces:
+    """Of one round: ``beside`` each session (index); by CPU: ``busy`` with sessions, ``idle`` before the release."""
+
+    beside: Mapping[int, Floats]
+    busy: Mapping[int, Floats]
+    idle: Mapping[int, Floats]
+
+
+def siblings_of(host: HostInfo | None) -> dict[int, tuple[int, ...]]:
+    """The other CPUs of each CPU's core, as far as the host shows them."""
+    cpus = host.topology.cpus if host else ()
+    return {each.cpu: tuple(other for other in each.siblings if other != each.cpu) for each in cpus}
+
+
+def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
+    """Of the sessions of one round, in the order of its record."""
+    round_ = members[0].round
+    if round_.witness is None:
+        return RoundPieces({}, {}, {})
+    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
+    rows = stretches(round_).snapped(spans, 1 / poll_hz(round_)).clipped(spans)
+    rows = rows.where(rows.runnable)
+    beside: dict[int, list[Floats]] = {}
+    busy: dict[int, Floats] = {}
+    idle: dict[int, Floats] = {}
+    for each in round_.witness.cpus:
+        at_s, ns = np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64)
+        idle[each.cpu] = ns[at_s < 0]
+        shared = _covered(at_s, rows, siblings.get(each.cpu, ()))
+        here = rows.where(np.asarray(rows.cpu == each.cpu))
+        busy[each.cpu] = ns[_covered(at_s, rows, (each.cpu,)) & ~shared]
+        for session, from_s, to_s in zip(here.session, here.from_s, here.to_s, strict=True):
+            beside.setdefault(int(session), []).append(ns[(at_s >= from_s) & (at_s <= to_s) & ~shared])
+    return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
+
+
+def _covered(at_s: Floats, rows: Stretches, cpus: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """At which moments any session was runnable on one of the CPUs."""
+    here = np.isin(rows.cpu, list(cpus))
+    began = np.searchsorted(np.sort(rows.from_s[here]), at_s, side="right")
+    ended = np.searchsorted(np.sort(rows.to_s[here]), at_s, side="left")
+    return np.asarray(began > ended)
+
+
+def stretches_of(round_: Round, pieces: RoundPieces) -> list[Stretch]:
+    """Busy and idle pieces by CPU. Idle ones of a round that began on a busy host are left out: others ran beside."""
+    found = [Stretch(round_.order, round_.level, cpu, round_.level, ns) for cpu, ns in pieces.busy.items() if ns.size]
+    if round_.gate.settled:
+        found += [Stretch(round_.order, round_.level, cpu, 0, ns) for cpu, ns in pieces.idle.items() if ns.size]
+    return found

@@ -1,0 +1,142 @@
+"""Each session's time in two parts: what the pace of its CPUs explains, and the rest, its time at one pace for all.
+
+    pace of a session = mean of (ns / full) ** -b over the pieces beside it
+    q                 = median pace of the single sessions / its pace
+    pace part         = CPU time x (1 - 1 / q)
+
+Source of the form: speeds that toggle are averaged, not times; b in ``exponent``. Nothing is thrown away: the pace part
+is explained by itself, and a level uses the rest only where its pace does not fall with the sessions (``by_level``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+
+from dbcpu.analysis.pace.by_level import PaceRatio, alike, full_ns, pace_ratio
+from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
+from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
+from dbcpu.analysis.pace.two_speeds import two_speeds
+from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.results.pace import TwoSpeeds
+from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.record import RunRecord
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """By what paces are compared: the exponent, a piece at full speed, and the median speed of the single sessions."""
+
+    exponent: Exponent
+    full_ns: float
+    alone: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPace:
+    """``speed`` of its CPUs while it was there (1: full), ``slower`` than single sessions usually are, ``pieces``."""
+
+    speed: float
+    slower: float
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The paces of one variant's sessions. ``alike``: its CPUs are equally fast at their best."""
+
+    scale: Scale
+    sessions: dict[Key, SessionPace]
+    stretches: tuple[Stretch, ...]
+    alike: bool
+    two_speeds: TwoSpeeds | None
+
+    def ratio(self, level: int) -> PaceRatio | None:
+        """How much slower the CPUs are at this level than with at most one session."""
+        return pace_ratio(self.stretches, (level,), self.scale.exponent.value)
+
+    def at_most(self, level: int) -> PaceRatio | None:
+        """The same with every larger level, too: an upper limit that is better known."""
+        levels = tuple({each.level for each in self.stretches if each.level >= level})
+        return pace_ratio(self.stretches, levels, self.scale.exponent.value)
+
+
+def split(
+    record: RunRecord, sessions: Sequence[Timed], alone: Sequence[Timed], cores: int | None, known: Scale | None = None
+) -> Split | None:
+    """None where the record has no witness, or too few pieces beside its single sessions; of sweeps only.
+
+    Args:
+        alone: the single sessions of the reference.
+        cores: so many sessions have nothing to share.
+        known: of another variant, whose single sessions are the reference.
+    """
+    if record.header.plan.experiment != "sweep" or not any(each.witness for each in record.rounds):
+        return None
+    siblings = siblings_of(record.header.host)
+    rounds = [list(group) for _, group in groupby(sessions, lambda each: each.round.order)]
+    pieces = {members[0].round.order: pieces_of(members, siblings) for members in rounds}
+    beside = {
+        member.key: ns
+        for members in rounds
+        for index, member in enumerate(members)
+        if (ns := pieces[member.round.order].beside.get(index)) is not None and ns.size >= FEWEST
+    }
+    seen = tuple(each for members in rounds for each in _stretches(members, pieces))
+    full = full_ns(seen)
+    scale = known or _scale(sessions, alone, beside, cores, min(full.values(), default=0.0))
+    if scale is None:
+        return None
+    b = scale.exponent.value
+    paces = {key: speed(ns, b, scale.full_ns) for key, ns in beside.items()}
+    return Split(
+        scale,
+        {key: SessionPace(pace, scale.alone / pace, beside[key].size) for key, pace in paces.items()},
+        seen,
+        alike(full, b),
+        two_speeds(seen),
+    )
+
+
+def _stretches(members: Sequence[Timed], pieces: dict[int, RoundPieces]) -> list[Stretch]:
+    round_ = members[0].round
+    return stretches_of(round_, pieces[round_.order])
+
+
+def _scale(
+    sessions: Sequence[Timed], alone: Sequence[Timed], beside: dict[Key, Floats], cores: int | None, best_ns: float
+) -> Scale | None:
+    keys = {each.key for each in alone if each.key in beside and each.session.cpu_source == "schedstat"}
+    if len(keys) < 2:
+        return None
+    groups: dict[int, list[Case]] = {}
+    for each in sessions:
+        counts = each.key in keys or (1 < each.round.level <= (cores or 0) and not each.why)
+        if counts and each.key in beside and each.span and each.session.cpu_s:
+            cpu_s = each.session.cpu_s / len(each.span.executions)
+            groups.setdefault(each.round.level, []).append((float(np.log(cpu_s)), beside[each.key]))
+    exponent = fitted(list(groups.values()))
+    return Scale(exponent, best_ns, float(np.median([speed(beside[key], exponent.value, best_ns) for key in keys])))
+
+
+def at_one_pace(member: Timed, pace: SessionPace | None, *, queued: bool) -> Timed:
+    """The session as it would have been where single sessions usually run; as it is if nothing is known.
+
+    ``queued``: it takes turns with others on its CPU, which were as slow meanwhile; so its wait shrinks, too.
+    """
+    span, cpu_s = member.span, member.session.cpu_s
+    if pace is None or span is None or cpu_s is None:
+        return member
+    share = 1 - 1 / pace.slower
+    beside_s = cpu_s + (member.session.run_delay_s or 0.0) * queued
+    factor = max(0.05, 1 - beside_s * share / span.elapsed_s)
+    executions = tuple((_moved(begin, span, factor), _moved(end, span, factor)) for begin, end in span.executions)
+    session = replace(member.session, cpu_s=cpu_s / pace.slower)
+    return replace(member, session=session, span=Span(executions, span.start_s, _moved(span.end_s, span, factor)))
+
+
+def _moved(at_s: float, span: Span, factor: float) -> float:
+    return span.start_s + (at_s - span.start_s) * factor

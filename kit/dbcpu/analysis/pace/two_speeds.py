@@ -1,0 +1,48 @@
+"""Do the CPUs have two speeds, while nothing of ours makes them slow? Then a stranger comes and goes on their cores.
+
+The pieces done with at most one session at work are sorted into fast and slow ones: those beyond the middle (geometric)
+between the fast tenth and the median of all that are clearly slower. Two speeds need a share of either.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbcpu.analysis.pace.pieces import Stretch
+from dbcpu.analysis.results.pace import TwoSpeeds
+from dbcpu.analysis.statistics.cumulative import Floats
+
+FAST = 0.10
+CLEARLY = 1.25
+"""Times slower than the fast tenth."""
+LEAST, MOST = 0.05, 0.95
+"""Share of slow pieces; with less or more there is one speed."""
+FEWEST = 40
+
+
+def two_speeds(stretches: Sequence[Stretch]) -> TwoSpeeds | None:
+    """None where one speed is seen, or too few pieces are."""
+    few = [each.ns for each in stretches if each.sessions <= 1]
+    ns = np.concatenate(few) if few else np.zeros(0)
+    if ns.size < FEWEST:
+        return None
+    fast_ns = float(np.quantile(ns, FAST))
+    slower = ns[ns > CLEARLY * fast_ns]
+    if not slower.size:
+        return None
+    limit_ns = float(np.sqrt(fast_ns * np.median(slower)))
+    share = _slow(ns, limit_ns)
+    if not LEAST <= share <= MOST:
+        return None
+    factor = float(np.median(ns[ns > limit_ns]) / np.median(ns[ns <= limit_ns]))
+    if factor < CLEARLY:
+        return None
+    cpus: dict[int, list[Floats]] = {}
+    for each in stretches:
+        cpus.setdefault(each.cpu, []).append(each.ns)
+    by_cpu = tuple(_slow(np.concatenate(cpus[cpu]), limit_ns) for cpu in sorted(cpus))
+    return TwoSpeeds(share, factor, tuple(sorted(cpus)), by_cpu, limit_ns)
+
+
+def _slow(ns: Floats, limit_ns: float) -> float:
+    return float((ns > limit_ns).mean())

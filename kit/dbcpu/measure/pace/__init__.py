@@ -1,0 +1,8 @@
+"""How fast was each CPU meanwhile? No counter shows it: the witness does, with a small known piece of work.
+
+On a host that others share, a CPU changes its speed: by its clock, and by a stranger on the other thread of its core.
+"""
+
+from dbcpu.measure.pace.witness import Paced, Witness, open_witness
+
+__all__ = ["Paced", "Witness", "open_witness"]

@@ -1,0 +1,188 @@
+"""The driver's side of the witness: which rate, where it can run, and what it hands over for each round."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Self
+
+from dbcpu.errors import MeasureError
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.record import CpuPace, HostInfo
+from dbcpu.record import Witness as WitnessRecord
+
+PIECES = 30
+"""Beside one session: with so many its time at one pace is known to 3 % (one standard deviation)."""
+FEWEST = 15
+"""With fewer the pace of a session is less certain than its time."""
+LEAST_HZ, MOST_HZ = 1.0, 25.0
+MOST_SHARE = 0.01
+"""Of each CPU."""
+OVERHEAD_S = 60e-6
+"""CPU time of waking up and going to sleep again, beside the piece."""
+LEAD_S = 0.6
+"""Before each release the CPUs' pace without any session is seen for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """What one round brought: the record's form but for the origin of time, which is CLOCK_MONOTONIC, and its cost."""
+
+    hz: float
+    realtime: bool
+    cpus: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
+    cpu_used_s: float
+
+    def from_release(self, monotonic_s: float) -> WitnessRecord:
+        """As the record keeps it; ``monotonic_s``: of the release."""
+        origin_ns = round(monotonic_s * 1e9)
+        cpus = [CpuPace(cpu, tuple((end - origin_ns) // 1000 for end in ends), took) for cpu, ends, took in self.cpus]
+        return WitnessRecord(self.hz, self.realtime, tuple(cpus))
+
+
+def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) -> float:
+    """Pieces per second for sessions of ``session_s``: 30 beside each, 1 to 25 Hz, at most 1 % of a CPU.
+
+    ``tick_s``: CPU time of one piece with all around it. ``asked_hz``: instead of the 30 pieces.
+    """
+    wanted = asked_hz or min(max(PIECES / session_s, LEAST_HZ), MOST_HZ)
+    return min(wanted, MOST_SHARE / tick_s)
+
+
+def unavailable(host: Host | None) -> str | None:
+    """Why there can be no witness, or None."""
+    if host is None:
+        return "the host of the database is not read"
+    if isinstance(host, RemoteHost):
+        return f"its witness is not available over {host.over}"
+    return None if host.live else "a recorded host has no CPUs to run on"
+
+
+class Witness:
+    """One program for a whole run; ``begin`` and ``end`` once per round. A context manager."""
+
+    def __init__(self, cpus: Sequence[int], session_s: float, asked_hz: float | None = None) -> None:
+        self._cpus, self._session_s, self._asked_hz = tuple(cpus), session_s, asked_hz
+        self._process: subprocess.Popen[str] | None = None
+        self._began_s = 0.0
+        self.hz, self._tick_s = 0.0, 0.0
+        self.realtime = False
+        self.pids: tuple[int, ...] = ()
+
+    @property
+    def pid(self) -> int | None:
+        """The program's process, which leads the group of all of them."""
+        return self._process.pid if self._process else None
+
+    @property
+    def too_few(self) -> str | None:
+        """Why sessions as short as these get no pace from it, or None."""
+        found = self.hz * self._session_s
+        if found >= FEWEST:
+            return None
+        return f"sessions of {self._session_s:.2g} s have room for {found:.0f} pieces, {FEWEST} are needed"
+
+    def __enter__(self) -> Self:
+        script = str(files("dbcpu.measure.pace") / "_witness.py")
+        self._process = subprocess.Popen(  # noqa: S603 - this Python and a file of this package
+            [sys.executable, "-I", "-S", script, ",".join(map(str, self._cpus))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+        )
+        ready = self._read()
+        self.realtime, self.pids = bool(ready["realtime"]), (self._process.pid, *ready["pids"])
+        self._tick_s = ready["tick_s"] + OVERHEAD_S
+        self.hz = expected_hz(self._session_s, self._tick_s, self._asked_hz)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all its processes; a second time is fine."""
+        if self._process is not None:
+            # It ends its other processes, and then itself, when its standard input closes.
+            self._process.communicate()
+            self._process, self.pids = None, ()
+
+    def expect(self, session_s: float) -> None:
+        """A session was seen to take so long: the rate is raised if that is less than was expected."""
+        self._session_s = min(self._session_s, session_s)
+        self.hz = expected_hz(self._session_s, self._tick_s, self._asked_hz)
+
+    def begin(self) -> None:
+        """From now on pieces are done."""
+        self._write(f"begin {self.hz!r}")
+        self._began_s = time.monotonic()
+
+    def lead(self, patience_s: float) -> None:
+        """Wait until the CPUs were seen without any session for long enough; ``patience_s``: at most."""
+        left_s = min(LEAD_S, patience_s) - (time.monotonic() - self._began_s)
+        if left_s > 0:
+            time.sleep(left_s)
+
+    def end(self) -> Paced:
+        """Stop, and hand over. Raises MeasureError."""
+        self._write("end")
+        told = self._read()
+        seen = tuple((cpu, tuple(ends), tuple(took)) for cpu, ends, took, _ in told if ends)
+        return Paced(self.hz, self.realtime, seen, sum(used_ns for *_, used_ns in told) / 1e9)
+
+    def _write(self, line: str) -> None:
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        try:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            raise _gone() from None
+
+    def _read(self) -> Any:
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            raise _gone()
+        return json.loads(line)
+
+
+def _gone() -> MeasureError:
+    return MeasureError("the witness of the CPUs' pace ended unexpectedly; run again, or with --pace off")
+
+
+def open_witness(
+    host: Host | None, sampler: str, info: HostInfo | None, session_s: float, asked_hz: float | None, stack: ExitStack
+) -> tuple[Witness | None, tuple[str, ...]]:
+    """The witness on the CPUs that the sessions may use, closed by ``stack``; or None, and a note that says why.
+
+    Args:
+        sampler: its name; without placement it is not known whose pace a CPU's is.
+        session_s: how long one session alone is expected to take.
+        asked_hz: pieces per second; 0 for no witness, None for a rate from ``session_s``.
+    """
+    if asked_hz == 0:
+        return None, ("the pace of the CPUs was not measured: --pace off",)
+    why = "sessions are not sampled" if sampler == "none" else unavailable(host)
+    if why is not None:
+        return None, (f"the pace of the CPUs was not measured: {why}",)
+    allowed = info.limits.allowed_cpus if info else ()
+    witness = Witness(allowed or sorted(os.sched_getaffinity(0)), session_s, asked_hz)
+    try:
+        stack.enter_context(witness)
+    except (MeasureError, OSError):
+        witness.close()
+        return None, ("the pace of the CPUs was not measured: its processes could not be started",)
+    if witness.too_few:
+        note = f"the pace of the CPUs was not measured: {witness.too_few} (--seconds {FEWEST / witness.hz:.1f})"
+        witness.close()
+        return None, (note,)
+    return witness, ()

@@ -1,0 +1,51 @@
+"""The pieces that a witness would have done beside a simulated round."""
+
+import numpy as np
+
+from dbcpu.record import CpuPace, Witness
+from dbcpu.simulator.engine import Floats, Trace
+from dbcpu.simulator.host import SimulatedHost
+
+PIECES = 30
+MOST_HZ = 20.0
+PIECE_NS = 110_000
+PIECE_NOISE = 0.02
+"""Relative standard deviation of a piece at one speed."""
+LEAD_S = 0.6
+"""So long before the release it sees the CPUs without a session."""
+
+
+def simulate_witness(host: SimulatedHost, trace: Trace, begin_s: float, rng: np.random.Generator) -> Witness | None:
+    """None on a host whose CPUs have one speed, unless it asks for pieces. ``begin_s``: the trace's start."""
+    end_s = float(trace.times_s[-1])
+    hz = host.pace_hz
+    if hz is None:
+        hz = min(MOST_HZ, max(1.0, PIECES / end_s)) if host.toggle > 1 else 0.0
+    if not hz:
+        return None
+    cpus = []
+    for cpu in host.online:
+        at_s = np.cumsum(rng.uniform(0.5, 1.5, int((LEAD_S + end_s) * hz * 2) + 2)) / hz - LEAD_S - begin_s
+        at_s = at_s[at_s < end_s]
+        during = np.clip(np.searchsorted(trace.times_s, at_s, side="right") - 1, 0, len(trace.piece) - 1)
+        slower = np.where(at_s >= 0, trace.piece[during, cpu], _idle(host, at_s, cpu, rng))
+        ns = PIECE_NS * slower * np.exp(PIECE_NOISE * rng.standard_normal(at_s.size))
+        at_us = tuple(round(moment) for moment in (at_s + begin_s) * 1e6)
+        cpus.append(CpuPace(cpu, at_us, tuple(round(value) for value in ns)))
+    return Witness(hz, True, tuple(cpus))
+
+
+def _idle(host: SimulatedHost, at_s: Floats, cpu: int, rng: np.random.Generator) -> Floats:
+    """How many times longer than at full speed a piece takes while no session is at work."""
+    alone = host.core_speed[host.core_of[cpu]]
+    if host.toggle == 1:
+        return np.full(at_s.size, 1 / alone)
+    slow = np.empty(at_s.size, dtype=np.bool_)
+    state, until_s = bool(rng.random() < host.toggle_slow), float(at_s[0]) if at_s.size else 0.0
+    until_s += rng.exponential(2 * host.toggle_s * (host.toggle_slow if state else 1 - host.toggle_slow))
+    for index, moment in enumerate(at_s):
+        while moment >= until_s:
+            state = not state
+            until_s += rng.exponential(2 * host.toggle_s * (host.toggle_slow if state else 1 - host.toggle_slow))
+        slow[index] = state
+    return np.asarray(np.where(slow, host.toggle, 1.0) / alone)
