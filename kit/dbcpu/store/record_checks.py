@@ -19,6 +19,7 @@ from dbcpu.record import (
     Round,
     RunRecord,
     Session,
+    Witness,
     WorkloadInfo,
 )
 
@@ -143,6 +144,9 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
         yield from _seconds(round_.cost.window_s, ".cost.window_s")
         yield from _seconds(round_.cost.driver_cpu_s, ".cost.driver_cpu_s")
         yield from _seconds(round_.cost.sampler_cpu_s, ".cost.sampler_cpu_s")
+        yield from _seconds(round_.cost.witness_cpu_s, ".cost.witness_cpu_s")
+    if round_.witness is not None:
+        yield from _of_witness(round_.witness)
     yield from _seconds(round_.gate.skew_s, ".gate.skew_s")
 
 
@@ -198,6 +202,21 @@ def _of_series(series: CpuSeries, slices: int, where: str) -> Iterator[str]:
         if len(values) != slices and not (name == "mhz" and not values):
             yield f"{where}.{name} has {len(values)} values, and timeline_s has {slices} slices"
         yield from _offsets(values, f"{where}.{name}")
+
+
+def _of_witness(witness: Witness) -> Iterator[str]:
+    if twice := _repeated([each.cpu for each in witness.cpus]):
+        yield f".witness.cpus has CPU {twice[0]} twice"
+    for at, each in enumerate(witness.cpus):
+        where = f".witness.cpus[{at}]"
+        yield from _cpus((each.cpu,), f"{where}.cpu", single=True)
+        if len(each.at_us) != len(each.ns):
+            yield f"{where}.ns has {len(each.ns)} values, and at_us has {len(each.at_us)}"
+        if len(each.ns) > MAX_SLICES:
+            yield f"{where}.ns has {len(each.ns)} values, more than {MAX_SLICES}"
+        for ns in each.ns:
+            yield from _within(ns, 1, MAX_WHOLE, f"{where}.ns")
+        yield from _offsets((value / 1e6 for value in each.at_us), f"{where}.at_us")
 
 
 # --- values -------------------------------------------------------------------------------------

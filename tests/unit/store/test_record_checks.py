@@ -33,7 +33,18 @@ def _session(data: dict[str, Any]) -> Any:
     return _first(data)["sessions"][0]
 
 
+def _witnessed(cpus: list[dict[str, Any]]) -> Change:
+    return lambda d: _first(d).update(witness={"hz": 10.0, "realtime": True, "cpus": cpus})
+
+
 CHANGES: dict[str, tuple[Change, str]] = {
+    "a witness twice": (
+        _witnessed([{"cpu": 0, "at_us": [], "ns": []}] * 2), r"rounds\[0\]\.witness\.cpus has CPU 0 twice",
+    ),
+    "pieces without a time": (
+        _witnessed([{"cpu": 0, "at_us": [1], "ns": []}]), r"witness\.cpus\[0\]\.ns has 0 values, and at_us has 1",
+    ),
+    "a piece of no time": (_witnessed([{"cpu": 0, "at_us": [1], "ns": [0]}]), r"witness\.cpus\[0\]\.ns is 0, not from 1"),
     "level 0": (lambda d: _first(d).update(level=0), r"rounds\[0\]\.level is 0, not from 1 to 10000"),
     "level of 10^8": (lambda d: _first(d).update(level=10**8), r"rounds\[0\]\.level is 100000000"),
     "level below 0": (lambda d: _first(d).update(level=-1), r"rounds\[0\]\.level is -1"),
