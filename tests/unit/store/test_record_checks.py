@@ -44,7 +44,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "pieces without a time": (
         _witnessed([{"cpu": 0, "at_us": [1], "ns": []}]), r"witness\.cpus\[0\]\.ns has 0 values, and at_us has 1",
     ),
-    "a piece of no time": (_witnessed([{"cpu": 0, "at_us": [1], "ns": [0]}]), r"witness\.cpus\[0\]\.ns is 0, not from 1"),
+    "a piece of no time": (
+        _witnessed([{"cpu": 0, "at_us": [1], "ns": [0]}]),
+        r"witness\.cpus\[0\]\.ns is 0, not from 1",
+    ),
     "level 0": (lambda d: _first(d).update(level=0), r"rounds\[0\]\.level is 0, not from 1 to 10000"),
     "level of 10^8": (lambda d: _first(d).update(level=10**8), r"rounds\[0\]\.level is 100000000"),
     "level below 0": (lambda d: _first(d).update(level=-1), r"rounds\[0\]\.level is -1"),
