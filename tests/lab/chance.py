@@ -14,7 +14,8 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.consistency import work
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.placement.valid_sessions import timed
-from dbcpu.analysis.results.run import Analysis, Answer, SessionView
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.findings import RESULT
 from dbcpu.record import RunRecord

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import Answer
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.record import CpuPace, Round, RunRecord, Witness
 from dbcpu.simulator import SimulatedHost, simulate
 from lab import labelled

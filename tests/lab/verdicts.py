@@ -12,7 +12,8 @@ import numpy as np
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import UNKNOWN
-from dbcpu.analysis.results.run import Analysis, Answer
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from lab.intervals import told

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import Analysis, Answer
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.record import UNSET, RunRecord
 from support.doubles.oracle.double import OracleDouble

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.history.limits import check
-from dbcpu.analysis.results.run import Analysis, Answer, LevelView
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import RunRecord
 

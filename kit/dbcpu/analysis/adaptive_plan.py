@@ -24,7 +24,8 @@ from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.results.run import Answer, Reference
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import RoundSpec, auto_levels
 from dbcpu.record import Header, Round, RunRecord

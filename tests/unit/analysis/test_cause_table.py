@@ -9,8 +9,9 @@ from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
-from dbcpu.analysis.results.run import CAUSES, Answer
+from dbcpu.analysis.results.run import CAUSES
 from dbcpu.findings import ENTRIES, noted
 from dbcpu.reports.charts.style import MARKS
 from support.builders.example import three_on_two

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from dbcpu.analysis.checks.refusal import WORDS, refusal
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, lost_words, unreliable
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, Outcome, is_loss, outcome
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import Analysis, Answer, LevelView
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 

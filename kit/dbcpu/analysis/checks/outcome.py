@@ -9,7 +9,8 @@ from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.outcome import is_loss, outcome
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
-from dbcpu.analysis.results.run import REGIME_SHARE, Answer
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import REGIME_SHARE
 from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
 

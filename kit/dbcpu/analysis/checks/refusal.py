@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from dbcpu.analysis.levels.outcome import UNKNOWN
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Conclusion
-from dbcpu.analysis.results.run import Analysis, Answer
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 
 CODE = "work-not-done"

@@ -9,8 +9,9 @@ from dbcpu.analysis.levels.outcome import Outcome, is_fine, is_loss, loss, outco
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import Answer, LevelView, Scaling, TopologyCheck
+from dbcpu.analysis.results.run import LevelView, Scaling, TopologyCheck
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 

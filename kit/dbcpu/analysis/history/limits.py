@@ -16,7 +16,8 @@ import numpy as np
 from dbcpu.analysis.comparison.comparability import same_work
 from dbcpu.analysis.levels.outcome import is_loss
 from dbcpu.analysis.placement.host_time import typical_share
-from dbcpu.analysis.results.run import Analysis, Answer, LevelView
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.config.rules import CheckLimits
 from dbcpu.findings import UNANSWERED

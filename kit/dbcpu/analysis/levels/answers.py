@@ -16,13 +16,14 @@ import numpy as np
 
 from dbcpu.analysis.levels.noise import MIN_FREEDOM, slowdown_error, solo_error, uneven_gate
 from dbcpu.analysis.pace.by_level import PaceRatio
-from dbcpu.analysis.results.run import Answer, Reference
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.range_bound import upper_bound
 
 EQUAL = 1.10
 """Sessions are equal, and as fast as alone, where the true ratio is below this."""
-MOST_EVEN = 1.15
+EVEN_LIMIT = 1.15
 """Where max/min is seen above this, sessions are not called even, whatever part of it is chance."""
 UNEQUAL_TURNS = 1.25
 """Above the vCPUs all wait in turn, and by chance some longer: counted waits differ where they do by more than this."""
@@ -182,7 +183,7 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
         return Answer.NO
     if gate is not None and seen.ratio > gate and _exceeds(seen.ratio):
         return Answer.NO
-    enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= MOST_EVEN and not seen.split
+    enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
 
 

@@ -20,12 +20,13 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import Answer, LevelView, Reference, SessionView
+from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import Round
 
-MOST_COUNTED = 100.0
+COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
 
 
@@ -223,7 +224,7 @@ def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
     for views in rounds:
         lost = [(each.elapsed_s, each.counted_s) for each in views]
         # A wait that began before the release may be longer than a very short session.
-        factors = [elapsed_s / max(elapsed_s - counted_s, elapsed_s / MOST_COUNTED)
+        factors = [elapsed_s / max(elapsed_s - counted_s, elapsed_s / COUNTED_LIMIT)
                    for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
         if factors and len(factors) == len(lost):
             slowdowns.append(float(np.median(factors)))

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbcpu.analysis.results.run import Answer, LevelView
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView
 
 GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
 

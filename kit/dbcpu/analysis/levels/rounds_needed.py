@@ -11,7 +11,8 @@ import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.noise import slowdown_error
-from dbcpu.analysis.results.run import Answer, LevelView, Reference
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, usual_range
 from dbcpu.record import Round
 

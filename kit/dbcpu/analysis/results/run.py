@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dbcpu.analysis.results.answer import Answer as Answer
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together

@@ -22,9 +22,10 @@ from dbcpu.analysis.placement.timeline import (
     Timeline,
     timeline,
 )
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import Variants
-from dbcpu.analysis.results.run import Analysis, Answer, LevelView, SessionView
+from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table

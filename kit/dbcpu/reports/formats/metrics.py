@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbcpu.analysis.results.run import Analysis, Answer, LevelView
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import moment

@@ -3,7 +3,8 @@
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import Analysis, Answer, LevelView
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.simulator import SimulatedHost, simulate
 
 LEVELS = tuple(range(1, 13))

@@ -9,7 +9,8 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
-from dbcpu.analysis.results.run import Answer, LevelView, Reference
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import three_on_two
 from support.builders.record import record, round_of, session, workload
