@@ -39,6 +39,8 @@ class Faults:
     """Beyond so many sessions at once the listener refuses with ORA-12516."""
     from_connection: int = 0
 
+    logon_warning: int = 0
+    """The logon succeeds with this ORA number: 28002, a password that is about to expire."""
     error: int | None = None
     """The n-th execution of work (``at_execution``) ends with this ORA number, half-way."""
     kill: bool = False
