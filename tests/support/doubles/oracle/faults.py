@@ -64,6 +64,8 @@ class Faults:
     """Sessions that work are served before the machine's other work, where that is permitted: for a busy machine."""
     server: str = "DEDICATED"
     """v$session.server of every session: DEDICATED, SHARED, POOLED."""
+    started_ahead_s: float = 0.0
+    """Server processes are so much older than their sessions, as prespawned ones are: LOGON_TIME is shifted."""
     shared_spid: bool = False
     """v$process shows one spid for all sessions."""
     threaded: bool = False

@@ -73,7 +73,8 @@ def sessions(me: Session) -> Iterable[Row]:
                 "client_identifier", "client_info", "sql_id", "prev_sql_id")},
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
             "status": entry["status"], "server": faults.server, "paddr": _address(entry),
-            "logon_time": int(entry["logon_s"]) / DAY_S, "last_call_et": int(now_s - entry["call_s"]),
+            "logon_time": int(entry["logon_s"] + faults.started_ahead_s) / DAY_S,
+            "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
             "pq_status": me.settings.get("parallel query", "ENABLED") if entry["sid"] == me.sid else "ENABLED",
             "sql_trace": "ENABLED" if faults.traced else "DISABLED",
@@ -150,9 +151,16 @@ def parameters(me: Session) -> Iterable[Row]:
         "compatible": me.server.profile.release, "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
     }  # fmt: skip
-    values = {**defaults, **instance.parameters, **me.settings}
-    return ({"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper()}
-            for name, value in values.items())  # fmt: skip
+    altered = me.server.table.altered()
+    shown = {name: value for name, value in altered.items() if (name, value) != ("cpu_count", "0")}
+    values = {**defaults, **instance.parameters, **shown, **me.settings}
+    if altered.get("cpu_count") == "0":
+        values["cpu_count"] = defaults["cpu_count"]
+    return (
+        {"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper(),
+         "ismodified": "SYSTEM_MOD" if name in altered else "MODIFIED" if name in me.settings else "FALSE"}
+        for name, value in values.items()
+    )  # fmt: skip
 
 
 def instances(me: Session) -> Iterable[Row]:
