@@ -34,17 +34,18 @@ def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim,
         ServerError: the session is not served by a process of its own.
     """
     context = views.one(connection, "context") or (None,) * 8
+    row = server_process(connection, views)
     numbers = {
         "sid": context[0],
-        "serial_num": getattr(connection, "serial_num", None) if connection.thin else None,
+        # Only thin mode knows it without asking.
+        "serial_num": connection.serial_num if connection.thin else row and row[6],
         "instance_number": context[1],
     }
     local = same_host(str(context[3]), here) if context[3] else None
-    row = server_process(connection, views)
     known = {key: float(value) for key, value in numbers.items() if value is not None}
     if row is None:
         return ServerClaim(None, why_not=NO_VIEWS), known
-    server, spid, stid, _, age_s, _ = row
+    server, spid, stid, _, age_s, *_ = row
     if server != "DEDICATED":
         raise ServerError(refusal(str(server)))
     if not str(spid or "").isdecimal():
