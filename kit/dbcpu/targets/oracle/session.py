@@ -18,7 +18,7 @@ from dbcpu.targets.base import Outcome, ServerClaim, Work
 from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.driver import Block, Connection, Views
-from dbcpu.targets.oracle.error_messages import codes
+from dbcpu.targets.oracle.error_messages import codes, explained
 from dbcpu.targets.oracle.identity import claim
 from dbcpu.targets.oracle.plans import is_query, sql_id
 from dbcpu.targets.oracle.settings import Applied
@@ -279,7 +279,7 @@ class OracleSession:
         finally:
             self._calling.clear()
         failure = block.value("failure")
-        return _ran(block.value("ran")), None if failure is None else str(failure)
+        return _ran(block.value("ran")), None if failure is None else explained(str(failure))
 
     def _unfinished(self) -> list[Ran]:
         """What the call that was just cancelled had executed; [] where the server does not report it."""

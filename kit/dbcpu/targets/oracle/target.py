@@ -159,6 +159,9 @@ class OracleTarget:
     def connections_free(self) -> int | None:
         rows = self._views.rows(self._connection(), "session_limits") or ()
         free = [int(limit) - int(used) for _, used, limit in rows if str(limit).isdecimal()]
+        if "SESSIONS_PER_USER" in self._facts.limits:
+            # The control session is one; those of others with this user's name may not be seen.
+            free.append(self._facts.limits["SESSIONS_PER_USER"] - 1)
         return max(0, min(free)) if free else None
 
     def host(self) -> Host | None:

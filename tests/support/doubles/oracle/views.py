@@ -221,6 +221,11 @@ def resource_limits(me: Session) -> Iterable[Row]:
         }
 
 
+def profile_limits(me: Session) -> Iterable[Row]:
+    names = ("SESSIONS_PER_USER", "CPU_PER_SESSION", "CPU_PER_CALL", "IDLE_TIME", "CONNECT_TIME", "PRIVATE_SGA")
+    return ({"resource_name": name, "limit": me.server.instance.limits.get(name, "UNLIMITED")} for name in names)
+
+
 def users(me: Session) -> Iterable[Row]:
     names = [*(name.upper() for name in me.server.users), "SYS", "SYSTEM"]
     return ({"username": name} for name in [*names, *(["RDSADMIN"] if me.server.instance.rds else [])])
@@ -295,6 +300,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "all_scheduler_windows": windows,
     "v$resource_limit": resource_limits,
     "all_users": users,
+    "user_resource_limits": profile_limits,
     "session_privs": privileges,
     "nls_session_parameters": numerics,
     "v$sql": cursors,
@@ -309,6 +315,6 @@ IF_EMPTY = {
 """Columns of the views that may have no row."""
 PUBLIC = frozenset({
     "dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs",
-    "nls_session_parameters",
+    "nls_session_parameters", "user_resource_limits",
 })  # fmt: skip
 """Views that need no privilege."""
