@@ -17,7 +17,7 @@ class Facts:
     ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``may_end``: whether sessions can be ended.
-    ``limits``: of the user's profile, where they hold. ``logon_warning``: what a logon is told that succeeds.
+    ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
     ``denied``: statement -> error code. ``settings``: those that a session cannot set for itself.
     """
 
