@@ -90,7 +90,8 @@ class SessionTable:
 
     def altered(self) -> dict[str, str]:
         """Parameters that ALTER SYSTEM has set."""
-        return json.loads(self._altered[:].rstrip(b"\0") or b"{}")
+        found: dict[str, str] = json.loads(self._altered[:].rstrip(b"\0") or b"{}")
+        return found
 
     def alter(self, name: str, value: str) -> None:
         with self.locked():
