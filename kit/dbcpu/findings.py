@@ -348,6 +348,14 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "executions loop on the server by native dynamic SQL instead: the text is parsed again at each execution, and "
         "what ran before a cancel is not known",
         "`{grants}`"),
+    "profile-limits": Entry(WARNING, "limits in the user's profile",
+        "sessions beyond them are refused (ORA-02391) or ended (ORA-02392, ORA-02393, ORA-02396, ORA-02399), those "
+        "that wait at the gate too; a run of more sessions than SESSIONS_PER_USER allows does not begin",
+        "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
+        "others, then `alter user {user} profile dbcpu`"),
+    "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
+        "sessions are measured; after the grace period they are refused",
+        "give the user a new password before that: `alter user ... identified by ...`"),
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "where Resource Manager is on, here or in the root container, the database uses no more CPUs than that: levels "
         "and ideal throughput count only these",

@@ -79,3 +79,16 @@ def test_a_database_elsewhere_is_not_taken_for_one_in_a_container() -> None:
     """Its host has another name, and no process here has that number in a namespace of its own."""
     with OracleDouble(instance=Instance(host_name="db1.example")) as double, opened(double) as target:
         assert target.host() is None
+
+
+def test_a_server_process_that_is_older_than_its_session_is_recognised_by_its_work() -> None:
+    skip_without_pid_namespace()
+    with (
+        OracleDouble(
+            own_pids=True, faults=Faults(started_ahead_s=26), instance=Instance(host_name="db1.example")
+        ) as double,
+        opened(double) as target,
+        Gate(target, target.host(), TICKS) as gate,
+    ):
+        gate.gather(2, TINY)
+        assert all(member.server.verified for member in gate.members)

@@ -6,16 +6,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from dbcpu.measure import workloads
+from dbcpu.record import Session
 from dbcpu.store import line_file
 from dbcpu.targets.oracle import statements
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
+from support.driving import Drive
 from support.paths import ROOT
 
 SCRIPT = ROOT / "shell" / "sqlplus-fanout"
@@ -35,6 +39,7 @@ class Fanout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.password = folder / "password"
+        self.environment: Mapping[str, str] = {}
         (folder / "bin").mkdir()
         (folder / "tmp").mkdir()
         sqlplus = folder / "bin" / "sqlplus"
@@ -49,7 +54,7 @@ class Fanout:
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         return subprocess.Popen(
             [*shell.split(), str(SCRIPT), *arguments, "-p", str(self.password), f"{double.user}@{double.dsn}"],
-            env={**os.environ, "PATH": path, "TMPDIR": str(self.folder / "tmp")},
+            env={**os.environ, **self.environment, "PATH": path, "TMPDIR": str(self.folder / "tmp")},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -117,17 +122,77 @@ def test_not_all_connected_is_told(fanout: Fanout) -> None:
     assert re.search(r"1 of 3 sessions connected: .*12516", err)
 
 
-def test_an_interrupt_ends_everything(fanout: Fanout, double: OracleDouble) -> None:
-    process = fanout.start(double, "-n", "1", "-r", "1", "-s", "seed")
-    with process:
-        tmp = fanout.folder / "tmp"
-        while not any("round" in file.read_text() for file in tmp.glob("*/lines")):
-            assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 130
-    assert out.splitlines()[-1] == "end status=interrupted"
-    assert list(tmp.iterdir()) == []
+def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with(fanout: Fanout, drive: Drive) -> None:
+    tmp = fanout.folder / "tmp"
+    with OracleDouble() as double:
+        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "seed")
+        with process:
+            while len([each for each in double.sessions() if each["index"] is not None]) < 2:
+                assert process.poll() is None
+            tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=LIMIT_S)
+        assert process.returncode == 130
+        assert out.splitlines()[-1] == "end status=interrupted"
+        assert list(tmp.iterdir()) == []
+        (tag,) = tags
+        assert tag.startswith(f"{os.uname().nodename}/{process.pid}/")
+        assert f"client identifier {tag})" in err
+        assert len(double.sessions()) == 2, "a server that computes does not notice that its client is gone"
+        code, out, err = drive("doctor", double.url).finish()
+        assert code == 0, err
+        assert "leftovers-ended: 2 sessions of a killed run" in out
+        deadline_s = time.monotonic() + LIMIT_S
+        while double.sessions():
+            assert time.monotonic() < deadline_s
+            time.sleep(0.05)
+
+
+PROFILES = {
+    "pages": "set pagesize 9999",
+    "headings": "set heading on pagesize 50 newpage 2 feedback on numwidth 10",
+    "times": "set timing on\nselect 1 from dual;",
+}
+
+
+@pytest.mark.parametrize(("where", "profile"), [*(("site", profile) for profile in PROFILES), ("user", "pages")])
+def test_login_scripts_change_nothing(profile: str, where: str, fanout: Fanout, double: OracleDouble) -> None:
+    """They are run at the start and again after CONNECT."""
+    site = fanout.folder / "sqlplus" / "admin" / "glogin.sql"
+    site.parent.mkdir(parents=True)
+    (site if where == "site" else fanout.folder / "login.sql").write_text(PROFILES[profile] + "\n")
+    fanout.environment = {"ORACLE_HOME": str(fanout.folder), "SQLPATH": str(fanout.folder)}
+    code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    assert record.header.database.version == "19.0.0.0.0"
+    check_complete(record.rounds[0].sessions)
+
+
+def test_another_language(fanout: Fanout) -> None:
+    fanout.environment = {"NLS_LANG": "GERMAN_GERMANY.AL32UTF8"}
+    faults = Faults(refused_settings=("nls_numeric_characters",))
+    with OracleDouble(faults=faults, instance=Instance(decimal_comma=True)) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    check_complete(line_file.from_text(out, "stdout").rounds[0].sessions)
+
+
+def test_a_password_that_is_about_to_expire(fanout: Fanout) -> None:
+    """sqlplus prints an error and is connected; the second session takes longer than the first look."""
+    with OracleDouble(faults=Faults(logon_warning=28002, connect_delay_s=3, from_connection=1)) as double:
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    check_complete(line_file.from_text(out, "stdout").rounds[0].sessions)
+
+
+def check_complete(sessions: Sequence[Session]) -> None:
+    """All that a fanout reports is there."""
+    for session in sessions:
+        assert (session.answer_ok, session.error, len(session.executions)) == (True, None, 1)
+        assert session.connect_s
+        assert session.server.verified
+        assert session.db["db_cpu_s"] > 0
 
 
 @pytest.mark.parametrize(
@@ -165,7 +230,7 @@ def test_a_password_on_the_command_line_is_refused(fanout: Fanout) -> None:
 
 
 def test_the_script_sends_nothing_but_the_catalogue() -> None:
-    script = " ".join(SCRIPT.read_text("utf-8").replace("\\$", "$").split())
-    for name in ("clock", "fanout_ready", "fanout_spid", "fanout_time", "fanout_version", "set_no_parallel_query",
-                 "set_statistics_level", "set_decimal_point"):  # fmt: skip
+    script = " ".join(SCRIPT.read_text("utf-8").replace("\\$", "$").replace("/$$/$began/$where", "/:pid/:start/:where").split())
+    for name in ("clock", "fanout_ready", "fanout_spid", "fanout_tag", "fanout_time", "fanout_version",
+                 "set_no_parallel_query", "set_statistics_level", "set_decimal_point"):  # fmt: skip
         assert " ".join(statements.text(name).split()) in script, name

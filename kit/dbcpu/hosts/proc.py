@@ -134,11 +134,13 @@ def boot_time_s(host: Host) -> float | None:
     return next((float(line.split()[1]) for line in lines if line.startswith("btime ")), None)
 
 
-def apart_s(process: Process, started_at_s: float | None, boot_s: float | None, clock_ticks: int) -> float | None:
-    """How far the start of a process is from ``started_at_s`` (epoch), or None where either is not known."""
+def started_later_s(
+    process: Process, started_at_s: float | None, boot_s: float | None, clock_ticks: int
+) -> float | None:
+    """How much later than ``started_at_s`` (epoch) a process started, below 0 if before; None where not known."""
     if started_at_s is None or boot_s is None:
         return None
-    return abs(boot_s + process.start_ticks / clock_ticks - started_at_s)
+    return boot_s + process.start_ticks / clock_ticks - started_at_s
 
 
 def inner_pids(host: Host) -> dict[int, tuple[int, ...]]:

@@ -2,7 +2,8 @@
 
 A pid that the database reports may belong to another machine or another pid namespace, where the same
 number is an unrelated process. Four facts are checked: its command, its start time, that it is idle
-while its session is idle, and that its CPU time rises by the session's own warm-up. A number
+while its session is idle, and that its CPU time rises by the session's own warm-up. Where a database starts
+processes ahead of their sessions, a process may be older than its session, but not younger. A number
 from a container is translated first, see ``hosts.proc``.
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
-from dbcpu.hosts.proc import START_TOLERANCE_S, Process, apart_s, boot_time_s, inner_pids, inner_tid, look
+from dbcpu.hosts.proc import START_TOLERANCE_S, Process, boot_time_s, inner_pids, inner_tid, look, started_later_s
 from dbcpu.record import Server
 from dbcpu.targets.base import ServerClaim
 
@@ -80,9 +81,11 @@ def refuse(
         return f"there is no process {claim.pid} {where}: the server runs in a container or on another machine"
     if claim.command and claim.command not in process.command:
         return f"process {claim.pid} {where} is {process.command.split()[0]!r}, not {claim.command!r}: {_ELSEWHERE}"
-    apart = apart_s(process, claim.started_at_s, boot_s, clock_ticks)
-    if apart is not None and apart > START_TOLERANCE_S:
-        return f"process {claim.pid} {where} and the session started {apart:.0f} s apart: {_ELSEWHERE}"
+    later_s = started_later_s(process, claim.started_at_s, boot_s, clock_ticks)
+    if later_s is not None and not claim.may_be_older and abs(later_s) > START_TOLERANCE_S:
+        return f"process {claim.pid} {where} and the session started {abs(later_s):.0f} s apart: {_ELSEWHERE}"
+    if later_s is not None and later_s > START_TOLERANCE_S:
+        return f"process {claim.pid} {where} started {later_s:.0f} s after the session: {_ELSEWHERE}"
     return ""
 
 
@@ -107,11 +110,12 @@ def judge(claim: ServerClaim, idle: tuple[Process | None, Process | None], warme
         why = f"process {claim.pid} was replaced during the check"
     if why:
         return Server(claim.pid, claim.tid, None, verified=False, how=f"{why}: it is another process")
+    start = "not younger than its session" if claim.may_be_older else "start time"
     inside = f"process {claim.inner_pid} of a container: " if claim.inner_pid is not None else ""
     return Server(
         claim.pid,
         claim.tid,
         warmed.start_ticks,
         verified=True,
-        how=f"{inside}command, start time, idle when idle, {work_s * 1000:.1f} ms of CPU in its own warm-up",
+        how=f"{inside}command, {start}, idle when idle, {work_s * 1000:.1f} ms of CPU in its own warm-up",
     )

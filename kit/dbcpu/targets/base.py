@@ -44,6 +44,7 @@ class ServerClaim:
 
     ``started_at_s``: start of the server process, seconds since the epoch, if known. ``local``: None unknown,
     False when the connection goes to another machine. ``command``: text its command line must contain.
+    ``may_be_older``: the database also serves sessions by processes that it started ahead of them.
     ``inner_pid``: set by ``identity`` once ``pid`` is this host's number for what the database calls ``inner_pid``.
     """
 
@@ -54,6 +55,7 @@ class ServerClaim:
     command: str = ""
     why_not: str = ""
     inner_pid: int | None = None
+    may_be_older: bool = False
 
 
 @dataclass(frozen=True, slots=True)

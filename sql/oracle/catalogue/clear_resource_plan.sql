@@ -1,4 +1,4 @@
 -- what: switches it off again
--- needs: ALTER SYSTEM
+-- needs: ALTER SYSTEM; in a cluster the name of the measured instance is sent in place of the star
 -- source: Oracle Database Reference, RESOURCE_MANAGER_PLAN
-alter system set resource_manager_plan = '' scope = memory;
+alter system set resource_manager_plan = '' scope = memory sid = '*';

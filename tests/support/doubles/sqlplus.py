@@ -2,17 +2,27 @@
 
     python sqlplus_stand_in.py -S /nolog
 
-Not Oracle's program: it knows set, timing, connect, prompt, variable, print, exit, @FILE, statements ended by ``;`` and
-blocks ended by ``/``, and prints what sqlplus prints for them with headings and feedback off.
+Not Oracle's program: it knows set, timing, connect, prompt, clear, variable, print, exit, @FILE, statements ended by
+``;`` and blocks ended by ``/``. Settings have effect: headings, pages, feedback, times, the width of numbers.
+As since 10g, $ORACLE_HOME/sqlplus/admin/glogin.sql is run at the start and again after each connect, and then the
+first login.sql in SQLPATH. NLS_LANG=GERMAN_GERMANY translates messages and writes numbers with a comma.
+Source: SQL*Plus User's Guide and Reference, Configuring SQL*Plus, SET System Variable Summary.
 """
 
+import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import oracledb
+
+DEFAULTS = {"heading": "on", "pagesize": "14", "newpage": "1", "feedback": "6", "numwidth": "10", "timing": "off",
+            "termout": "on", "pause": "off"}  # fmt: skip
+_LANGUAGE, _, _TERRITORY = os.environ.get("NLS_LANG", "AMERICAN_AMERICA").partition(".")[0].upper().partition("_")
+ELAPSED = "Abgelaufen" if _LANGUAGE == "GERMAN" else "Elapsed"
 
 
 class StandIn:
@@ -21,7 +31,10 @@ class StandIn:
     def __init__(self) -> None:
         self._connection: oracledb.Connection | None = None
         self._variables: dict[str, str | None] = {}
+        self._settings = dict(DEFAULTS)
+        self._comma = False
         self._began_s = 0.0
+        self._log_in()
 
     def run(self, lines: Iterable[str]) -> None:
         statement: list[str] = []
@@ -43,13 +56,16 @@ class StandIn:
     def _command(self, text: str) -> bool:
         word, _, rest = text.strip().partition(" ")
         match word.lower():
-            case "set" | "whenever":
+            case "set":
+                words = shlex.split(rest)
+                self._settings |= {name.lower(): value for name, value in zip(words[::2], words[1::2], strict=True)}
+            case "clear" | "whenever":
                 return True
             case "timing":
                 if rest == "start":
                     self._began_s = time.monotonic()
                 else:
-                    say(f"Elapsed: 00:00:{time.monotonic() - self._began_s:05.2f}")
+                    self._say_elapsed(self._began_s)
             case "connect":
                 self._connect(rest)
             case "prompt":
@@ -57,7 +73,7 @@ class StandIn:
             case "variable":
                 self._variables[rest.split()[0]] = None
             case "print":
-                say(f"\n{self._variables[rest] or ''}")
+                self._print_rows([rest.upper()], [(self._variables[rest] or "",)])
             case "exit":
                 sys.exit(0)
             case _ if word.startswith("@"):
@@ -78,8 +94,22 @@ class StandIn:
             # sqlplus has the number that thin mode only mentions: ... (Similar to ORA-12516)
             similar = re.search(r"ORA-\d{5}", str(error))
             say(f"ERROR:\n{similar[0] if similar else 'ORA-12547'}: {str(error).splitlines()[0]}\n")
+            return
+        self._comma = _TERRITORY == "GERMANY"
+        if self._connection.warning:
+            say(f"ERROR:\n{self._connection.warning}\n")
+        self._log_in()
+
+    def _log_in(self) -> None:
+        """The site profile, then the user profile."""
+        site = Path(os.environ.get("ORACLE_HOME", "/nowhere"), "sqlplus", "admin", "glogin.sql")
+        users = [Path(folder, "login.sql") for folder in os.environ.get("SQLPATH", "").split(":") if folder]
+        for profile in (site, *[path for path in users if path.exists()][:1]):
+            if profile.exists():
+                self.run(profile.read_text("utf-8").splitlines())
 
     def _execute(self, text: str) -> None:
+        began_s = time.monotonic()
         if self._connection is None:
             say("SP2-0640: Not connected")
             return
@@ -91,17 +121,51 @@ class StandIn:
                     outs = {name: cursor.var(str, 40) for name in self._variables if f":{name}" in sql}
                     cursor.execute(sql, outs)
                     self._variables |= {name: out.getvalue() for name, out in outs.items()}
+                    self._feed_back("PL/SQL procedure successfully completed.")
                 else:
                     cursor.execute(sql)
-                    for row in cursor.fetchall() if cursor.description else ():
-                        say(" ".join(printed(value) for value in row))
+                    self._show(cursor, sql)
         except oracledb.Error as error:
             say(f"{sql.splitlines()[0]}\n*\nERROR at line 1:\n{error}\n")
+        if self._settings["timing"] == "on":
+            self._say_elapsed(began_s)
 
+    def _show(self, cursor: oracledb.Cursor, sql: str) -> None:
+        if cursor.description:
+            rows = cursor.fetchall()
+            self._print_rows([column.name for column in cursor.description], rows)
+            self._feed_back(f"{len(rows)} rows selected.")
+            return
+        if "nls_numeric_characters" in sql:
+            self._comma = False
+        self._feed_back("Session altered.")
 
-def printed(value: object) -> str:
-    """Text stands on the left, a number on the right of its column."""
-    return "" if value is None else value if isinstance(value, str) else str(value).rjust(20)
+    def _print_rows(self, names: list[str], rows: Iterable[tuple[object, ...]]) -> None:
+        """One page, which has a title only where it has a length."""
+        if self._settings["pagesize"] != "0":
+            if self._settings["newpage"] != "none":
+                sys.stdout.write("\n" * int(self._settings["newpage"]))
+            if self._settings["heading"] == "on":
+                say(" ".join(names))
+                say(" ".join("-" * len(name) for name in names))
+        for row in rows:
+            say(" ".join(self._printed(value) for value in row))
+
+    def _printed(self, value: object) -> str:
+        """Text stands on the left, a number, with as many digits as there is room for, on the right of its column."""
+        if value is None or isinstance(value, str):
+            return value or ""
+        width = int(self._settings["numwidth"])
+        text = str(value)
+        text = text if len(text) <= width else f"{float(text):.{width}g}"[:width]
+        return (text.replace(".", ",") if self._comma else text).rjust(width)
+
+    def _feed_back(self, text: str) -> None:
+        if self._settings["feedback"] == "on":
+            say(f"\n{text}\n")
+
+    def _say_elapsed(self, began_s: float) -> None:
+        say(f"{ELAPSED}: 00:00:{time.monotonic() - began_s:05.2f}")
 
 
 def say(text: str) -> None:

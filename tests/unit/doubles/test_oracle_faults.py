@@ -283,7 +283,7 @@ def test_the_instance_says_what_it_is_told_to_say(oracle_connect: Connect) -> No
         one = connections[0]
         assert "Standard Edition 2" in rows(one, "edition")[0][0]
         assert {"cpu_count": "16", "resource_manager_plan": instance.plan}.items() <= {
-            name: value for name, value, _ in rows(one, "parameters")
+            name: value for name, value, *_ in rows(one, "parameters")
         }.items()
         assert {"NUM_CPUS": 32, "NUM_CPU_CORES": 16}.items() <= dict(rows(one, "osstat")).items()
         assert rows(one, "resource_plan") == [(instance.plan, "ON", "ON")]

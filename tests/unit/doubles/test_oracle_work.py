@@ -102,7 +102,7 @@ def test_a_block_workload_computes_what_its_file_says(cursor: oracledb.Cursor, n
 
 
 def test_work_takes_its_cpu_in_the_process_that_the_views_name(cursor: oracledb.Cursor) -> None:
-    ((server, spid, stid, how, age_s, _),) = executed(cursor, "server_process")
+    ((server, spid, stid, how, age_s, *_),) = executed(cursor, "server_process")
     assert (server, spid, how) == ("DEDICATED", stid, "PROCESS")
     assert 0 <= age_s < 60
     assert Path(f"/proc/{spid}/comm").read_text().startswith("oracle")

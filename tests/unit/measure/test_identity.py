@@ -81,6 +81,8 @@ def test_boot_time_is_that_of_proc_stat_or_unknown(proc: FakeProc) -> None:
         (CLAIM, Process("kworker/0:1", 5000, 0.0), r"is 'kworker/0:1', not 'postgres': another pid namespace"),
         (CLAIM, Process("postgres", 6000, 0.0), "and the session started 10 s apart"),
         (CLAIM, Process("postgres", 4000, 0.0), "and the session started 10 s apart"),
+        (replace(CLAIM, may_be_older=True), Process("postgres", 6000, 0.0), "here started 10 s after the session"),
+        (replace(CLAIM, may_be_older=True), Process("kworker/0:1", 4000, 0.0), "is 'kworker/0:1', not 'postgres'"),
     ],
 )
 def test_wrong_process_is_refused_in_words(claim: ServerClaim, process: Process | None, why: str) -> None:
@@ -94,6 +96,7 @@ def test_wrong_process_is_refused_in_words(claim: ServerClaim, process: Process 
         (CLAIM, BOOT_S + 4.0),  # btime is in whole seconds, and the stamp comes after the fork
         (CLAIM, None),
         (ServerClaim(42, command="postgres"), BOOT_S),
+        (replace(CLAIM, may_be_older=True, started_at_s=BOOT_S + 9999.0), BOOT_S),
         (ServerClaim(42), None),
     ],
 )
@@ -126,6 +129,13 @@ def test_process_that_behaves_otherwise_is_another(
     server = identity.judge(CLAIM, idle, warmed, "")
     assert not server.verified
     assert why in server.how
+
+
+def test_an_older_process_is_verified_by_its_work_alone() -> None:
+    claim = replace(CLAIM, may_be_older=True)
+    server = identity.judge(claim, (GENUINE, GENUINE), after(1.004), "")
+    assert (server.verified, "not younger than its session" in server.how) == (True, True)
+    assert not identity.judge(claim, (GENUINE, GENUINE), GENUINE, "").verified
 
 
 def test_refusal_stands_whatever_the_process_does() -> None:

@@ -1,28 +1,77 @@
-"""Reads and sets the two parameters of instance caging, in memory only: see ``variants._settings``."""
+"""Reads and sets the two parameters of instance caging, in memory only: see ``variants._settings``.
+
+CPU_COUNT = 0 means not set: the instance then follows the CPUs of its host. V$PARAMETER shows their number, and
+a number that is written back would fix it and let a resource plan cage the instance. So a CPU_COUNT that is not set
+reads as ``0``.
+Source: Oracle Database Reference, CPU_COUNT, V$PARAMETER (ISDEFAULT, ISMODIFIED), V$RSRC_PLAN (INSTANCE_CAGING)
+"""
+
+import re
+from collections.abc import Callable
 
 from dbcpu.errors import ServerError
 from dbcpu.targets.oracle import statements
-from dbcpu.targets.oracle.driver import Connection, Views, query
+from dbcpu.targets.oracle.driver import Connection, Row, Views, query
 
 COUNT, PLAN = "cpu_count", "resource_manager_plan"
 DEFAULT_PLAN = "DEFAULT_PLAN"
+NOT_SET = "0"
+_EVERY_INSTANCE = "sid = '*'"
+_INSTANCE = re.compile(r"[\w$#]{1,16}")
 
 
-def read(connection: Connection, views: Views, name: str) -> str:
-    """'' for none. Raises ServerError where V$PARAMETER may not be read."""
-    rows = views.rows(connection, "parameters")
-    if rows is None:
-        raise ServerError(
-            "V$PARAMETER may not be read: the value could not be restored; grant select on sys.v_$parameter"
-        )
-    return next((str(row[1]) for row in rows if row[0] == name and row[1] is not None), "")
+class Cage:
+    """The parameters of one instance.
 
+    Args:
+        connection: gives the control connection.
+        views: likewise asked.
+        instance: its name where it is one of a cluster, whose other instances stay as they are; '' else.
+    """
 
-def write(connection: Connection, name: str, value: str) -> None:
-    """Raises ServerError where ALTER SYSTEM is not granted, or for a value that caging does not need."""
-    if name == COUNT and value.isdecimal():
-        query(connection, statements.filled("set_cpu_count", cpus=int(value)))
-    elif name == PLAN and value in ("", DEFAULT_PLAN):
-        query(connection, statements.text("set_resource_plan" if value else "clear_resource_plan"))
-    else:
-        raise ServerError(f"dbcpu does not set {name} = {value!r}; by hand: alter system set {name} = {value!r}")
+    def __init__(self, connection: Callable[[], Connection], views: Views, instance: str = "") -> None:
+        self._connection, self._views = connection, views
+        self._sid = f"sid = '{instance}'" if _INSTANCE.fullmatch(instance) else _EVERY_INSTANCE
+        self._wrote: tuple[str, str] | None = None
+        """What was last written to CPU_COUNT, and what V$PARAMETER showed then."""
+
+    def read(self, name: str) -> str:
+        """'' for no plan, '0' for a CPU_COUNT that is not set. Raises ServerError where that may not be read."""
+        row = self._row(name)
+        value = "" if row is None or row[1] is None else str(row[1])
+        if name != COUNT or row is None:
+            return value
+        if self._wrote and self._wrote[1] == value:
+            return self._wrote[0]
+        return NOT_SET if self._is_automatic(row, value) else value
+
+    def write(self, name: str, value: str) -> None:
+        """Raises ServerError where ALTER SYSTEM is not granted, or for a value that caging does not need."""
+        if name == COUNT and value.isdecimal():
+            self._send(statements.filled("set_cpu_count", cpus=int(value)))
+            row = self._row(COUNT)
+            self._wrote = (value, "" if row is None else str(row[1]))
+        elif name == PLAN and value in ("", DEFAULT_PLAN):
+            self._send(statements.text("set_resource_plan" if value else "clear_resource_plan"))
+        else:
+            raise ServerError(f"dbcpu does not set {name} = {value!r}; by hand: alter system set {name} = {value!r}")
+
+    def _send(self, statement: str) -> None:
+        query(self._connection(), statement.replace(_EVERY_INSTANCE, self._sid))
+
+    def _row(self, name: str) -> Row | None:
+        rows = self._views.rows(self._connection(), "parameters")
+        if rows is None:
+            raise ServerError(
+                "V$PARAMETER may not be read: the value could not be restored; grant select on sys.v_$parameter"
+            )
+        return next((row for row in rows if row[0] == name), None)
+
+    def _is_automatic(self, row: Row, value: str) -> bool:
+        """Never set; or set and put back, by number what the host has: V$PARAMETER does not distinguish these."""
+        if row[2] != "TRUE":
+            return False
+        if row[3] == "FALSE":
+            return True
+        cpus = {str(name): number for name, number in self._views.rows(self._connection(), "osstat") or ()}
+        return value == str(cpus.get("NUM_CPUS"))

@@ -180,7 +180,7 @@ class Block:
         try:
             self._cursor.execute(self._sql, self._binds)
         except oracledb.Error as error:
-            raise ServerError(one_line(str(error))) from None
+            raise ServerError(explained(str(error))) from None
         except _LOST:
             raise ServerError("the connection to the server was lost during the call") from None
 

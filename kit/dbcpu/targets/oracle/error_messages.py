@@ -26,6 +26,12 @@ REMEDIES: dict[str, str] = {
     "ORA-00018": "lower --sessions, or raise the parameter sessions",
     "ORA-00020": "lower --sessions, or raise the parameter processes",
     "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or lower --sessions",
+    "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",
+    "ORA-02393": "the user's profile limits CPU_PER_CALL: raise it, or choose a smaller --size",
+    "ORA-02394": "the user's profile limits LOGICAL_READS_PER_SESSION: raise it",
+    "ORA-02395": "the user's profile limits LOGICAL_READS_PER_CALL: raise it",
+    "ORA-02396": "the user's profile limits IDLE_TIME, and sessions wait at the gate: raise it",
+    "ORA-02399": "the user's profile limits CONNECT_TIME: raise it",
     "ORA-01033": "the database is starting or shutting down; wait until it is open",
     "ORA-01034": "the instance is down; start it",
     "DPY-3001": "thin mode has no such feature (bequeath, native network encryption): add ?thick=1, with Oracle's "

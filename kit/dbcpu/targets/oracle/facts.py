@@ -6,6 +6,7 @@ from typing import Any
 
 from dbcpu.errors import ServerError
 from dbcpu.targets.oracle.driver import Connection, Views
+from dbcpu.targets.oracle.error_messages import one_line
 from dbcpu.targets.oracle.identity import server_process
 
 
@@ -16,6 +17,7 @@ class Facts:
     ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``may_end``: whether sessions can be ended.
+    ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
     ``denied``: statement -> error code. ``settings``: those that a session cannot set for itself.
     """
 
@@ -39,6 +41,8 @@ class Facts:
     instances: int | None = None
     busy: int | None = None
     may_end: bool = False
+    limits: Mapping[str, int] = field(default_factory=dict)
+    logon_warning: str = ""
     denied: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -66,6 +70,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
     may_end = one("may_end_sessions")
+    parameters = {name: str(value) for name, value in pairs("parameters").items()}
+    limits = pairs("profile_limits") if parameters.get("resource_limit", "TRUE") == "TRUE" else {}
     return Facts(
         version=connection.version,
         product=next((name for name in products if "database" in name.lower()), products[0] if products else ""),
@@ -80,12 +86,14 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         server=str(process[0]) if process else None,
         threads=bool(process and process[3] == "THREAD"),
         consumer_group=process[5] if process else None,
-        parameters={name: str(value) for name, value in pairs("parameters").items()},
+        parameters=parameters,
         osstat={name: float(value) for name, value in pairs("osstat").items()},
         plan=(str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None,
         window=(str(window[0]), str(window[1] or "")) if window else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,
         may_end=bool(rds and rds[0]) or bool(may_end and may_end[0]),
+        limits={name: int(limit) for name, limit in limits.items() if str(limit).isdecimal()},
+        logon_warning=one_line(str(connection.warning)) if connection.warning else "",
         denied=dict(views.denied),
     )

@@ -1,12 +1,19 @@
-"""The server process of a session according to V$SESSION and V$PROCESS, as a claim to be verified."""
+"""The server process of a session according to V$SESSION and V$PROCESS, as a claim to be verified.
 
+It may be older than its session: since 12.2 server processes are started ahead of logons (prespawned), and between the
+start of a process and its LOGON_TIME lies whatever authenticates the user, a directory or a RADIUS server.
+Source: Oracle Database Reference, V$PROCESS_POOL; PL/SQL Packages and Types Reference, DBMS_PROCESS
+"""
+
+import math
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
-from dbcpu.hosts.proc import START_TOLERANCE_S, apart_s, boot_time_s, inner_pids, look
+from dbcpu.hosts.proc import START_TOLERANCE_S, boot_time_s, inner_pids, look, started_later_s
 from dbcpu.targets.base import ServerClaim
 from dbcpu.targets.oracle.address import same_host
 from dbcpu.targets.oracle.driver import Connection, Views
@@ -14,6 +21,7 @@ from dbcpu.targets.oracle.driver import Connection, Views
 NO_VIEWS = "V$SESSION and V$PROCESS are not granted (dbcpu doctor shows the statements)"
 COMMAND = "oracle"
 """Server processes are called oracleSID or oracle_PID_SID."""
+_IDLE_S, _IDLE_CPU_S, _WORK_CPU_S = 0.05, 0.0005, 0.001
 
 
 def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim, dict[str, float]]:
@@ -26,17 +34,18 @@ def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim,
         ServerError: the session is not served by a process of its own.
     """
     context = views.one(connection, "context") or (None,) * 8
+    row = server_process(connection, views)
     numbers = {
         "sid": context[0],
-        "serial_num": getattr(connection, "serial_num", None) if connection.thin else None,
+        # Only thin mode knows it without asking.
+        "serial_num": connection.serial_num if connection.thin else row and row[6],
         "instance_number": context[1],
     }
     local = same_host(str(context[3]), here) if context[3] else None
-    row = server_process(connection, views)
     known = {key: float(value) for key, value in numbers.items() if value is not None}
     if row is None:
         return ServerClaim(None, why_not=NO_VIEWS), known
-    server, spid, stid, _, age_s, _ = row
+    server, spid, stid, _, age_s, *_ = row
     if server != "DEDICATED":
         raise ServerError(refusal(str(server)))
     if not str(spid or "").isdecimal():
@@ -44,7 +53,7 @@ def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim,
     tid = int(stid) if str(stid or "").isdecimal() and stid != spid else None
     started_at_s = None if age_s is None else time.time() - float(age_s)
     # A name that differs may still be this machine's; the process itself then has the last word.
-    return ServerClaim(int(spid), tid, started_at_s, local, COMMAND), known
+    return ServerClaim(int(spid), tid, started_at_s, local, COMMAND, may_be_older=True), known
 
 
 def server_process(connection: Connection, views: Views) -> tuple[Any, ...] | None:
@@ -55,11 +64,12 @@ def server_process(connection: Connection, views: Views) -> tuple[Any, ...] | No
     return row
 
 
-def in_container(row: tuple[Any, ...] | None, host: Host) -> bool:
+def in_container(row: tuple[Any, ...] | None, host: Host, work: Callable[[], object]) -> bool:
     """Whether the server process of that row of server_process.sql runs in a container of this host.
 
     A container has a host name of its own, so the name says nothing. One process that has the claimed number in a pid
-    namespace of its own, is called oracle and started with the session: that is not met by chance.
+    namespace of its own, is called oracle and started with the session: that is not met by chance. Of an older one the
+    CPU time has to stand still while the session is idle, and to rise by ``work`` in it.
     """
     if row is None or not str(row[1] or "").isdecimal() or row[4] is None:
         return False
@@ -69,10 +79,21 @@ def in_container(row: tuple[Any, ...] | None, host: Host) -> bool:
         process = look(host, pid, None, clock_ticks)
         if process is None or COMMAND not in process.command:
             continue
-        apart = apart_s(process, started_at_s, boot_s, clock_ticks)
-        if apart is not None and apart <= START_TOLERANCE_S:
+        later_s = started_later_s(process, started_at_s, boot_s, clock_ticks)
+        if later_s is None or later_s > START_TOLERANCE_S:
+            continue
+        if later_s >= -START_TOLERANCE_S or _works_with(work, pid, host, clock_ticks):
             return True
     return False
+
+
+def _works_with(work: Callable[[], object], pid: int, host: Host, clock_ticks: int) -> bool:
+    looks = [look(host, pid, None, clock_ticks)]
+    for act in (lambda: time.sleep(_IDLE_S), work):
+        act()
+        looks.append(look(host, pid, None, clock_ticks))
+    first, second, third = (process.cpu_s if process else math.nan for process in looks)
+    return second - first <= _IDLE_CPU_S and third - second >= _WORK_CPU_S
 
 
 def refusal(server: str) -> str:

@@ -9,7 +9,7 @@ cloned machines and containers share host names, and its sessions are left alone
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from hashlib import blake2s
+from hashlib import blake2b
 from typing import Any
 
 from dbcpu.errors import DbcpuError
@@ -38,7 +38,9 @@ class Leftover:
 def own_tag() -> str:
     """HOST/PID/START/WHERE of this driver, in the 64 bytes that a client identifier has."""
     me = this_process()
-    where = blake2s(f"{me.boot_id} {me.pid_namespace}".encode(), digest_size=6).hexdigest() if me.boot_id else ""
+    # As shell/sqlplus-fanout has it from b2sum(1); 0 where the system does not say.
+    place = blake2b(f"{me.boot_id} {me.pid_namespace}".encode(), digest_size=6).digest() if me.boot_id else b""
+    where = int.from_bytes(place, "big")
     rest = f"/{me.pid}/{me.start_ticks or 0}/{where}"
     return me.hostname[: _LONGEST_TAG - len(rest)] + rest
 
@@ -55,7 +57,7 @@ def found(
         if tag == own or not (pid.isdecimal() and start.isdecimal()):
             continue
         driver = Driver(host, int(pid), int(start) or None, python="")
-        near = bool(where) and where == own.rpartition("/")[2]
+        near = where not in ("", "0") and where == own.rpartition("/")[2]
         dead = owner == user and near and gone(driver)
         others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead))
     return others

@@ -118,6 +118,19 @@ def _session(facts: Facts) -> Iterator[Finding]:
         yield noted("packages-revoked", f"{facts.user} may not execute DBMS_SQL or DBMS_OUTPUT", grants=" ".join(given))
 
 
+def _account(facts: Facts) -> Iterator[Finding]:
+    if facts.logon_warning:
+        yield noted("logon-warning", f"the logon succeeded with {facts.logon_warning}")
+    if facts.limits:
+        limits = ", ".join(f"{name} {_limit(name, limit)}" for name, limit in sorted(facts.limits.items()))
+        yield noted("profile-limits", f"the profile of {facts.user} has {limits}", user=facts.user.lower())
+
+
+def _limit(name: str, limit: int) -> str:
+    """CPU is limited in hundredths of a second, times in minutes."""
+    return f"{limit / 100:g} s" if name.startswith("CPU") else f"{limit} min" if name.endswith("TIME") else str(limit)
+
+
 def _managed(facts: Facts) -> Iterator[Finding]:
     if facts.cloud_service:
         service = facts.service.lower().split(".")[0]
@@ -142,6 +155,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _edition,
     _settings,
     _session,
+    _account,
     _managed,
     _activity,
 )

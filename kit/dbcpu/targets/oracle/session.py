@@ -18,7 +18,7 @@ from dbcpu.targets.base import Outcome, ServerClaim, Work
 from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.driver import Block, Connection, Views
-from dbcpu.targets.oracle.error_messages import codes
+from dbcpu.targets.oracle.error_messages import codes, explained
 from dbcpu.targets.oracle.identity import claim
 from dbcpu.targets.oracle.plans import is_query, sql_id
 from dbcpu.targets.oracle.settings import Applied
@@ -197,14 +197,16 @@ class OracleSession:
         if not self._calling.is_set():
             return
         self._breaks += 1
-        if self._breaks == BREAKS + 1 and self._elsewhere is not None:
-            self._elsewhere.cancel(*self._key())
+        key = self._key()
+        if self._breaks == BREAKS + 1 and self._elsewhere is not None and key:
+            self._elsewhere.cancel(*key)
         else:
             driver.cancel(self._connection)
 
-    def _key(self) -> tuple[int, int]:
-        """SID and SERIAL#; 0 where they are not known."""
-        return int(self._numbers.get("sid", 0)), int(self._numbers.get("serial_num", 0))
+    def _key(self) -> tuple[int, int] | None:
+        """SID and SERIAL#; None where they are not known: in thick mode without V$SESSION."""
+        sid, serial = self._numbers.get("sid"), self._numbers.get("serial_num")
+        return None if sid is None or serial is None else (int(sid), int(serial))
 
     # --- after it
 
@@ -231,10 +233,10 @@ class OracleSession:
         return Outcome(tuple(self._executions), ok, error, db, waits)
 
     def close(self) -> None:
-        stuck = self._calling.is_set()
-        if stuck and self._elsewhere is not None:
+        stuck, key = self._calling.is_set(), self._key()
+        if stuck and self._elsewhere is not None and key:
             # Nobody waits for it any more, and nothing else would end it before its statement does.
-            self._elsewhere.end(*self._key())
+            self._elsewhere.end(*key)
         elif stuck:
             driver.cancel(self._connection)
         driver.close(self._connection, LEAVE_STUCK_S if stuck else driver.LOG_OFF_S)
@@ -277,7 +279,7 @@ class OracleSession:
         finally:
             self._calling.clear()
         failure = block.value("failure")
-        return _ran(block.value("ran")), None if failure is None else str(failure)
+        return _ran(block.value("ran")), None if failure is None else explained(str(failure))
 
     def _unfinished(self) -> list[Ran]:
         """What the call that was just cancelled had executed; [] where the server does not report it."""

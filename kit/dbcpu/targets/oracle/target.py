@@ -11,9 +11,10 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import UNSET, Clock, Database
 from dbcpu.targets.base import Work
-from dbcpu.targets.oracle import caging, leftovers, preflight, settings, statements, vcpus
 from dbcpu.targets.oracle import driver as oracle_driver
+from dbcpu.targets.oracle import leftovers, preflight, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
+from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
 from dbcpu.targets.oracle.facts import Facts, read_facts
 from dbcpu.targets.oracle.identity import in_container, server_process
@@ -24,6 +25,7 @@ from dbcpu.targets.oracle.settings import Applied
 
 CLOCK_PROBES = 12
 CONNECT_TIMEOUT_S = 20.0
+_BUSY_QUERIES = 40
 _OWN_TABLE = "dbcpu_logical_io"
 _NOTHING = "0" * 13
 _LATELY_S = 60.0
@@ -57,13 +59,14 @@ class OracleTarget:
         self._here = platform.node()
         self._contained = False
         self._settings = Applied({})
+        self._cage: Cage | None = None
 
     def __enter__(self) -> Self:
         self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)
         try:
             self._facts = read_facts(control, self._views)
             if not same_host(self._facts.server_host, self._here):
-                self._contained = in_container(server_process(control, self._views), LocalHost())
+                self._contained = in_container(server_process(control, self._views), LocalHost(), self._busy)
             self._leftovers = leftovers.end_leftovers(control, self._views, self._facts.user, self._facts.rds)
             # One instance is one host. A single instance is not pinned: proxies do not know it by name.
             if (self._facts.instances or 1) > 1 and not self._dialer.pinned:
@@ -156,6 +159,9 @@ class OracleTarget:
     def connections_free(self) -> int | None:
         rows = self._views.rows(self._connection(), "session_limits") or ()
         free = [int(limit) - int(used) for _, used, limit in rows if str(limit).isdecimal()]
+        if "SESSIONS_PER_USER" in self._facts.limits:
+            # The control session is one; those of others with this user's name may not be seen.
+            free.append(self._facts.limits["SESSIONS_PER_USER"] - 1)
         return max(0, min(free)) if free else None
 
     def host(self) -> Host | None:
@@ -176,10 +182,21 @@ class OracleTarget:
         return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
 
     def parameter(self, name: str) -> str:
-        return caging.read(self._connection(), self._views, name)
+        return self._caged().read(name)
 
     def set_parameter(self, name: str, value: str) -> None:
-        caging.write(self._connection(), name, value)
+        self._caged().write(name, value)
+
+    def _caged(self) -> Cage:
+        if self._cage is None:
+            several = (self._facts.instances or 1) > 1
+            self._cage = Cage(self._connection, self._views, self._facts.instance_name if several else "")
+        return self._cage
+
+    def _busy(self) -> None:
+        """Some work in the control session, so that its server process can be recognised."""
+        for _ in range(_BUSY_QUERIES):
+            query(self._connection(), statements.text("clock"))
 
     def _connection(self) -> Connection:
         if self._control is None:

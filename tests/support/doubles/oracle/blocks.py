@@ -7,6 +7,7 @@ came in and returns those that go out.
 
 import hashlib
 import itertools
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from support.doubles.oracle.values import Value, number_text
 _LONGEST_VARCHAR2 = 32767
 _LONGEST_ANSWER = 40
 _PASSED_ON = (1013, 28)
+_FILLED_IN = re.compile(r"/\d+")
+"""Numbers of a template."""
 _REVOCABLE = ("dbms_sql", "dbms_output")
 
 Values = Mapping[str, Value]
@@ -120,10 +123,11 @@ def block_of(statement: Statement, cursors: Cursors, session: Session) -> Block:
         "aaea64c9980f4958": Block(_nothing, {}),  # packages.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
         "adbd1e4ce0ff2956": Block(_end_session, {}),  # end_session_rds.sql
+        "46668a5cb37341f0": Block(_tagging(statement.numbers), {}),  # fanout_tag.sql
         fingerprint("begin :doubled := 2 * :given; end;"): Block(_double, {"doubled": OUT}),
         fingerprint("begin :text := :text || :text; end;"): Block(_repeat, {"text": IN_OUT}),
     }
-    number = fingerprint(statement.sql)
+    number = fingerprint(_FILLED_IN.sub("/:n", statement.sql))
     for package in _REVOCABLE:
         if f"{package}." in statement.sql.lower() and not session.may_execute(package):
             raise OracleError(6550, f"line 2, column 16:\nPLS-00201: identifier '{package.upper()}' must be declared")
@@ -161,6 +165,16 @@ def _double(session: Session, values: Values) -> dict[str, Value]:
 
 def _repeat(session: Session, values: Values) -> dict[str, Value]:
     return {"text": 2 * str(values["text"] or "")}
+
+
+def _tagging(numbers: Mapping[str, int]) -> Callable[[Session, Values], dict[str, Value]]:
+    def run(session: Session, values: Values) -> dict[str, Value]:
+        rest = f"/{numbers['pid']}/{numbers['start']}/{numbers['where']}"
+        identifier = str(session.entry.get("machine") or "")[: 64 - len(rest)] + rest
+        session.publish(module="dbcpu", action="sqlplus-fanout", client_identifier=identifier)
+        return {}
+
+    return run
 
 
 def _end_session(session: Session, values: Values) -> dict[str, Value]:

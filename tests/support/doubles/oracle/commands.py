@@ -4,11 +4,13 @@ import re
 from collections.abc import Callable
 
 from support.doubles.oracle.catalogue import Statement
+from support.doubles.oracle.engine import instance_name
 from support.doubles.oracle.errors import OracleError
 from support.doubles.oracle.session import Session
 from support.doubles.oracle.sessions import PRIVATE_TABLE
 
 _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE | re.DOTALL)
+_SYSTEM_SETTING = re.compile(r"alter system set (\w+) = (\S+) scope = memory sid = '(\S+)'")
 _SETTINGS = {
     "nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone",
     "cursor_sharing", "plsql_optimize_level",
@@ -56,6 +58,20 @@ def _kill_session(statement: Statement, session: Session) -> int:
     if not session.granted("alter system"):
         raise OracleError(1031)
     session.end_other(statement.numbers["sid"], statement.numbers["serial"])
+    return 0
+
+
+def _alter_system(statement: Statement, session: Session) -> int:
+    """In memory, for the instance that is named, or for all of them. CPU_COUNT = 0 follows the host."""
+    if not session.granted("alter system"):
+        raise OracleError(1031)
+    found = _SYSTEM_SETTING.fullmatch(" ".join(statement.sql.lower().split()))
+    if found is None:
+        raise OracleError(2065)
+    name, value, instance = found.groups()
+    if instance in ("*", instance_name(session.server.instance, session.entry["instance"]).lower()):
+        session.server.table.alter(name, value.strip("'").upper())
+        session.server.journal.note("altered", name=name, value=value, instance=instance)
     return 0
 
 
@@ -114,6 +130,7 @@ _COMMANDS: dict[tuple[str, ...], Callable[[Statement, Session], int]] = {
     ("alter", "session"): _alter_session,
     ("alter", "system", "kill"): _kill_session,
     ("alter", "system", "cancel"): _cancel_sql,
+    ("alter", "system", "set"): _alter_system,
     ("create", "global", "temporary"): _create,
     ("insert", "into"): _insert,
     ("truncate", "table"): _truncate,

@@ -134,7 +134,9 @@ class _Conversation:
                 raise ClientGone
             user = proxied
         session.publish(username=user, sysdba=bool(second.mode & _SYSDBA), **told)
-        self._channel.respond(responses.parameters(self._logged_on(logon)) + responses.status())
+        code = server.faults.logon_warning
+        said = responses.warning(code, str(OracleError(code))) if code else b""
+        self._channel.respond(said + responses.parameters(self._logged_on(logon)) + responses.status())
 
     def _logged_on(self, logon: Logon) -> dict[str, str]:
         profile, instance, session = self._server.profile, self._server.instance, self.session

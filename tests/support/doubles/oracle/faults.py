@@ -39,6 +39,8 @@ class Faults:
     """Beyond so many sessions at once the listener refuses with ORA-12516."""
     from_connection: int = 0
 
+    logon_warning: int = 0
+    """The logon succeeds with this ORA number: 28002, a password that is about to expire."""
     error: int | None = None
     """The n-th execution of work (``at_execution``) ends with this ORA number, half-way."""
     kill: bool = False
@@ -62,6 +64,8 @@ class Faults:
     """Sessions that work are served before the machine's other work, where that is permitted: for a busy machine."""
     server: str = "DEDICATED"
     """v$session.server of every session: DEDICATED, SHARED, POOLED."""
+    started_ahead_s: float = 0.0
+    """Server processes are so much older than their sessions, as prespawned ones are: LOGON_TIME is shifted."""
     shared_spid: bool = False
     """v$process shows one spid for all sessions."""
     threaded: bool = False

@@ -59,6 +59,7 @@ class Instance:
     ``cloud_service``: the kind of Autonomous Database. ``rds``: Amazon RDS, with the package RDSADMIN_UTIL.
     ``old_plan``: V$SQL has each statement also with another plan, executed yesterday.
     ``decimal_comma``: numbers become text with a comma, until a session sets the point.
+    ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
     ``foreign_sessions``: further active user sessions shown, as (username, program) pairs without a process.
     """
 
@@ -78,6 +79,7 @@ class Instance:
     rds: bool = False
     old_plan: bool = False
     decimal_comma: bool = False
+    limits: Mapping[str, str] = field(default_factory=dict)
     foreign_sessions: tuple[tuple[str, str], ...] = ()
 
     @classmethod

@@ -8,7 +8,7 @@ from support.doubles.oracle.values import CHARSET_UTF8, Column, Type, Value, enc
 from support.doubles.oracle.wire import Writer
 
 _PROTOCOL, _DATA_TYPES, _ERROR, _ROW_HEADER, _ROW_DATA, _PARAMETER, _STATUS = 1, 2, 4, 6, 7, 8, 9
-_IO_VECTOR, _DESCRIBE = 0x0B, 0x10
+_IO_VECTOR, _WARNING, _DESCRIBE = 0x0B, 0x0F, 0x10
 _CHARSET_UTF16 = 2000
 _FIELD_VERSION_AT = 7
 _LONG_STRINGS_AT, _LONG_STRINGS = 6, 0x04
@@ -43,6 +43,11 @@ def parameters(values: Mapping[str, str], flags: Mapping[str, int] | None = None
 def status(*, in_transaction: bool = False) -> bytes:
     """The end of a call that returns nothing."""
     return bytes(Writer().u8(_STATUS).ub(_TRANSACTION_OPEN if in_transaction else 0, 0))
+
+
+def warning(code: int, message: str) -> bytes:
+    """What a logon is told that succeeds all the same."""
+    return bytes(Writer().u8(_WARNING).ub(code, len(message.encode()), 0).data(message.encode()))
 
 
 def executed() -> bytes:

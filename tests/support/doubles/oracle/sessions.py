@@ -27,6 +27,7 @@ class SessionTable:
         self._size = size
         self._memory = mmap.mmap(-1, size * _ENTRY_BYTES)
         self._flags = mmap.mmap(-1, len(_FLAGS))
+        self._altered = mmap.mmap(-1, _ENTRY_BYTES)
         self._lock = os.memfd_create("oracle-double-lock")
         self._pids: dict[int, int] = {}
         self._taken = 0
@@ -86,6 +87,16 @@ class SessionTable:
 
     def set_flag(self, name: str, value: bool) -> None:
         self._flags[_FLAGS.index(name)] = int(value)
+
+    def altered(self) -> dict[str, str]:
+        """Parameters that ALTER SYSTEM has set."""
+        found: dict[str, str] = json.loads(self._altered[:].rstrip(b"\0") or b"{}")
+        return found
+
+    def alter(self, name: str, value: str) -> None:
+        with self.locked():
+            data = json.dumps({**self.altered(), name: value}).encode()
+            self._altered[:] = data.ljust(_ENTRY_BYTES, b"\0")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

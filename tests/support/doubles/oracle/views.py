@@ -73,7 +73,8 @@ def sessions(me: Session) -> Iterable[Row]:
                 "client_identifier", "client_info", "sql_id", "prev_sql_id")},
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
             "status": entry["status"], "server": faults.server, "paddr": _address(entry),
-            "logon_time": int(entry["logon_s"]) / DAY_S, "last_call_et": int(now_s - entry["call_s"]),
+            "logon_time": int(entry["logon_s"] + faults.started_ahead_s) / DAY_S,
+            "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
             "pq_status": me.settings.get("parallel query", "ENABLED") if entry["sid"] == me.sid else "ENABLED",
             "sql_trace": "ENABLED" if faults.traced else "DISABLED",
@@ -150,9 +151,16 @@ def parameters(me: Session) -> Iterable[Row]:
         "compatible": me.server.profile.release, "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
     }  # fmt: skip
-    values = {**defaults, **instance.parameters, **me.settings}
-    return ({"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper()}
-            for name, value in values.items())  # fmt: skip
+    altered = me.server.table.altered()
+    shown = {name: value for name, value in altered.items() if (name, value) != ("cpu_count", "0")}
+    values = {**defaults, **instance.parameters, **shown, **me.settings}
+    if altered.get("cpu_count") == "0":
+        values["cpu_count"] = defaults["cpu_count"]
+    return (
+        {"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper(),
+         "ismodified": "SYSTEM_MOD" if name in altered else "MODIFIED" if name in me.settings else "FALSE"}
+        for name, value in values.items()
+    )  # fmt: skip
 
 
 def instances(me: Session) -> Iterable[Row]:
@@ -211,6 +219,11 @@ def resource_limits(me: Session) -> Iterable[Row]:
             "max_utilization": used,
             "limit_value": f"{text:>10}",
         }
+
+
+def profile_limits(me: Session) -> Iterable[Row]:
+    names = ("SESSIONS_PER_USER", "CPU_PER_SESSION", "CPU_PER_CALL", "IDLE_TIME", "CONNECT_TIME", "PRIVATE_SGA")
+    return ({"resource_name": name, "limit": me.server.instance.limits.get(name, "UNLIMITED")} for name in names)
 
 
 def users(me: Session) -> Iterable[Row]:
@@ -287,6 +300,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "all_scheduler_windows": windows,
     "v$resource_limit": resource_limits,
     "all_users": users,
+    "user_resource_limits": profile_limits,
     "session_privs": privileges,
     "nls_session_parameters": numerics,
     "v$sql": cursors,
@@ -301,6 +315,6 @@ IF_EMPTY = {
 """Columns of the views that may have no row."""
 PUBLIC = frozenset({
     "dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs",
-    "nls_session_parameters",
+    "nls_session_parameters", "user_resource_limits",
 })  # fmt: skip
 """Views that need no privilege."""

@@ -76,6 +76,13 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
             "result_cache_mode (FORCE",
         ),
         ({"denied": {"packages": "ORA-06550"}}, "packages-revoked", "BENCH may not execute DBMS_SQL or DBMS_OUTPUT"),
+        ({"limits": {"CPU_PER_CALL": 3000}}, "profile-limits", "the profile of BENCH has CPU_PER_CALL 30 s"),
+        (
+            {"limits": {"IDLE_TIME": 15, "SESSIONS_PER_USER": 4}},
+            "profile-limits",
+            "IDLE_TIME 15 min, SESSIONS_PER_USER 4",
+        ),
+        ({"logon_warning": "ORA-28002: it will expire"}, "logon-warning", "succeeded with ORA-28002: it will expire"),
         ({"parameters": {"shared_servers": "5"}}, "shared-servers", "shared_servers is 5"),
     ],
 )
@@ -174,6 +181,6 @@ def test_the_own_tag_fits_a_client_identifier() -> None:
 
 def test_without_a_boot_id_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "this_process", lambda: Driver("here", 1, 1, ""))
-    assert leftovers.own_tag() == "here/1/1/"
-    (found,) = leftovers.found([(1, 1, "ACTIVE", "here/2/1/", 30, "B")], "here/1/1/", "B", lambda _: True)
+    assert leftovers.own_tag() == "here/1/1/0"
+    (found,) = leftovers.found([(1, 1, "ACTIVE", "here/2/1/0", 30, "B")], "here/1/1/0", "B", lambda _: True)
     assert not found.dead

@@ -1,0 +1,34 @@
+"""What the user's account limits, known before any load."""
+
+import pytest
+
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
+from support.driving import Drive
+
+LIMITS = {"SESSIONS_PER_USER": "3", "CPU_PER_CALL": "6000"}
+
+
+@pytest.mark.parametrize("holds", ["TRUE", "FALSE"])
+def test_profile_limits_are_said_where_they_hold(holds: str, drive: Drive) -> None:
+    with OracleDouble(instance=Instance(limits=LIMITS, parameters={"resource_limit": holds})) as double:
+        code, out, err = drive("doctor", double.url).finish()
+    assert code == 0, err
+    said = "profile-limits: the profile of DBCPU has CPU_PER_CALL 60 s, SESSIONS_PER_USER 3"
+    assert (said in out) is (holds == "TRUE")
+
+
+def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_connects(drive: Drive) -> None:
+    with OracleDouble(instance=Instance(limits=LIMITS)) as double:
+        code, _, err = drive("run", double.url, "--sessions", "1,3", "--size", "tiny", "--yes").finish()
+    assert code == 2
+    assert "lower --sessions to 2" in err
+
+
+@pytest.mark.parametrize("profile", ["12c", "19c", "23ai"])
+def test_a_logon_that_succeeds_with_a_warning(profile: str, drive: Drive) -> None:
+    with OracleDouble(profile, faults=Faults(logon_warning=28002)) as double:
+        code, out, err = drive("doctor", double.url).finish()
+    assert code == 0, err
+    assert "logon-warning: the logon succeeded with ORA-28002: the password will expire within 7 days" in out

@@ -1,0 +1,61 @@
+"""Instance caging on the double: a CPU_COUNT that was not set is not set afterwards, and other instances stay alone."""
+
+import os
+
+import pytest
+
+from dbcpu.config.targets import resolve
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.targets.base import load_target
+from dbcpu.targets.oracle.caging import COUNT, PLAN
+from dbcpu.targets.oracle.target import OracleTarget
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.profiles import Instance
+
+CPUS = str(os.cpu_count())
+
+
+def open_target(double: OracleDouble) -> OracleTarget:
+    target = load_target("oracle").open_target(resolve(double.url, lambda _: None), Guard())
+    assert isinstance(target, OracleTarget)
+    return target
+
+
+def written(double: OracleDouble, name: str) -> list[tuple[str, str]]:
+    return [(note["value"], note["instance"]) for note in double.journal() if note.get("name") == name]
+
+
+def test_a_cpu_count_that_is_not_set_is_put_back_to_that() -> None:
+    with OracleDouble() as double:
+        with open_target(double) as target:
+            before = target.parameter(COUNT)
+            target.set_parameter(COUNT, CPUS)
+            assert target.parameter(COUNT) == CPUS, "all CPUs, but as a number"
+        with open_target(double) as restoring:
+            restoring.set_parameter(COUNT, "1")
+            assert restoring.parameter(COUNT) == "1"
+            restoring.set_parameter(COUNT, before)
+            assert restoring.parameter(COUNT) == before == "0"
+        with open_target(double) as later:
+            assert later.parameter(COUNT) == "0", "although V$PARAMETER now says that it was altered"
+            assert (later.describe().parameters[COUNT], written(double, COUNT)[-1]) == (CPUS, ("0", "*"))
+
+
+@pytest.mark.parametrize("count", ["7", CPUS])
+def test_a_cpu_count_of_the_parameter_file_is_put_back_as_it_was(count: str) -> None:
+    with OracleDouble(instance=Instance(parameters={COUNT: count})) as double, open_target(double) as target:
+        assert target.parameter(COUNT) == count
+        target.set_parameter(COUNT, "1")
+        target.set_parameter(COUNT, count)
+        assert target.parameter(COUNT) == count
+
+
+def test_in_a_cluster_only_the_measured_instance_is_caged() -> None:
+    with OracleDouble(instance=Instance(instances=2)) as double, open_target(double) as target:
+        assert target.parameter(PLAN) == ""
+        target.set_parameter(PLAN, "DEFAULT_PLAN")
+        target.set_parameter(COUNT, "1")
+        name = target.describe().parameters["instance_name"].lower()
+        assert (written(double, COUNT), written(double, PLAN)) == ([("1", name)], [("'default_plan'", name)])
+        target.set_parameter(PLAN, "")
+        assert target.parameter(PLAN) == ""

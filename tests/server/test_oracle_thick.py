@@ -1,0 +1,69 @@
+"""What thick mode lacks: the driver's own SERIAL#. Its libraries cannot be had here, so a thin connection plays it."""
+
+from typing import Any
+
+import oracledb
+import pytest
+
+from dbcpu.targets.oracle.driver import Views
+from dbcpu.targets.oracle.identity import claim
+from dbcpu.targets.oracle.session import BREAKS, OracleSession
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+
+
+class ThickConnection:
+    """A connection whose SERIAL# may not be asked for. Source: python-oracledb, Connection.serial_num"""
+
+    thin = False
+
+    def __init__(self, connection: oracledb.Connection) -> None:
+        self._connection = connection
+        self.breaks = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    @property
+    def serial_num(self) -> int:
+        raise oracledb.NotSupportedError("only available in thin mode")
+
+    def cancel(self) -> None:
+        self.breaks += 1
+
+
+class Control:
+    """Counts what it is asked to end."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int]] = []
+
+    def cancel(self, sid: int, serial: int) -> None:
+        self.asked.append((sid, serial))
+
+    end = cancel
+
+
+@pytest.mark.parametrize("lacking", [(), ("v$process.stid", "v$process.execution_type")], ids=["12.1 on", "before"])
+def test_the_serial_number_comes_from_the_server(lacking: tuple[str, ...]) -> None:
+    with OracleDouble(faults=Faults(missing_columns=lacking)) as double:
+        connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
+        found, numbers = claim(ThickConnection(connection), Views(), "here")  # type: ignore[arg-type]
+        assert found.pid in double.pids()
+        assert (numbers["sid"], numbers["serial_num"]) == (connection.session_id, connection.serial_num)
+        connection.close()
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_a_session_is_cancelled_by_the_control_session_only_where_its_key_is_known(granted: bool) -> None:
+    with OracleDouble(faults=Faults(ungranted=() if granted else ("v$session",))) as double:
+        connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
+        thick, control = ThickConnection(connection), Control()
+        session = OracleSession(0, thick, Views(), lambda: 0.0, "here", elsewhere=control)  # type: ignore[arg-type]
+        session.identify()
+        session._calling.set()
+        for _ in range(BREAKS + 1):
+            session.cancel()
+        expected = [(connection.session_id, connection.serial_num)] if granted else []
+        assert (control.asked, thick.breaks) == (expected, BREAKS + (not granted))
+        connection.close()
