@@ -230,7 +230,9 @@ def test_a_password_on_the_command_line_is_refused(fanout: Fanout) -> None:
 
 
 def test_the_script_sends_nothing_but_the_catalogue() -> None:
-    script = " ".join(SCRIPT.read_text("utf-8").replace("\\$", "$").replace("/$$/$began/$where", "/:pid/:start/:where").split())
+    script = " ".join(
+        SCRIPT.read_text("utf-8").replace("\\$", "$").replace("/$$/$began/$where", "/:pid/:start/:where").split()
+    )
     for name in ("clock", "fanout_ready", "fanout_spid", "fanout_tag", "fanout_time", "fanout_version",
                  "set_no_parallel_query", "set_statistics_level", "set_decimal_point"):  # fmt: skip
         assert " ".join(statements.text(name).split()) in script, name

@@ -81,7 +81,10 @@ class Pace(click.ParamType[float | None]):
         known = {"auto": None, "off": 0.0}
         if value in known:
             return known[value]
-        return Hertz(0.1, MOST_PACE_HZ).convert(value, param, ctx)
+        try:
+            return Hertz(0.1, MOST_PACE_HZ).convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not auto, off, or pieces per second from 0.1 to {MOST_PACE_HZ:g}", param, ctx)
 
 
 def confirm(question: str, yes: bool) -> None:

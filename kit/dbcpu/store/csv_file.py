@@ -203,6 +203,11 @@ def _table(text: str, name: str) -> _Table:
             line = before + reader.line_num
             if not any(cell.strip() for cell in cells) or cells[0].startswith("#"):
                 continue
+            if any(cell.strip() for cell in cells[len(names) :]):
+                raise RecordFormatError(
+                    f"{name}, line {line} has {len(cells)} fields, and {len(names)} columns have a name; "
+                    "write decimals with a point, or separate the fields by semicolons"
+                )
             row = _row(dict(zip(names, cells, strict=False)), column, delimiter, f"{name}, line {line}", line)
             rows.append(row)
             sessions += row.n if column == "rate" else 1

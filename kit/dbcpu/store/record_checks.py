@@ -7,6 +7,7 @@ relations are those that ``dbcpu.record`` promises and the analysis relies on.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from dbcpu.formatting import moment
 from dbcpu.hosts.topology.cpu_list import MAX_CPUS
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
@@ -54,6 +55,8 @@ def round_inconsistency(header: Header, round_: Round) -> str | None:
 
 
 def _of_header(header: Header) -> Iterator[str]:
+    if header.started_at and moment(header.started_at) is None:
+        yield f"started_at is {header.started_at[:40]!r}, not a time as 2026-01-31T08:00:00+00:00"
     yield from _of_plan(header.plan)
     yield from _within(header.driver.pid, 0, MAX_WHOLE, "driver.pid")
     if header.host is not None:

@@ -129,6 +129,8 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     worst = found.worst
     if worst is None:
         return ""
+    if found.losses and found.losses[0].level == 1 and (remedy := _noise_remedy(analysis)):
+        return remedy
     by_code = {each.code: each.remedy for each in analysis.findings}
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling):

@@ -152,9 +152,14 @@ class _Words:
         if speeds is None:
             return ""
         within = [each for each in found.levels if each.level > 1 and each not in found.beyond]
-        how = f"slow {percent(speeds.slow_share)} of the time, {times(speeds.factor)}, by the witness"
+        share = percent(speeds.slow_share)
+        how = f"with at most one session slow for {share} of the time, {times(speeds.factor)} as long, by the witness"
         if within and all(each.at_one_pace for each in within):
-            return f"the CPUs themselves changed speed ({how}); it was not these sessions, and is not in the figures"
+            where = f"N={short_ranges(each.level for each in within)}"
+            return (
+                f"the CPUs themselves changed speed ({how}); these sessions did not cause that, "
+                f"and the figures of {where} are without it"
+            )
         return f"the CPUs themselves change speed also with a single session ({how})"
 
     def _would_decide(self, found: Outcome) -> str:

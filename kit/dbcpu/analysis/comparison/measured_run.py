@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,18 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
-    return Measured(name, record, explain_variant(kept), rounds)
+    return Measured(name, record, _as_delivered(kept), rounds)
+
+
+def _as_delivered(record: RunRecord) -> Analysis:
+    """Times are compared as they were; the pace is known beside them, for the rate of a single session at full pace."""
+    if not any(each.witness for each in record.rounds):
+        return explain_variant(record)
+    without = replace(record, rounds=tuple(replace(each, witness=None) for each in record.rounds))
+    delivered, paced = explain_variant(without), explain_variant(record)
+    if delivered.reference is None or paced.reference is None:
+        return delivered
+    return replace(delivered, reference=replace(delivered.reference, pace=paced.reference.pace))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def _soak_conclusion(soak: Soak) -> Conclusion:
     if soak.trend is not None:
         word = "slower" if soak.trend.change > 0 else "faster"
         return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
-    return Conclusion("No drift and no second speed was shown", "")
+    return Conclusion("Neither drift nor a second speed is shown", "")
 
 
 def _pool_conclusion(found: Pool | None) -> Conclusion:

@@ -39,7 +39,8 @@ def two_speeds(stretches: Sequence[Stretch]) -> TwoSpeeds | None:
         return None
     cpus: dict[int, list[Floats]] = {}
     for each in stretches:
-        cpus.setdefault(each.cpu, []).append(each.ns)
+        if each.sessions <= 1:
+            cpus.setdefault(each.cpu, []).append(each.ns)
     by_cpu = tuple(_slow(np.concatenate(cpus[cpu]), limit_ns) for cpu in sorted(cpus))
     return TwoSpeeds(share, factor, tuple(sorted(cpus)), by_cpu, limit_ns)
 

@@ -1,6 +1,6 @@
 """The answers that analysis gives of a record; ``None`` always means "not known from this record"."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -110,6 +110,13 @@ class SessionView:
     pace: float | None = None
     pieces: int | None = None
     pace_only: bool = False
+
+    def at_one_pace(self) -> "SessionView":
+        """The same without what the pace of its CPUs explains of its slowdown, and of its cause."""
+        if self.slowdown is None or self.pace_s is None or not self.reference_s:
+            return self
+        cause = Cause.NONE if self.pace_only else self.cause
+        return replace(self, slowdown=self.slowdown - self.pace_s / self.reference_s, cause=cause)
 
 
 @dataclass(frozen=True, slots=True)

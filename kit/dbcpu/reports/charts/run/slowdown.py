@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
-from dbcpu.formatting import plural
+from dbcpu.formatting import plural, short_ranges
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run import slowdown_grid
 from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
@@ -57,7 +57,9 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     frame.panels[0].set_xlim(-0.6, len(levels) - 0.4)
     for axes in frame.panels:
         axes.set_xticks(range(0, len(levels), every), [str(level) for level in levels[::every]])
-    frame.label("concurrent sessions (N)", "slowdown")
+    paced = sorted({each.level for shown in panels for each in shown if each.at_one_pace and each.level > 1})
+    where = f" (N={short_ranges(paced)}: at one pace of the CPUs)" if paced else ""
+    frame.label("concurrent sessions (N)", f"slowdown{where}")
     present = [cause for cause in CAUSES if any(view.cause == cause for view in views)]
     handles = [
         Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])
@@ -90,10 +92,12 @@ def _marks(axes: Axes, points: Mapping[int, Sequence[SessionView]], place: Mappi
 
 
 def _points(analysis: Analysis, shown: Sequence[LevelView]) -> dict[int, list[SessionView]]:
+    """By level; at one pace where the figures of the level are, so that they fit the median that is drawn."""
     points: dict[int, list[SessionView]] = {each.level: [] for each in shown}
+    paced = {each.level for each in shown if each.at_one_pace}
     for each in analysis.sessions:
         if each.valid and each.slowdown is not None and each.variant == shown[0].variant and each.level in points:
-            points[each.level].append(each)
+            points[each.level].append(each.at_one_pace() if each.level in paced else each)
     return points
 
 
