@@ -295,3 +295,11 @@ def test_the_examples_of_the_document_can_be_pasted() -> None:
     assert [each.level for each in times.rounds] == [1, 1, 2, 2, 3, 3, 4, 4]
     assert explain(times).levels[2].slow == 2
     assert rates.header.plan.workload.unit == "loops/s"
+
+
+def test_fields_that_no_column_names_are_refused_and_not_dropped() -> None:
+    """A decimal comma makes two fields of one number."""
+    with pytest.raises(
+        RecordFormatError, match="line 2 has 5 fields, and 4 columns have a name; write decimals with a point"
+    ):
+        csv_file.from_text("n,repeat,session,seconds\n1,1,1,1,05\n", "x.csv")

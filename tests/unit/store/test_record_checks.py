@@ -38,6 +38,7 @@ def _witnessed(cpus: list[dict[str, Any]]) -> Change:
 
 
 CHANGES: dict[str, tuple[Change, str]] = {
+    "a start that is no time": (lambda d: d.update(started_at="yesterday"), r"started_at is 'yesterday', not a time"),
     "a witness twice": (
         _witnessed([{"cpu": 0, "at_us": [], "ns": []}] * 2), r"rounds\[0\]\.witness\.cpus has CPU 0 twice",
     ),

@@ -15,6 +15,8 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 
+DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
+"""By finding: what else takes CPU, in words."""
 MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
 
@@ -37,7 +39,7 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
 
 def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
-    verdict = _begin(header, len(soak.segments)) + _soaked(soak, analysis)
+    verdict = _begin(header, len(soak.segments)) + _soaked(soak, analysis) + _meanwhile(analysis)
     return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak), capacity=None)
 
 
@@ -95,13 +97,20 @@ def _soaked(soak: Soak, analysis: Analysis) -> str:
         return _sized(soak)
     parts = [f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak)}, " + _two(soak.second, analysis)]
     if soak.trend is None:
-        parts.append("no drift")
+        parts.append("drift is not shown")
     else:
         parts.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
     if soak.gaps:
         lost = sum(gap.to_s - gap.from_s for gap in soak.gaps)
         parts.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")
     return "; ".join(parts) + "."
+
+
+def _meanwhile(analysis: Analysis) -> str:
+    """A caveat where others took CPU: then times differ for reasons that are not the sessions'."""
+    codes = {each.code for each in analysis.findings}
+    named = [words for code, words in DISTURBANCES.items() if code in codes]
+    return f" Meanwhile the host lost CPU to {listed(named)}: figures differ from a quiet host's." if named else ""
 
 
 def _level(soak: Soak) -> str:
@@ -111,7 +120,7 @@ def _level(soak: Soak) -> str:
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:
     if second is None:
-        return "unimodal"
+        return "a second speed is not shown"
     who = "all sessions alternate between both"
     if second.sessions:
         who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed in it"

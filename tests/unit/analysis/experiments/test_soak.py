@@ -37,7 +37,7 @@ def test_a_steady_soak_has_one_value_and_no_drift() -> None:
     assert (soak.second, soak.trend, soak.gaps) == (None, None, ())
     assert soak.alone_s == pytest.approx(build.ALONE_S)
     assert soak.lasted_s == pytest.approx(720.0)
-    assert analysis.verdict.endswith("unimodal; no drift.")
+    assert analysis.verdict.endswith("a second speed is not shown; drift is not shown.")
 
 
 def test_sessions_that_stay_at_the_second_value_are_named() -> None:
