@@ -302,4 +302,4 @@ def test_fields_that_no_column_names_are_refused_and_not_dropped() -> None:
     with pytest.raises(
         RecordFormatError, match="line 2 has 5 fields, and 4 columns have a name; write decimals with a point"
     ):
-        csv_file.from_text("n,repeat,session,seconds\n1,1,1,1,05\n", "x.csv")
+        from_text("n,repeat,session,seconds\n1,1,1,1,05\n", "x.csv")

@@ -122,7 +122,7 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
         parts.append(f"slow by turns with at most one session, of the time: {each}")
     same = [level.level for level in analysis.levels if level.at_one_pace and level.level > 1]
     if same:
-        parts.append(f"figures of N={short_ranges(same)} are at one pace, times of single sessions as delivered")
+        parts.append(f"figures of N={short_ranges(same)} are at one pace, tables of sessions as delivered")
     exponent = f"exponent {pace.exponent:.2f} (SE {pace.exponent_error:.2f})"
     parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise; {exponent}")
     return "; ".join(parts)

@@ -99,7 +99,9 @@ def slowed_table(analysis: Analysis) -> Table:
         Column("evidence", "evidence", kind="text", brief=_without_slowdown),
     )
     named = slowed(analysis)
-    where = f"Slowed sessions at N = {named[0].level} (round {named[0].repeat + 1})" if named else ""
+    paced = named and any(each.at_one_pace and each.level == named[0].level for each in analysis.levels)
+    kind = ", as delivered" if paced else ""
+    where = f"Slowed sessions at N = {named[0].level} (round {named[0].repeat + 1}{kind})" if named else ""
     return Table(where, columns, named, worst_first=True)
 
 
