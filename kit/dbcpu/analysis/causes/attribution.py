@@ -101,12 +101,15 @@ def attribute(
     throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
     paces = context.split.sessions if context.split else {}
-    for member in context.delivered:
+    for member, shown in zip(context.delivered, context.sessions, strict=True):
         own_s = throttled[member.round.order].get(member.session.ordinal)
         watched, pace = seen[member.key], paces.get(member.key)
         reference = context.reference if pace else context.as_delivered()
         case = _Case(member, reference, own_s, watched.evidence, watched.placement, alone, pace)
-        views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
+        view = _view(case, context.rows, groups.get(member.key, ""))
+        if shown is not member and shown.span and view.reference_s:
+            view = replace(view, paced_slowdown=shown.span.elapsed_s / view.reference_s)
+        views[member.key] = view
     return views
 
 

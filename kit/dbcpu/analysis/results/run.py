@@ -79,7 +79,8 @@ class SessionView:
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
     ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs; ``pace`` is their speed meanwhile (1: full) by
-    so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that.
+    so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that. ``paced_slowdown``: without
+    it, at levels whose figures are at one pace.
     """
 
     level: int
@@ -110,13 +111,13 @@ class SessionView:
     pace: float | None = None
     pieces: int | None = None
     pace_only: bool = False
+    paced_slowdown: float | None = None
 
     def at_one_pace(self) -> "SessionView":
         """The same without what the pace of its CPUs explains of its slowdown, and of its cause."""
-        if self.slowdown is None or self.pace_s is None or not self.reference_s:
+        if self.paced_slowdown is None:
             return self
-        cause = Cause.NONE if self.pace_only else self.cause
-        return replace(self, slowdown=self.slowdown - self.pace_s / self.reference_s, cause=cause)
+        return replace(self, slowdown=self.paced_slowdown, cause=Cause.NONE if self.pace_only else self.cause)
 
 
 @dataclass(frozen=True, slots=True)

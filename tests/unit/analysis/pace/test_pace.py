@@ -225,3 +225,16 @@ def test_one_speed_is_not_called_two() -> None:
     assert found is not None
     assert found.slow_share == pytest.approx(0.5, abs=0.02)
     assert found.factor == pytest.approx(1.8, rel=0.02)
+
+
+def test_marks_of_sessions_lie_about_the_median_of_their_level() -> None:
+    """Also above the vCPUs, where those that a session waits for were as slow meanwhile."""
+    analysis = explain(run(TOGGLING))
+    for level in (each for each in analysis.levels if each.at_one_pace and each.level > 1):
+        views = [each.at_one_pace() for each in analysis.sessions if each.level == level.level]
+        rounds = {each.order for each in views}
+        medians = [np.median([each.slowdown for each in views if each.order == order]) for order in rounds]
+        assert np.median(medians) == pytest.approx(level.slowdown_median)
+        highest = [max(each.slowdown or 0.0 for each in views if each.order == order) for order in rounds]
+        assert np.median(highest) == pytest.approx(level.slowdown_max)
+        assert all(each.cause is not Cause.SLOWER_CPU for each in views if each.pace_only)
