@@ -242,7 +242,7 @@ def test_file_that_is_no_readable_record_is_told(drive: Drive, content: str, sai
         (("oracle9://x/y",), "oracle9"),
         (("--sessions", "0"), "is not a range within 1 to 10000"),
         (("--sessions", "3-1"), "is not a range within 1 to 10000"),
-        (("--sessions", "99999999999999999999"), "is not a range within 1 to 10000"),
+        (("--sessions", "99999999999999999999"), "is no number or range"),
         (("--repeats", "-1"), "--repeats"),
         (("--executions", "0"), "--executions"),
         (("--for", "0s"), "--for"),

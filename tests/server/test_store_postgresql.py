@@ -138,7 +138,7 @@ import os, signal, sys
 from dbcpu.store.database import upgrade_store
 from dbcpu.store.schema import upgrade
 migrate = upgrade._migrate
-upgrade._migrate = lambda connection: (migrate(connection), os.kill(os.getpid(), signal.SIGKILL))
+upgrade._migrate = lambda *given: (migrate(*given), os.kill(os.getpid(), signal.SIGKILL))
 upgrade_store(sys.argv[1])
 """
 
