@@ -15,16 +15,14 @@ RUN = ("run", "sqlite", "--sessions", "1", "--repeats", "1", "--for", "2s", "--y
 
 def left(home: Path) -> list[str]:
     """Witnesses of this test: others may run at the same time."""
-    found = []
+    mine, found = f"HOME={home}\0".encode(), []
     for folder in Path("/proc").iterdir():
         try:
             words = (folder / "cmdline").read_text().split("\0") if folder.name.isdecimal() else []
-            own = _witness.__file__ in words and f"HOME={home}\0".encode() in (folder / "environ").read_bytes()
-                f"HOME={home}\0".encode() in (folder / "environ").read_bytes() if _witness.__file__ in words else False
-            )
+            if _witness.__file__ in words and mine in (folder / "environ").read_bytes():
+                found.append(folder.name)
         except OSError:
             continue
-        found += [folder.name] if own else []
     return found
 
 
