@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dbcpu.record import Header, Round  # `dbcpu --help` needs no record
 
 MAX_SESSIONS = 10_000
+MAX_PACE_HZ = 25.0
+"""Pieces of the witness per second and CPU."""
 SMALL_HOST_VCPUS = 16
 SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""

@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 import click
 
 from dbcpu import registry
-from dbcpu.plan import MAX_SESSIONS, QUICK
+from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
 LONGEST_S = 30 * 86400.0
-MOST_PACE_HZ = 25.0
 
 
 class Duration(click.ParamType[float]):
@@ -82,9 +81,9 @@ class Pace(click.ParamType[float | None]):
         if value in known:
             return known[value]
         try:
-            return Hertz(0.1, MOST_PACE_HZ).convert(value, param, ctx)
+            return Hertz(0.1, MAX_PACE_HZ).convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value!r} is not auto, off, or pieces per second from 0.1 to {MOST_PACE_HZ:g}", param, ctx)
+            self.fail(f"{value!r} is not auto, off, or pieces per second from 0.1 to {MAX_PACE_HZ:g}", param, ctx)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
-from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.consistency import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed
@@ -61,10 +61,10 @@ def _answered(
     apart = [max(each) / min(each) if min(each) == 1.0 else 1.0 for each in factors]
     ratio = min(float(np.median(apart)), level.max_over_min or 1.0)
     answered = level
-    if level.full_speed is Answer.UNDECIDED and _exceeds(slowdown):
+    if level.full_speed is Answer.UNDECIDED and exceeds(slowdown):
         answered = replace(answered, full_speed=Answer.NO)
-    if level.even is Answer.UNDECIDED and _exceeds(ratio):
-        many = float(np.median([sum(map(_exceeds, each)) for each in factors]))
+    if level.even is Answer.UNDECIDED and exceeds(ratio):
+        many = float(np.median([sum(map(exceeds, each)) for each in factors]))
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many)
     return answered
 
@@ -90,7 +90,3 @@ def _factors(
         lost = sum(share * (1.0 - costs.get(others, 1.0)) for others, share in enumerate(shares))
         found.append(1.0 / (1.0 - lost) if shares[0] <= MOSTLY else 1.0)
     return found
-
-
-def _exceeds(ratio: float) -> bool:
-    return round(ratio, 2) > EQUAL

@@ -8,6 +8,7 @@ import numpy as np
 
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, one_variant
+from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
@@ -44,10 +45,10 @@ def _as_delivered(record: RunRecord) -> Analysis:
     if not any(each.witness for each in record.rounds):
         return explain_variant(record)
     without = replace(record, rounds=tuple(replace(each, witness=None) for each in record.rounds))
-    delivered, paced = explain_variant(without), explain_variant(record)
-    if delivered.reference is None or paced.reference is None:
+    delivered, paced = explain_variant(without), run_context(record).reference
+    if delivered.reference is None or paced is None:
         return delivered
-    return replace(delivered, reference=replace(delivered.reference, pace=paced.reference.pace))
+    return replace(delivered, reference=replace(delivered.reference, pace=paced.pace))
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     if reference is None:
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
     if seen.sessions == 1:
-        kept_waiting = seen.counted is not None and _exceeds(seen.counted.slowdown)
+        kept_waiting = seen.counted is not None and exceeds(seen.counted.slowdown)
         return Answers(Answer.YES, Answer.NO if kept_waiting else Answer.YES)
     bound = _even_bound(seen, reference)
     shift = _slowdown_chance(seen, reference)
@@ -162,12 +162,12 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
 def _as_delivered(seen: Seen, even: Answer, full_speed: Answer, pace: PaceSeen) -> tuple[Answer, Answer]:
     """The answers of a level whose times are as delivered: what a stranger may have done to it is undecided."""
     counted = seen.counted or Counted(1.0, 1.0)
-    if even is Answer.NO and pace.explains(pace.rest_ratio) and not _exceeds(counted.ratio):
+    if even is Answer.NO and pace.explains(pace.rest_ratio) and not exceeds(counted.ratio):
         even = Answer.UNDECIDED
-    kept_waiting = seen.beyond or _exceeds(counted.slowdown)
+    kept_waiting = seen.beyond or exceeds(counted.slowdown)
     if full_speed is Answer.NO and pace.explains(pace.rest_slowdown) and not kept_waiting:
         full_speed = Answer.UNDECIDED
-    if full_speed is Answer.UNDECIDED and pace.falls and _exceeds(seen.slowdown):
+    if full_speed is Answer.UNDECIDED and pace.falls and exceeds(seen.slowdown):
         full_speed = Answer.NO
     return even, full_speed
 
@@ -181,25 +181,25 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
     least = UNEQUAL_TURNS if seen.beyond else EQUAL
     if seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > least:
         return Answer.NO
-    if gate is not None and seen.ratio > gate and _exceeds(seen.ratio):
+    if gate is not None and seen.ratio > gate and exceeds(seen.ratio):
         return Answer.NO
     enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
 
 
 def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:
-    if seen.counted is not None and _exceeds(seen.counted.slowdown):
+    if seen.counted is not None and exceeds(seen.counted.slowdown):
         return Answer.NO
-    if slowed is not None and seen.slowdown > slowed and _exceeds(seen.slowdown):
+    if slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown):
         return Answer.NO
-    if seen.beyond and _exceeds(seen.slowdown):
+    if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO
     if seen.beyond or seen.slow or len(seen.medians) < MIN_ROUNDS:
         return Answer.UNDECIDED
     return Answer.YES if high is not None and high < EQUAL else Answer.UNDECIDED
 
 
-def _exceeds(ratio: float) -> bool:
+def exceeds(ratio: float) -> bool:
     """Whether it is more than equal, as it is printed: 1.10x is not."""
     return round(ratio, 2) > EQUAL
 

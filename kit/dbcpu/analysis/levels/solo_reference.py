@@ -18,7 +18,7 @@ from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
 SPREADS = 3.0
-MOST_STOLEN = 0.03
+MAX_STEAL = 0.03
 """Of the CPUs' time: a solo round with a witness and more steal is no reference if others remain."""
 
 
@@ -27,7 +27,7 @@ def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     alone = [each for each in sessions if each.round.level == 1 and not each.why]
     first = [each for each in alone if each.round.variant == record.header.plan.variants[0]] or alone
     # Of a pace that is known, steal is not a part: it took time from these sessions that others did not lose.
-    whole = [each for each in first if each.round.witness is None or (stolen_share(each.round) or 0.0) <= MOST_STOLEN]
+    whole = [each for each in first if each.round.witness is None or (stolen_share(each.round) or 0.0) <= MAX_STEAL]
     return tuple(sorted(whole or first, key=lambda each: each.round.order))
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbcpu.analysis.pace.by_level import FAST
 from dbcpu.analysis.pace.pieces import Stretch
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
 
-FAST = 0.10
 CLEARLY = 1.25
 """Times slower than the fast tenth."""
 LEAST, MOST = 0.05, 0.95

@@ -2,7 +2,7 @@
 
 A session did its work only if its times, its CPU time and its plan allow it:
 
-- Rows per second of time, and of CPU time, are below ``MOST_ROWS_PER_S``. An engine that takes row by row needs tens
+- Rows per second of time, and of CPU time, are below ``MAX_ROWS_PER_S``. An engine that takes row by row needs tens
   of cycles for each: 49 for a single addition in MySQL (Boncz, Zukowski, Nes: MonetDB/X100, CIDR 2005, section 3).
   Six cycles at 6 GHz, more than CPUs are sold with, are 1 Grows/s; the committed examples are below 0.1.
 - Its executions, and its CPU time and that of a session alone, do not differ ``MUCH_LESS`` times.
@@ -20,7 +20,7 @@ from statistics import median
 from dbcpu.formatting import number, plural, seconds
 from dbcpu.record import IMPORTED, ROWS_UNIT, Header, Plan, Round, RunRecord, Session, WorkloadInfo
 
-MOST_ROWS_PER_S = 1e9
+MAX_ROWS_PER_S = 1e9
 """Of one session."""
 MUCH_LESS = 20.0
 CLOCK_S = 0.001
@@ -74,7 +74,7 @@ def too_fast(kind: str, workload: str, rows: int, elapsed_s: float) -> str:
     """Why so many rows cannot have been worked off in that time, or ''."""
     if kind not in ROW_BY_ROW or workload in BYTES or elapsed_s < 0.0:  # a clock that was set back says nothing
         return ""
-    if rows <= MOST_ROWS_PER_S * (elapsed_s + CLOCK_S):
+    if rows <= MAX_ROWS_PER_S * (elapsed_s + CLOCK_S):
         return ""
     return f"{number(rows / 1e6)} Mrows in {seconds(elapsed_s)} are more than a CPU can count (1,000 Mrows/s)"
 
@@ -137,8 +137,8 @@ def _alone_cpu_s(record: RunRecord) -> dict[str, float]:
         for session in each.sessions if each.level == 1 else ():
             cpu_s = _cpu_s(session)
             if session.executions and cpu_s is not None:
-                least_s = alone.get(each.variant, math.inf)
-                alone[each.variant] = min(least_s, cpu_s / len(session.executions))
+                min_s = alone.get(each.variant, math.inf)
+                alone[each.variant] = min(min_s, cpu_s / len(session.executions))
     return alone
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.plan import MAX_PACE_HZ
 from dbcpu.record import CpuPace, HostInfo
 from dbcpu.record import Witness as WitnessRecord
 
@@ -20,8 +21,10 @@ PIECES = 30
 """Beside one session: with so many its time at one pace is known to 3 % (one standard deviation)."""
 FEWEST = 15
 """With fewer the pace of a session is less certain than its time."""
-LEAST_HZ, MOST_HZ = 1.0, 25.0
-MOST_SHARE = 0.01
+MIN_HZ = 1.0
+CLOCK_S = 0.001
+"""No session is timed shorter."""
+MAX_CPU_SHARE = 0.01
 """Of each CPU."""
 OVERHEAD_S = 60e-6
 """CPU time of waking up and going to sleep again, beside the piece."""
@@ -50,8 +53,8 @@ def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) 
 
     ``tick_s``: CPU time of one piece with all around it. ``asked_hz``: instead of the 30 pieces.
     """
-    wanted = asked_hz or min(max(PIECES / session_s, LEAST_HZ), MOST_HZ)
-    return min(wanted, MOST_SHARE / tick_s)
+    wanted = asked_hz or min(max(PIECES / max(session_s, CLOCK_S), MIN_HZ), MAX_PACE_HZ)
+    return min(wanted, MAX_CPU_SHARE / tick_s)
 
 
 def unavailable(host: Host | None) -> str | None:

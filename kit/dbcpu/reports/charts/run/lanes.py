@@ -33,7 +33,7 @@ from dbcpu.reports.documents.run_summary import sessions_of_round
 WIDTH = 8.2
 PACE_HEIGHT = 0.36
 """Of the trace of a CPU below the lanes, in lanes."""
-MOST_PACES = 16
+MAX_PACES = 16
 DRAWN_LANES = 48
 MAX_LANES = 256
 """Of more sessions every second, third ... is shown, slowest to fastest: none is blended with its neighbour."""
@@ -116,7 +116,7 @@ def _shown(each: Telling, line: Timeline, analysis: Analysis, record: RunRecord)
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
     order = [(one.ordinal, place[one.ordinal]) for one in sessions_of_round(analysis, each.order)]
     witness = next((one.witness for one in record.rounds if one.order == each.order), None)
-    paces = witness.cpus if witness and max(len(order), len(witness.cpus)) <= MOST_PACES else ()
+    paces = witness.cpus if witness and max(len(order), len(witness.cpus)) <= MAX_PACES else ()
     return _Shown(each.variant, line, order[:: -(-len(order) // MAX_LANES)], len(order), paces)
 
 
