@@ -100,6 +100,7 @@ class Clockwork:
         self.throttled = False
         self.periods = self.throttled_periods = 0
         self.throttled_s = 0.0
+        self._known: tuple[tuple[object, ...], _Rates] | None = None
         never = float("inf")
         self.next_balance = host.rebalance_s * rng.uniform(0.5, 1.5)
         self.next_steal = 0.0 if host.steal else never
@@ -179,6 +180,14 @@ class Clockwork:
         return self.work_s * max(0.1, 1 + self.host.noise * float(self.rng.standard_normal()))
 
     def _rates(self) -> _Rates:
+        """Most events change nothing: then the rates are those before."""
+        arrays = (self.scheduler.cpu, self.alive, self.foreign, self.steal, self.slow)
+        state: tuple[object, ...] = (self.throttled, *(each.tobytes() for each in arrays))
+        if self._known is None or self._known[0] != state:
+            self._known = (state, self._new_rates())
+        return self._known[1]
+
+    def _new_rates(self) -> _Rates:
         host, cpu, alive = self.host, self.scheduler.cpu, self.alive
         sessions = np.bincount(cpu[alive], minlength=len(self.foreign))
         queue = self.foreign if self.throttled else sessions + self.foreign

@@ -2,23 +2,28 @@
 
 Everything that happens on a CPU (runnable sessions, their CPU time, steal, other processes, frequency) is
 turned into cumulative curves per CPU. What a session met in a stretch of its residency is then the difference
-of such a curve between the stretch's ends, so the effort grows with the stretches, not with their pairs.
+of such a curve between the stretch's ends, so the effort grows with the stretches, not with their pairs. One
+search per question finds the ends of all stretches of a round.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import add, mul
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dbcpu.analysis.placement.occupancy import Idle, Occupancy
 from dbcpu.analysis.placement.residency import ASLEEP, RUNNABLE, STOPPED, Span, Stretches, poll_hz, stretches
-from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats, slices, spread
+from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, Keys, slices, spread_by
 from dbcpu.record import Round
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""
 PIECE_WHOLE = 1.4
 """CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
+NO_CPU = -1
 MAX_OTHERS = 7
 """Hardware threads beside one's own on a core: POWER has 8 in all."""
 
@@ -91,25 +96,20 @@ class Placement:
         self.on_cpu = {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in np.unique(runnable.cpu)}
         # CPU time of the stretch before the first runnable poll was run, too: it belongs to no other process.
         counted = self.all.where(~np.isnan(self.all.cpu_s))
-        self.ran = {
-            int(cpu): spread(counted.from_s[here], counted.to_s[here], counted.cpu_s[here])
-            for cpu in np.unique(counted.cpu)
-            for here in [np.asarray(counted.cpu == cpu)]
-        }
-        times = round_.timeline_s
-        self.steal = {row.cpu: slices(times, row.steal_s) for row in round_.cpu_timeline}
-        self.irq = {row.cpu: slices(times, tuple(np.add(row.irq_s, row.softirq_s))) for row in round_.cpu_timeline}
-        self.busy = {row.cpu: slices(times, row.busy_s) for row in round_.cpu_timeline}
-        self.cycles = {
-            row.cpu: slices(times, tuple(np.multiply(row.mhz, np.diff(times))))
-            for row in round_.cpu_timeline
-            if row.mhz
-        }
-        self.witness = {
-            each.cpu: Curve(np.array(each.at_us) / 1e6, np.cumsum(np.array(each.ns) * (PIECE_WHOLE / 1e9)))
-            for each in (round_.witness.cpus if round_.witness else ())
-        }
-        self.foreign = {} if self.busy else self._foreign_by_process()
+        self._ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
+        times, rows = round_.timeline_s, round_.cpu_timeline
+        self._watched = tuple(row.cpu for row in rows)
+        self._steal = slices(times, {row.cpu: row.steal_s for row in rows})
+        self._irq = slices(times, {row.cpu: tuple(map(add, row.irq_s, row.softirq_s)) for row in rows})
+        self._busy = slices(times, {row.cpu: row.busy_s for row in rows})
+        self._cycles = slices(times, {row.cpu: tuple(map(mul, row.mhz, np.diff(times))) for row in rows if row.mhz})
+        self._witness = Curves(
+            {
+                each.cpu: Curve(np.array(each.at_us) / 1e6, np.cumsum(np.array(each.ns) * (PIECE_WHOLE / 1e9)))
+                for each in (round_.witness.cpus if round_.witness else ())
+            }
+        )
+        self._foreign = Curves({} if rows else self._foreign_by_process())
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
         self._index = {session.ordinal: index for index, session in enumerate(round_.sessions)}
         self._idle: dict[tuple[int, ...], Idle] = {}
@@ -117,31 +117,27 @@ class Placement:
     def evidence(self) -> list[Evidence | None]:
         """For each session of the round, within its span; None where it was not watched."""
         rows = self.all.clipped(self.spans)
-        met: dict[str, Floats] = {}
-        for cpu in np.unique(rows.cpu):
-            here = np.asarray((rows.cpu == cpu) & rows.runnable)
-            for name, values in self._met_on(int(cpu), rows.where(here)).items():
-                met.setdefault(name, np.zeros(rows.cpu.size))[here] = values
+        ran = rows.where(rows.runnable)
         lasted = {
             "watched_s": rows.length_s,
             "stopped_s": rows.length_s * (rows.kind == STOPPED),
             "asleep_s": rows.length_s * (rows.kind == ASLEEP),
         }
         count = len(self.round.sessions)
-        total: dict[str, Floats] = {
-            name: np.asarray(np.bincount(rows.session, values, count), dtype=np.float64)
-            for name, values in (met | lasted).items()
+        total: dict[str, npt.NDArray[Any]] = {
+            name: np.bincount(ran.session, values, count) for name, values in self._met(ran).items()
         }
+        total |= {name: np.bincount(rows.session, values, count) for name, values in lasted.items()}
         return [
             self._evidence(rows, index, total) if session.residency and span else None
             for index, (session, span) in enumerate(zip(self.round.sessions, self.spans, strict=True))
         ]
 
-    def _evidence(self, rows: Stretches, index: int, total: Mapping[str, Floats]) -> Evidence:
+    def _evidence(self, rows: Stretches, index: int, total: Mapping[str, npt.NDArray[Any]]) -> Evidence:
         def of(name: str) -> float:
             return max(0.0, float(total[name][index])) if name in total else 0.0
 
-        foreign_known = bool(self.foreign) or (bool(self.busy) and self.cpu_known)
+        foreign_known = bool(self._foreign.keys.size) or (bool(self._watched) and self.cpu_known)
         own_s, cycles = of("own_s"), of("cycles")
         shared = tuple(of(f"shared_{others}") for others in range(MAX_OTHERS + 1))
         last = max((others for others, lasted in enumerate(shared) if lasted > 0), default=0)
@@ -156,7 +152,7 @@ class Placement:
             sibling_most_s=of("sibling_most_s"),
             sibling_foreign_s=of("sibling_foreign_s"),
             others_busy=of("others_busy_s") / own_s if own_s > 0 else 0.0,
-            steal_s=of("steal_s") if self.steal else None,
+            steal_s=of("steal_s") if self._watched else None,
             irq_s=of("irq_s"),
             shared_idle_s=of("shared_idle_s"),
             queue_idle_s=of("queue_idle_s"),
@@ -166,53 +162,61 @@ class Placement:
             asleep_s=of("asleep_s"),
         )
 
-    def _met_on(self, cpu: int, part: Stretches) -> dict[str, Floats]:
-        """What these runnable stretches met on their common CPU."""
-        ends, own_s, length_s = (part.from_s, part.to_s), np.nan_to_num(part.cpu_s), part.length_s
-        ran_s = self.ran.get(cpu, FLAT).between(*ends)
-        foreign_s = self._foreign_s(cpu, *ends)
+    def _met(self, part: Stretches) -> dict[str, Floats]:
+        """What these runnable stretches met, each on its CPU."""
+        on, own_s, length_s = (part.cpu, part.from_s, part.to_s), np.nan_to_num(part.cpu_s), part.length_s
+        ran_s = self._ran.between(*on)
+        foreign_s = self._foreign_s(*on)
         # A stolen or interrupted moment hits whoever is running: in proportion to CPU time.
         all_s = ran_s + np.maximum(0.0, foreign_s)
         mine = np.divide(own_s, all_s, out=np.ones_like(own_s), where=(all_s > 0) & (own_s > 0))
         running = np.divide(own_s, length_s, out=np.ones_like(own_s), where=(length_s > 0) & (own_s > 0))
         waited_s = np.maximum(0.0, length_s - own_s) * (own_s > 0)
-        near = [sibling for sibling in self.siblings.get(cpu, ()) if sibling != cpu]
-        elsewhere = sum((self._foreign_s(sibling, *ends) for sibling in near), np.zeros_like(length_s))
         met = {
             "own_s": length_s * running,
             "others_cpu_s": np.maximum(0.0, ran_s - own_s),
             "foreign_cpu_s": foreign_s,
-            "sibling_foreign_s": np.clip(elsewhere, 0.0, length_s) * running,
-            "steal_s": self.steal.get(cpu, FLAT).between(*ends) * mine,
-            "irq_s": self.irq.get(cpu, FLAT).between(*ends) * mine,
-            "cycles": self.cycles.get(cpu, FLAT).between(*ends) * running,
-            "remote_s": length_s * running * self._is_remote(cpu, part),
+            "sibling_foreign_s": np.clip(self._beside_s(part), 0.0, length_s) * running,
+            "steal_s": self._steal.between(*on) * mine,
+            "irq_s": self._irq.between(*on) * mine,
+            "cycles": self._cycles.between(*on) * running,
+            "remote_s": length_s * running * self._is_remote(part),
         }
         if part.cpu.size:
-            met |= self._met_together(cpu, part, running, waited_s)
+            met |= self._met_together(part, running, waited_s)
         return met
 
-    def _met_together(self, cpu: int, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
+    def _beside_s(self, part: Stretches) -> Floats:
+        """CPU time of processes that are no sessions on the other threads of each stretch's core."""
+        near = {cpu: [each for each in self.siblings.get(cpu, ()) if each != cpu] for cpu in part.cpu.tolist()}
+        found_s = np.zeros(part.cpu.size)
+        for at in range(max(map(len, near.values()), default=0)):
+            siblings = np.array([near[cpu][at] if at < len(near[cpu]) else NO_CPU for cpu in part.cpu.tolist()])
+            found_s += self._foreign_s(siblings, part.from_s, part.to_s)
+        return found_s
+
+    def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
-        at, ends = self.occupancy, (part.from_s, part.to_s)
-        others, queued = np.minimum(at.others(cpu), MAX_OTHERS), at.queued(cpu)
-        contended = at.curve(queued >= 2).between(*ends)
+        at, during = self.occupancy, self.occupancy.during(part)
+        others, crowded = np.minimum(at.others, MAX_OTHERS), at.queued >= 2
+        contended_s = during.of(crowded)
         met = {
-            "shared_queue_s": at.curve(at.queue[at.cpus.index(cpu)] >= 2).between(*ends),
-            "sibling_most_s": at.curve(others / (others + 1)).between(*ends) * running,
-            "others_busy_s": at.curve(at.busy_cores - 1).between(*ends) * running,
+            "shared_queue_s": during.of(at.queue >= 2),
+            "sibling_most_s": during.of(others / (others + 1)) * running,
+            "others_busy_s": during.of(at.busy_cores - 1) * running,
             "shared_idle_s": np.zeros_like(running),
             "queue_idle_s": np.zeros_like(running),
         }
         for count in range(int(others.max(initial=0)) + 1):
-            met[f"shared_{count}"] = at.curve(others == count).between(*ends) * running
-        for allowed in {self.round.sessions[int(session)].allowed_cpus for session in np.unique(part.session)}:
+            met[f"shared_{count}"] = during.of(others == count) * running
+        may_use = [session.allowed_cpus for session in self.round.sessions]
+        for allowed in {may_use[int(session)] for session in np.unique(part.session)}:
             idle = self.idle(allowed)
-            own = np.array([self.round.sessions[int(session)].allowed_cpus == allowed for session in part.session])
-            beside_idle_core = at.curve((others > 0) & (idle.cores > 0)).between(*ends) * running
-            beside_idle_cpu = at.curve((queued >= 2) & (idle.cpus > 0)).between(*ends)
-            share = np.divide(beside_idle_cpu, contended, out=np.zeros_like(contended), where=contended > 0)
-            met["shared_idle_s"] += beside_idle_core * own
+            own = np.array([each == allowed for each in may_use])[part.session]
+            beside_idle_core_s = during.of((others > 0) & (idle.cores > 0)) * running
+            beside_idle_cpu_s = during.of(crowded & (idle.cpus > 0))
+            share = np.divide(beside_idle_cpu_s, contended_s, out=np.zeros_like(running), where=contended_s > 0)
+            met["shared_idle_s"] += beside_idle_core_s * own
             met["queue_idle_s"] += waited_s * share * own
         return met
 
@@ -248,32 +252,37 @@ class Placement:
         nodes = self.round.sessions[index].memory_nodes
         return bool(nodes) and not set(self.cores.node.values()) <= set(nodes)
 
-    def _is_remote(self, cpu: int, part: Stretches) -> Floats:
-        node = self.cores.node.get(cpu, -1)
-        away = [self._is_bound(int(i)) and node not in self.round.sessions[int(i)].memory_nodes for i in part.session]
+    def _is_remote(self, part: Stretches) -> Floats:
+        bound = [self._is_bound(index) for index in range(len(self.round.sessions))]
+        away = [
+            bound[session] and self.cores.node.get(cpu, -1) not in self.round.sessions[session].memory_nodes
+            for session, cpu in zip(part.session.tolist(), part.cpu.tolist(), strict=True)
+        ]
         return np.array(away, dtype=np.float64)
 
-    def _foreign_s(self, cpu: int, from_s: Floats, to_s: Floats) -> Floats:
-        """CPU time of processes that are no sessions: what the CPU was busy beyond the sessions' own."""
-        if self.foreign:
-            return self.foreign.get(cpu, FLAT).between(from_s, to_s)
+    def _foreign_s(self, cpus: Keys, from_s: Floats, to_s: Floats) -> Floats:
+        """CPU time of processes that are no sessions: what each CPU was busy beyond the sessions' own."""
+        on = (cpus, from_s, to_s)
+        if self._foreign.keys.size:
+            return self._foreign.between(*on)
         if not self.cpu_known:
             return np.zeros_like(from_s)
-        ours_s = self.ran.get(cpu, FLAT).between(from_s, to_s) + self.witness.get(cpu, FLAT).between(from_s, to_s)
-        excess_s = self.busy.get(cpu, FLAT).between(from_s, to_s) - ours_s
+        excess_s = self._busy.between(*on) - self._ran.between(*on) - self._witness.between(*on)
         # Kernels that account interrupts apart leave them out of the sessions' run time: they are no process.
-        return excess_s - np.minimum(self.irq.get(cpu, FLAT).between(from_s, to_s), np.maximum(0.0, excess_s))
+        return excess_s - np.minimum(self._irq.between(*on), np.maximum(0.0, excess_s))
 
     def _foreign_intervals(self) -> dict[int, list[tuple[float, float]]]:
         """By CPU: the slices of the timeline in which other processes kept it from being idle."""
         times = np.array(self.round.timeline_s)
         if times.size < 2 or not self.cpu_known:
             return {}
-        length_s = np.diff(times)
-        taken = {cpu: self._foreign_s(cpu, times[:-1], times[1:]) >= FOREIGN_BUSY * length_s for cpu in self.busy}
+        slices_count, cpus = times.size - 1, np.array(self._watched, dtype=np.int64)
+        from_s, to_s = (np.tile(each, cpus.size) for each in (times[:-1], times[1:]))
+        foreign_s = self._foreign_s(np.repeat(cpus, slices_count), from_s, to_s)
+        taken = (foreign_s >= FOREIGN_BUSY * (to_s - from_s)).reshape(cpus.size, slices_count)
         return {
-            cpu: [(float(times[i]), float(times[i + 1])) for i in np.flatnonzero(mask)]
-            for cpu, mask in taken.items()
+            int(cpu): [(float(times[i]), float(times[i + 1])) for i in np.flatnonzero(mask)]
+            for cpu, mask in zip(cpus, taken, strict=True)
             if mask.any()
         }
 

@@ -8,6 +8,7 @@ cumulative curves, to be read for any stretch of time.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,15 +100,15 @@ class Occupancy:
         """(cuts): cores with a runnable session."""
         return np.asarray((self.busy_threads > 0).sum(axis=0), dtype=np.int32)
 
-    def others(self, cpu: int) -> Counts:
-        """(cuts): other CPUs of the same core with a runnable session."""
-        row = self._row[cpu]
-        return np.asarray(self.busy_threads[self._core[row]] - self.busy[row])
+    @cached_property
+    def others(self) -> Counts:
+        """(CPUs, cuts): other CPUs of the same core with a runnable session."""
+        return np.asarray(self.threads - self.busy)
 
-    def queued(self, cpu: int) -> Counts:
-        """(cuts): sessions that are runnable on this CPU, another process counting as one more."""
-        row = self._row[cpu]
-        return np.asarray(self.queue[row] + self.foreign[row])
+    @cached_property
+    def queued(self) -> Counts:
+        """(CPUs, cuts): sessions that are runnable on this CPU, another process counting as one more."""
+        return np.asarray(self.queue + self.foreign)
 
     def idle(self, allowed: Sequence[int]) -> Idle:
         """Idle cores and CPUs among ``allowed`` (all, if empty). A core is idle when all of its CPUs are."""
@@ -147,6 +148,10 @@ class Occupancy:
         gained = np.diff(self.times) * np.asarray(worth, dtype=np.float64)
         return Curve(self.times, np.concatenate([[0.0], np.cumsum(gained)]))
 
+    def during(self, part: Stretches) -> "During":
+        """To integrate over these stretches, each on its CPU, which is one of ``cpus``."""
+        return During(self.times, np.searchsorted(self.cpus, part.cpu), part.from_s, part.to_s)
+
     def _count(self, runnable: Stretches, rows: npt.NDArray[np.int64]) -> Counts:
         """(rows, cuts): how many of these stretches on the CPUs of these rising rows; each begins and ends at a cut."""
         steps = np.zeros((rows.size, max(1, self.times.size)), dtype=np.int32)
@@ -167,6 +172,35 @@ class Occupancy:
         total = np.zeros((int(self._core.max(initial=-1)) + 1, by_cpu.shape[1]), dtype=np.int32)
         np.add.at(total, self._core, by_cpu)
         return total
+
+
+class During:
+    """Integrals over many stretches of time of what is constant from cut to cut; 0 before the first and after the last.
+
+    ``rows``: of (CPUs, cuts), for each stretch.
+    """
+
+    def __init__(self, times: Floats, rows: npt.NDArray[np.intp], from_s: Floats, to_s: Floats) -> None:
+        self._rows, self._lengths = rows, np.diff(times)
+        self._ends = [self._places(times, moments) for moments in (from_s, to_s)] if times.size > 1 else []
+
+    def of(self, worth: npt.NDArray[Any]) -> Floats:
+        """For each stretch; ``worth`` per second is (CPUs, cuts), or (cuts,) if it is alike on all CPUs."""
+        if not self._ends:
+            return np.zeros(self._rows.size)
+        worth = np.atleast_2d(np.asarray(worth, dtype=np.float64))
+        rows = self._rows if len(worth) > 1 else np.zeros_like(self._rows)
+        whole = np.zeros((len(worth), self._lengths.size + 1))
+        np.cumsum(worth * self._lengths, axis=1, out=whole[:, 1:])
+        low, high = (whole[rows, cut] + worth[rows, cut] * rest_s for cut, rest_s in self._ends)
+        return np.asarray(high - low)
+
+    @staticmethod
+    def _places(times: Floats, moments: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+        """The cut that each moment lies in, and how long after its start."""
+        moments = np.clip(moments, times[0], times[-1])
+        cut = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, times.size - 2)
+        return cut, moments - times[cut]
 
 
 def by_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:

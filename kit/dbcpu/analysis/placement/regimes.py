@@ -13,7 +13,7 @@ import numpy as np
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.residency import Stretches, stretches
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.statistics.cumulative import FLAT, spread
+from dbcpu.analysis.statistics.cumulative import spread_by
 from dbcpu.record import Round, RunRecord
 
 SOLO = "solo"
@@ -122,12 +122,12 @@ def _foreign(round_: Round, every: Stretches, cores: Mapping[int, int]) -> dict[
     found: dict[int, list[tuple[float, float]]] = {}
     if counted.cpu.size < every.cpu.size:
         return found
+    ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
     for row in round_.cpu_timeline:
         if row.cpu not in cores or len(row.busy_s) != len(edges) - 1:
             continue
-        own = np.asarray(counted.cpu == row.cpu)
-        ran = spread(counted.from_s[own], counted.to_s[own], counted.cpu_s[own]) if own.any() else FLAT
-        taken_s = np.add(row.busy_s, row.steal_s) - ran.between(edges[:-1], edges[1:])
+        here = np.full(edges.size - 1, row.cpu)
+        taken_s = np.add(row.busy_s, row.steal_s) - ran.between(here, edges[:-1], edges[1:])
         for at in np.flatnonzero(taken_s > TAKEN_SHARE * np.diff(edges)):
             found.setdefault(row.cpu, []).append((float(edges[at]), float(edges[at + 1])))
     return found

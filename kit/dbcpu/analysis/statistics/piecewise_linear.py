@@ -11,7 +11,8 @@ A form with more knees or with turbo is taken only if it is clearly better.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import lru_cache
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
@@ -135,6 +136,14 @@ class Solved:
         return Solved(self.chi2[which], self.coefficients[which], self.inverse[which])
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Where a curve's bend and knees fit best so far, and its chi squared there."""
+
+    places: tuple[float, ...]
+    chi2: float
+
+
 def best(
     levels: Sequence[int], rates: Sequence[float], noise: Sequence[float], expected: tuple[float, ...] = ()
 ) -> Hinge | None:
@@ -153,15 +162,15 @@ def best(
     scored = [(_score(made), made) for form in FORMS if (made := _fit(n, y, sigma, form)) is not None]
     for form in FORMS:
         for knees in combinations(expected, form.knees) if form.knees else ():
-            made = _at_best(n, y, sigma, form, _with_bends(n, form, knees)) if _enough(n, form) else None
-            if made is None:
+            found = _at_best(n, y, sigma, form, _with_bends(n, form, knees)) if _enough(n, form) else None
+            if found is None:
                 continue
-            credit = 0.0
+            credit, made = 0.0, _hinge(n, y, sigma, form, found)
             if form.knees == 2:
                 if not BEND[0] <= abs(made.further or 0.0) <= BEND[1]:
                     continue
                 credit = EXPECTED * WORTH
-            scored.append((_score(made) - WORTH * form.knees - credit, _moved(n, y, sigma, made)))
+            scored.append((_score(made) - WORTH * form.knees - credit, _moved(n, y, sigma, form, found)))
     return min(scored, key=lambda each: each[0], default=(0.0, None))[1]
 
 
@@ -176,7 +185,7 @@ def settled(
     n, y, known = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
     spare, misfit = n.size - hinge.form.parameters, 0.0
     for _ in range(MISFIT_PASSES):
-        hinge = _moved(n, y, np.hypot(known, misfit), hinge)
+        hinge = _moved(n, y, np.hypot(known, misfit), hinge.form, _Found(hinge.places, hinge.chi2))
         residuals = np.array([hinge.at(level) for level in levels]) / y - 1
         misfit = _misfit(residuals, known, spare)
     return hinge, tuple(float(each) for each in np.hypot(known, misfit))
@@ -198,18 +207,18 @@ def _fit(n: Floats, y: Floats, sigma: Floats, form: CurveForm) -> Hinge | None:
     if not _enough(n, form):
         return None
     found = _at_best(n, y, sigma, form, _everywhere(n, form))
-    return found and _moved(n, y, sigma, found)
+    return None if found is None else _moved(n, y, sigma, form, found)
 
 
 def _enough(n: Floats, form: CurveForm) -> bool:
     return n.size > form.parameters
 
 
-def _moved(n: Floats, y: Floats, sigma: Floats, hinge: Hinge) -> Hinge:
-    """The same form with its bend and knees where they fit best nearby."""
-    for spread in (0.12, 0.015) if hinge.places else (0.0,):
-        hinge = _at_best(n, y, sigma, hinge.form, _near(hinge.places, n, spread)) or hinge
-    return hinge
+def _moved(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
+    """With its bend and knees where they fit best near those that were found."""
+    for spread in (0.12, 0.015) if form.places else (0.0,):
+        found = _at_best(n, y, sigma, form, _near(found.places, n, spread)) or found
+    return _hinge(n, y, sigma, form, found)
 
 
 def _score(hinge: Hinge) -> float:
@@ -223,7 +232,13 @@ def _everywhere(n: Floats, form: CurveForm) -> Floats:
     places = np.geomspace(max(1.0, low), high, COARSE[form.places])
     if form.places <= 2:
         places = np.unique(np.concatenate([n, places]))
-    return np.array(list(combinations(places, form.places)), dtype=np.float64).reshape(-1, form.places)
+    return np.asarray(places[_chosen(len(places), form.places)])
+
+
+@lru_cache(maxsize=64)
+def _chosen(count: int, many: int) -> npt.NDArray[np.intp]:
+    """Which of ``count`` places, all choices of ``many`` in order; (G, many)."""
+    return np.array(list(combinations(range(count), many)), dtype=np.intp).reshape(-1, many)
 
 
 def _with_bends(n: Floats, form: CurveForm, knees: tuple[float, ...]) -> Floats:
@@ -245,7 +260,7 @@ def ordered(axes: Sequence[Floats]) -> Floats:
     return np.asarray(grid[(np.diff(grid, axis=1) > 0).all(axis=1)])
 
 
-def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Hinge | None:
+def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> _Found | None:
     """The best of ``grid`` (G, places) that the levels can show and that makes sense."""
     grid = grid[shown(n, form, grid)]
     if not len(grid):
@@ -255,14 +270,19 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
     index = int(np.argmin(total))
     if not np.isfinite(total[index]):
         return None
-    own, weight = columns(n, form, edges(form, grid[index]), int(n.max()))[0], 1.0 / (sigma * y)
+    return _Found(tuple(float(place) for place in grid[index]), float(total[index]))
+
+
+def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
+    """The curve with these places; its coefficients without the trace that the normal equations need."""
+    own, weight = columns(n, form, edges(form, found.places), int(n.max()))[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
     return Hinge(
         form,
-        tuple(float(place) for place in grid[index]),
+        found.places,
         tuple(float(value) for value in exact),
-        float(total[index]),
+        found.chi2,
         float(np.sqrt(np.mean(residual**2))),
         int(n.max()),
     )
@@ -270,17 +290,20 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
 
 def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
     """Least squares at each row of ``grid`` (G, places); ``sigma`` is relative."""
-    weight = 1.0 / (sigma * y)
-    weighted, target = columns(n, form, edges(form, grid), int(n.max())) * weight[:, None], y * weight
-    inverse = np.asarray(np.linalg.inv(_normal(weighted)), dtype=np.float64)
-    found = (inverse @ (weighted.transpose(0, 2, 1) @ target)[..., None])[..., 0]
-    chi2 = (((weighted @ found[..., None])[..., 0] - target) ** 2).sum(axis=1)
-    return Solved(chi2, found, inverse)
+    weight = (sigma * y) ** -2
+    parts = _parts(n, form, edges(form, grid), int(n.max()))
+    normal = np.empty((len(grid), len(parts), len(parts)))
+    for i, j in combinations_with_replacement(range(len(parts)), 2):
+        normal[:, i, j] = normal[:, j, i] = (parts[i] * parts[j]) @ weight
+    inverse = np.asarray(np.linalg.inv(_with_trace(normal)), dtype=np.float64)
+    right = np.stack([part @ (weight * y) for part in parts], axis=1)
+    found = np.einsum("gij,gj->gi", inverse, right)
+    residual = sum((part * found[:, i, None] for i, part in enumerate(parts)), -y)
+    return Solved(residual**2 @ weight, found, inverse)
 
 
-def _normal(weighted: Floats) -> Floats:
-    """The normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
-    normal = weighted.transpose(0, 2, 1) @ weighted
+def _with_trace(normal: Floats) -> Floats:
+    """The normal equations' matrices (G, p, p) with a trace on the diagonal: some knees make two columns alike."""
     traces = np.trace(normal, axis1=1, axis2=2)[:, None, None]
     return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
 
@@ -301,6 +324,11 @@ def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
 
     ``most``: the highest level that was fitted; without a bend and a knee the turbo slope ends there.
     """
+    return np.stack(np.broadcast_arrays(*_parts(n, form, at, most)), axis=-1)
+
+
+def _parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
+    """The columns one by one, each (G, levels)."""
     n = np.atleast_2d(n)
     within = np.minimum(n, at.first[:, None])
     parts = [within]
@@ -310,11 +338,11 @@ def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
         parts.append(-within * (np.minimum(within, end) - 1) / np.maximum(end - 1, 1.0))
     if form.knees - form.flat:
         parts.append(np.clip(n - at.first[:, None], 0.0, (at.last - at.first)[:, None]))
-    return np.stack(np.broadcast_arrays(*parts), axis=-1)
+    return parts
 
 
 def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
-    """Whether enough levels lie on each part of each row of ``grid`` (G, places).
+    """Whether enough of the rising levels ``n`` lie on each part of each row of ``grid`` (G, places).
 
     Two on the first (three with turbo), two on the next, one on the flat. A bend of its own lies at two sessions or
     later, and has two levels between itself and the first knee.
@@ -322,18 +350,22 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     if not form.places:
         return np.full(len(grid), n.size >= 3)
     at = edges(form, grid)
-    bend, first, last = (each[:, None] for each in (at.bend, at.first, at.last))
-    enough = (n <= first * 1.001).sum(axis=1) >= (3 if form.turbo else 2)
+
+    def up_to(place: Floats) -> npt.NDArray[np.intp]:
+        return np.searchsorted(n, place, side="right")
+
+    to_first = up_to(at.first * 1.001)
+    enough = to_first >= (3 if form.turbo else 2)
     if form.held:
         end = np.minimum(at.first, float(n.max()))
         enough &= (at.bend >= 2) & (at.bend <= MAX_BEND * end)
-        enough &= ((n > bend * MIN_BEYOND) & (n <= first * 1.001)).sum(axis=1) >= 2
+        enough &= to_first - up_to(at.bend * MIN_BEYOND) >= 2
     if form.knees:
-        enough &= (n > first * MIN_BEYOND).sum(axis=1) >= 1
+        enough &= up_to(at.first * MIN_BEYOND) < n.size
     if form.knees - form.flat:
-        enough &= ((n > first * MIN_BEYOND) & (n <= last * 1.001)).sum(axis=1) >= 2
+        enough &= up_to(at.last * 1.001) - up_to(at.first * MIN_BEYOND) >= 2
     if form.flat:
-        enough &= (n > last * MIN_BEYOND).sum(axis=1) >= 1
+        enough &= up_to(at.last * MIN_BEYOND) < n.size
     return np.asarray(enough)
 
 
