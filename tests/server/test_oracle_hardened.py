@@ -36,7 +36,7 @@ def measured(drive: Drive) -> Measured:
     """``measured(double, *options)``: a small run of one and two sessions, and what is made of it."""
 
     def run(double: OracleDouble, *options: str) -> tuple[RunRecord, Analysis, str]:
-        given = ("--sessions", "1,2", "--size", "short", "--executions", "3", "--repeats", "2", "--yes", *options)
+        given = ("--sessions", "1,2", "--size", "tiny", "--executions", "3", "--repeats", "1", "--yes", *options)
         code, out, err = drive("run", double.url, *given).finish()
         assert code in (0, 1), err
         record = drive.last()
@@ -57,7 +57,7 @@ def no_all_clear(found: Analysis) -> bool:
 def test_answers_without_work(measured: Measured) -> None:
     """n^4 is right, equal and instant in every session."""
     with OracleDouble(faults=Faults(skips_work=True, least_n=21)) as double:
-        record, found, said = measured(double)
+        record, found, said = measured(double, "--size", "short")
     assert all(session.answer_ok for each in record.rounds for session in each.sessions)
     assert "work-not-done" in by_code(found)
     assert no_all_clear(found)
@@ -67,7 +67,7 @@ def test_answers_without_work(measured: Measured) -> None:
 def test_a_cache_that_answers_from_the_second_execution_on(measured: Measured) -> None:
     """A data warehouse under a lockdown profile: the result cache is on, hints are ignored, no setting is accepted."""
     with OracleDouble(faults=Faults(refused_settings=WITHOUT_ORDER), instance=Instance(parameters=WAREHOUSE)) as double:
-        record, found, _ = measured(double)
+        record, found, _ = measured(double, "--size", "short")
     assert no_all_clear(found)
     seen = by_code(found)["setting-refused"].seen
     assert "result_cache_mode (FORCE, refused with ORA-01031)" in seen

@@ -18,7 +18,7 @@ SMALL = ("--size", "tiny", "--executions", "50", "--repeats", "1", "--yes")
 
 def test_embedded_server_is_measured_and_gone_afterwards(drive: Drive) -> None:
     """The folder of temporary files has a space in its name; as root, the server runs as somebody else."""
-    driver = drive("run", "--sessions", "1-2", *SMALL)
+    driver = drive("run", "--sessions", "1-2", *SMALL, "--report", "html")
     code, out, err = driver.finish()
     assert code == 0, err
     record = drive.last()
@@ -34,7 +34,7 @@ def test_embedded_server_is_measured_and_gone_afterwards(drive: Drive) -> None:
             assert session.cpu_s > 0
             assert session.residency
     assert record.header.run_id in out
-    assert (drive.folder / "reports" / record.header.run_id).is_dir()
+    assert [file.name for file in (drive.folder / "reports" / record.header.run_id).iterdir()] == ["report.html"]
     assert drive.embedded() == []
     assert list(drive.place.iterdir()) == []
 

@@ -19,7 +19,7 @@ from dbcpu.targets.oracle import statements
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
-from support.driving import Drive
+from support.driving import LOOK_EVERY_S, Drive
 from support.paths import ROOT
 
 SCRIPT = ROOT / "shell" / "sqlplus-fanout"
@@ -124,11 +124,12 @@ def test_not_all_connected_is_told(fanout: Fanout) -> None:
 
 def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with(fanout: Fanout, drive: Drive) -> None:
     tmp = fanout.folder / "tmp"
-    with OracleDouble() as double:
-        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "seed")
+    with OracleDouble(faults=Faults(endless=True)) as double:
+        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "tiny")
         with process:
             while len([each for each in double.sessions() if each["index"] is not None]) < 2:
                 assert process.poll() is None
+                time.sleep(LOOK_EVERY_S)
             tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
             process.send_signal(signal.SIGTERM)
             out, err = process.communicate(timeout=LIMIT_S)
@@ -145,7 +146,7 @@ def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with
         deadline_s = time.monotonic() + LIMIT_S
         while double.sessions():
             assert time.monotonic() < deadline_s
-            time.sleep(0.05)
+            time.sleep(LOOK_EVERY_S)
 
 
 PROFILES = {

@@ -23,6 +23,7 @@ from dbcpu.store.database import RunSummary, open_store
 PATIENCE_S = 600.0
 LOOK_EVERY_S = 0.03
 """Some conditions look at every process of the machine: that must not take a CPU of its own."""
+MEASURING = ("run", "vary", "soak", "pool")
 SECRETS = ("s3cret-of-the-tests", "wr0ng-password")
 
 
@@ -140,7 +141,12 @@ class Drive:
         self._drivers: list[Driver] = []
 
     def __call__(self, *arguments: str, limit_bytes: int | None = None, **environment: str) -> Driver:
-        """``limit_bytes``: no file may grow beyond that; it stands in for a full disk."""
+        """``limit_bytes``: no file may grow beyond that; it stands in for a full disk.
+
+        Pictures take most of the time of a short run: there is a report only where one is asked for.
+        """
+        if arguments[0] in MEASURING and not {"--out", "--report"} & set(arguments):
+            arguments = (*arguments, "--report", "none")
         given = {"DBCPU_STORE": str(self.store), "TMPDIR": str(self.place)} | environment
         driver = Driver(arguments, self.folder, {**os.environ, "PYTHONFAULTHANDLER": "1", **given}, limit_bytes)
         self._drivers.append(driver)

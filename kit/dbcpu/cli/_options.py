@@ -108,21 +108,25 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
 
 
 class Format(Member):
-    """The name of a format of documents, and with ``pictures`` of a form of pictures; help lists those there are."""
+    """The name of a format of documents, or with ``pictures`` of a form of pictures; help lists those there are.
 
-    def __init__(self, *, pictures: bool = False) -> None:
+    ``none``: this word, too, for no format at all.
+    """
+
+    def __init__(self, *, pictures: bool = False, none: bool = False) -> None:
         super().__init__("reports.formats")
-        self.pictures = pictures
+        self.pictures, self.none = pictures, none
 
     def known(self) -> tuple[str, ...]:
-        from dbcpu.reports.write import PICTURES
-
-        return tuple(sorted((*super().known(), *(PICTURES if self.pictures else ()))))
+        return tuple(sorted((*super().known(), *self._further())))
 
     def is_known(self, value: str) -> bool:
-        from dbcpu.reports.write import PICTURES
+        return super().is_known(value) or value in self._further()
 
-        return super().is_known(value) or (self.pictures and value in PICTURES)
+    def _further(self) -> tuple[str, ...]:
+        from dbcpu.reports.write import NO_REPORT, PICTURES
+
+        return (*(PICTURES if self.pictures else ()), *((NO_REPORT,) if self.none else ()))
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         return f"[{'|'.join(self.known())}]"
@@ -131,6 +135,12 @@ class Format(Member):
 format_option = click.option(
     "--format", "form", type=Format(), default="table", show_default=True, help="Output format."
 )
+
+
+def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if len(value) > 1 and "none" in value:
+        raise click.BadParameter(f"none goes with no other format; found {', '.join(value)}", param=param)
+    return value
 
 
 def out_option(help_text: str) -> Callable[[Function], Function]:
@@ -215,7 +225,10 @@ _aa_option = click.option(
 
 
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
-    """``host sampler hz pace vcpus label seed store out json_file yes quiet``: what every measuring command has."""
+    """What every measuring command has.
+
+    ``host sampler hz pace vcpus label seed store out formats json_file yes quiet``
+    """
     return together(
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
@@ -232,6 +245,9 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
         store_option,
         click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
                      help="Folder of the report.  [default: reports/<run>]"),
+        click.option("--report", "formats", type=Format(pictures=True, none=True), multiple=True, callback=_none_alone,
+                     help="Write only this format into the folder of the report, or none; can be repeated.  "
+                     "[default: all but metrics]"),
         click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
                      help="Also write the record to FILE (.json or .json.gz); - is standard output."),
         yes_option,
@@ -248,7 +264,7 @@ def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
     ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus label seed store
-    out json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
+    out formats json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 
     @functools.wraps(function)

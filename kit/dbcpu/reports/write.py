@@ -13,6 +13,8 @@ from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import FormatModule, format_names, load_format
 
 PICTURES = ("svg", "png")
+NO_REPORT = "none"
+"""In place of a format: write nothing."""
 
 
 def report_folder(record: RunRecord) -> Path:

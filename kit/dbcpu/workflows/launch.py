@@ -1,7 +1,7 @@
 """From the options of a measuring command to a finished run: stored, explained, shown, with its exit code."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +25,21 @@ class Delivery:
 
     store: str | None
     out: Path | None
+    formats: tuple[str, ...]
     json_file: str | None
     fail_on: str
     yes: bool
     quiet: bool
 
 
-def split_options(
-    *, store: str | None, out: Path | None, json_file: str | None, fail_on: str, yes: bool, quiet: bool, **chosen: Any
-) -> tuple[Choices, Delivery]:
+def split_options(**given: Any) -> tuple[Choices, Delivery]:
     """The options of a measuring command, by the parameter names of ``cli``: what is measured, and what then.
 
     Raises:
         TypeError: an option that neither of the two knows: a fault of the command, never dropped.
     """
-    delivery = Delivery(store=store, out=out, json_file=json_file, fail_on=fail_on, yes=yes, quiet=quiet)
-    return Choices(**chosen), delivery
+    delivery = Delivery(**{each.name: given.pop(each.name) for each in fields(Delivery)})
+    return Choices(**given), delivery
 
 
 def launch(
@@ -65,6 +64,7 @@ def launch(
             store.header(run_id),
             lambda: watcher.rounds if keeps else store.rounds(run_id),
             out=delivery.out,
+            formats=delivery.formats,
             json_file=delivery.json_file,
             fail_on=delivery.fail_on,
             quiet=delivery.quiet,

@@ -1,13 +1,13 @@
 """Shows a run that has just been measured: explained, on standard output, and as a report in a folder."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from dbcpu.findings import reached
 from dbcpu.record import Header, Round
 from dbcpu.reports.documents import run as of_run
-from dbcpu.reports.write import report_folder, write_document
+from dbcpu.reports.write import NO_REPORT, report_folder, write_document
 from dbcpu.store import record_file
 from dbcpu.workflows.compare import variants_document
 from dbcpu.workflows.explain import explained
@@ -19,6 +19,7 @@ def present(
     rounds: Callable[[], Iterable[Round]],
     *,
     out: Path | None,
+    formats: Sequence[str],
     json_file: str | None,
     fail_on: str,
     quiet: bool,
@@ -26,7 +27,8 @@ def present(
     """Print the table (or, for ``--json -``, the record) and write the report; returns the exit code.
 
     Of several variants the comparison is printed, and written beside the report. ``rounds`` gives those of the run,
-    from the start each time. ``out``: folder of the report, by default reports/<run>.
+    from the start each time. ``out``: folder of the report, by default reports/<run>; of these
+    ``formats``, all if there are none, and no folder for ``none``.
 
     Raises:
         StoreError: a file cannot be written.
@@ -41,10 +43,13 @@ def present(
         shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
     if json_file != "-":
         print_document(shown)
-    folder = out or report_folder(record)
-    write_document(document, folder)
-    if shown is not document:
-        write_document(shown, folder)
+    where = ""
+    if tuple(formats) != (NO_REPORT,):
+        folder = out or report_folder(record)
+        written = write_document(document, folder, formats)
+        if shown is not document:
+            write_document(shown, folder, formats)
+        where = f"Report: {folder}/report.html\n" if folder / "report.html" in written else f"Report: {folder}\n"
     if not quiet:
-        sys.stderr.write(f"Report: {folder}/report.html\nShow again: {again}\n")
+        sys.stderr.write(f"{where}Show again: {again}\n")
     return int(reached(analysis.findings, fail_on))

@@ -28,7 +28,7 @@ def vary(
             run_id = run(resolve(target), _choices(variants, per_cpu, given), store, watcher, forced=given["yes"])
         finally:
             watcher.close()
-        shown = {name: given[name] for name in ("out", "json_file", "fail_on", "quiet")}
+        shown = {name: given[name] for name in ("out", "formats", "json_file", "fail_on", "quiet")}
         return present(store.header(run_id), lambda: watcher.rounds, **shown)
 
 

@@ -40,8 +40,8 @@ def explained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def given(folder: Path) -> dict[str, Any]:
-    return {"out": folder, "json_file": None, "fail_on": "never", "quiet": True}
+def given(folder: Path, *formats: str) -> dict[str, Any]:
+    return {"out": folder, "formats": formats, "json_file": None, "fail_on": "never", "quiet": False}
 
 
 def test_each_variant_is_explained_once_to_show_a_run_of_several(
@@ -53,6 +53,20 @@ def test_each_variant_is_explained_once_to_show_a_run_of_several(
     assert capsys.readouterr().out.startswith("spread compared with baseline")
     written = {file.name for file in (tmp_path / "out").iterdir()}
     assert written >= {"report.html", "report.md", "sessions.csv", "comparison.html", "comparison.json"}
+
+
+@pytest.mark.parametrize(
+    ("formats", "files", "said"),
+    [(("html",), ["report.html"], "Report: "), (("csv",), ["sessions.csv"], "Report: "), (("none",), [], "")],
+)
+def test_only_the_formats_that_are_asked_for_are_written(
+    formats: tuple[str, ...], files: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, folder = noisy_run(1), tmp_path / "out"
+    present(run.header, lambda: run.rounds, **given(folder, *formats))
+    assert [file.name for file in tmp_path.rglob("*.*")] == files
+    shown = f"{said}{folder / 'report.html' if files == ['report.html'] else folder}\n" if said else ""
+    assert capsys.readouterr().err == f"{shown}Show again: dbcpu show {run.header.run_id}\n"
 
 
 def test_compare_explains_each_variant_of_a_run_once(tmp_path: Path, explained: list[str]) -> None:

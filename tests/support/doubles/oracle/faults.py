@@ -45,6 +45,8 @@ class Faults:
     """The n-th execution of work (``at_execution``) ends with this ORA number, half-way."""
     kill: bool = False
     """In the n-th execution the server process kills itself, half-way."""
+    endless: bool = False
+    """The n-th execution ends only when it is told to; it takes no CPU meanwhile."""
     wrong_count: bool = False
     """From the n-th execution on, the answer is one too high."""
     odd_plan: bool = False

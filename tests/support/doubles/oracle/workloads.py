@@ -17,6 +17,7 @@ from support.doubles.oracle.session import CPU_QUANTUM, Session, sql_id
 from support.doubles.oracle.sessions import PRIVATE_TABLE
 
 CHUNK_ROWS = 400_000
+POLL_S = 0.02
 _LEVELS = re.compile(r"connect\s+by\s+level\s*<=\s*(\d+)", re.IGNORECASE)
 _SELF_JOIN = re.compile(r"\bfrom\s+(t(?:\s*,\s*t)+)\s*$", re.IGNORECASE)
 _LOOP = re.compile(r"\bin\s+1\s*\.\.\s*(\d+)\s+loop", re.IGNORECASE)
@@ -44,6 +45,9 @@ def execute(statement: Statement, session: Session) -> str:
         if faults.kill:
             os.kill(os.getpid(), signal.SIGKILL)
         raise OracleError(faults.error or 600)
+    while due and faults.endless:
+        session.poll()
+        time.sleep(POLL_S)
     if faults.resource_manager_wait_s and session.affected():
         time.sleep(faults.resource_manager_wait_s)
         session.wait(CPU_QUANTUM, faults.resource_manager_wait_s)

@@ -95,7 +95,7 @@ def test_ordinals_are_dealt_out_in_the_order_of_the_targets() -> None:
 )
 def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dict[str, Any], complaint: str) -> None:
     cpus = given.pop("cpus", ())
-    delivery = Delivery(store=None, out=None, json_file=None, fail_on="never", yes=True, quiet=True)
+    delivery = Delivery(store=None, out=None, formats=(), json_file=None, fail_on="never", yes=True, quiet=True)
     with pytest.raises(UsageError) as refused:
         launch_together(targets, Choices(**given), delivery, lambda *_: None, cpus=cpus)
     assert complaint in str(refused.value)
