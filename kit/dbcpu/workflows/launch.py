@@ -36,9 +36,9 @@ def split_options(**given: Any) -> tuple[Choices, Delivery]:
     """The options of a measuring command, by the parameter names of ``cli``: what is measured, and what then.
 
     Raises:
-        TypeError: an option that neither of the two knows: a fault of the command, never dropped.
+        TypeError: an option that neither of the two knows, or one that is missing: a fault of the command.
     """
-    delivery = Delivery(**{each.name: given.pop(each.name) for each in fields(Delivery)})
+    delivery = Delivery(**{each.name: given.pop(each.name) for each in fields(Delivery) if each.name in given})
     return Choices(**given), delivery
 
 

@@ -95,6 +95,7 @@ def test_an_option_that_nobody_knows_is_an_error() -> None:
     kept: dict[str, Any] = {
         "store": None,
         "out": None,
+        "formats": (),
         "json_file": None,
         "fail_on": "never",
         "yes": True,
