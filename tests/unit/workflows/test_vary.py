@@ -15,6 +15,7 @@ from dbcpu.workflows.vary import preview_changes
 DELIVERY: dict[str, Any] = {
     "store": None,
     "out": None,
+    "formats": (),
     "json_file": None,
     "fail_on": "never",
     "yes": True,
