@@ -230,7 +230,8 @@ def _everywhere(n: Floats, form: CurveForm) -> Floats:
         return np.zeros((1, 0))
     low, high = float(n.min()), float(n.max())
     places = np.geomspace(max(1.0, low), high, COARSE[form.places])
-    if form.places <= 2:
+    # Pairs of hundreds of levels would take memory and show no more than the coarse places, which are refined.
+    if form.places == 1 or (form.places == 2 and n.size <= COARSE[2]):
         places = np.unique(np.concatenate([n, places]))
     return np.asarray(places[_chosen(len(places), form.places)])
 
