@@ -140,9 +140,8 @@ def unfinished(record: RunRecord) -> Addition | None:
     specs = plan.rounds(made.levels, made.repeats, made.seed, made.variants)
     rest = specs[len(done) :]
     if made.rounds is not None:
-        followed = all(
-            (each.level, each.repeat) == (one.level, one.repeat) for each, one in zip(done, specs, strict=False)
-        )
+        pairs = zip(done, specs, strict=False)
+        followed = all((each.level, each.repeat) == (one.level, one.repeat) for each, one in pairs)
         return Addition(rest) if rest and followed else None
     if adaptive(record.header)(done) is None:
         return None

@@ -25,7 +25,7 @@ MIN_VALUE, MAX_VALUE = 1e-100, 1e100
 MAX_DIGITS = 9
 RATE = re.compile(
     r"(?i)\b(tps|qps|tpm\w*|iops|\w*ops|saps|throughput|speed-?up|speed|rate)\b|/ ?(s|sec|second|min|minute|h|hour)\b"
-    r"|\b(?<!s )(?<!seconds )(?<!time )per (second|sec|minute|min|hour)\b"
+    r"|\bper (second|sec|minute|min|hour)\b"
 )
 """Names of work per time: TPS, BOPS, calls per second, Mrows/s, best injection rate, throughput."""
 COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value")
