@@ -8,6 +8,9 @@ def test_no_part_of_a_result_contradicts_another() -> None:
 
 
 def test_equal_is_said_of_equal_sessions_alone() -> None:
-    counts = verdicts.tallied(verdicts.decided(12, seed=5, most_noise=0.2))
-    assert counts["yes"] > 0
-    assert counts["false_yes"] == counts["false_no"] == counts["contradicting"] == 0
+    found = list(verdicts.decided(12, seed=5, most_noise=0.2))
+    first, after = (verdicts.tallied(getattr(each, when) for each in found) for when in ("first", "after_more"))
+    assert first["yes"] > 0
+    for counts in (first, after):
+        assert counts["false_yes"] == counts["false_no"] == counts["contradicting"] == 0
+    assert after["decided"] > first["decided"], "the rounds that a result asks for decide some"
