@@ -159,10 +159,11 @@ class Decided:
 
 def decided(count: int, seed: int, most_noise: float, workers: int = 1) -> Iterator[Decided]:
     """Runs with the default repeats on hosts whose only trouble is noise up to ``most_noise`` and their shape."""
-    yield from _spread(_decided, [(seed, number, most_noise) for number in range(count)], workers)
+    yield from _spread(one_decided, [(seed, number, most_noise) for number in range(count)], workers)
 
 
-def _decided(asked: tuple[int, int, float]) -> Decided:
+def one_decided(asked: tuple[int, int, float]) -> Decided:
+    """The run of a seed with a number, and up to so much noise."""
     seed, number, most_noise = asked
     rng = np.random.default_rng([seed, number, 2])
     host = SimulatedHost(

@@ -28,7 +28,7 @@ from dbcpu.cli import _options as options
 def command(run: str, target: str | None, **given: Any) -> int:
     """Add rounds to RUN, under its plan: what an interrupted run has left, else what would probably decide.
 
-    TARGET is needed where the run's own name of it is not enough. Host, database and SQL must be those of the run.
+    TARGET is needed where the run's name of it is not enough. Host, database and SQL must be those of the run.
 
     \b
     Examples: dbcpu more last
@@ -37,5 +37,5 @@ def command(run: str, target: str | None, **given: Any) -> int:
     from dbcpu.workflows.launch import Delivery
     from dbcpu.workflows.more_rounds import Asked, add_rounds
 
-    asked = Asked(**{name: given.pop(name) for name in ("rounds", "sessions", "host")})
+    asked = Asked(*(given.pop(name) for name in ("rounds", "sessions", "host")))
     return add_rounds(run, target, asked, Delivery(**given), options.confirm)
