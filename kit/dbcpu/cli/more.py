@@ -26,9 +26,8 @@ from dbcpu.cli import _options as options
 @options.quiet_option
 @options.fail_on_option
 def command(run: str, target: str | None, **given: Any) -> int:
-    """Add rounds to RUN, under its plan: what an interrupted run has left, else what would probably decide.
-
-    TARGET is needed where the run's name of it is not enough. Host, database and SQL must be those of the run.
+    """Add rounds to RUN, under its plan: what an interrupted run has left, else what would probably decide. TARGET
+    is needed where the run's name of it is not enough. Host, database and SQL must be those of the run.
 
     \b
     Examples: dbcpu more last

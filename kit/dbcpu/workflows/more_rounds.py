@@ -1,7 +1,7 @@
 """``dbcpu more``: rounds added to a stored run, under the same plan, on the same host and database.
 
 An interrupted run goes on with what its plan still had. A complete one gets the rounds that would probably decide its
-undecided levels, or as many of the levels that were asked for; one session alone is measured again among them, so that
+undecided levels, or as many of the requested levels; one session alone is measured again among them, so that
 rounds of another hour have a baseline of that hour. Rounds of anything else than what the run measured are refused.
 """
 
@@ -116,7 +116,7 @@ def choices_of(record: RunRecord, host: str | None) -> Choices:
 
 
 def addition(record: RunRecord, asked: Asked) -> Addition:
-    """What to measure. Raises UsageError where nothing is left to do, or others are asked for than the run has."""
+    """What to measure. Raises UsageError where nothing is left to do, or levels are requested that the run does not have."""
     if asked.rounds is None and asked.sessions is None:
         rest = unfinished(record)
         if rest is not None:
