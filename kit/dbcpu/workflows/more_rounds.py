@@ -116,7 +116,7 @@ def choices_of(record: RunRecord, host: str | None) -> Choices:
 
 
 def addition(record: RunRecord, asked: Asked) -> Addition:
-    """What to measure. Raises UsageError where nothing is left to do, or levels are requested that the run does not have."""
+    """What to measure. Raises UsageError where nothing is left to do, or a level is new to the run."""
     if asked.rounds is None and asked.sessions is None:
         rest = unfinished(record)
         if rest is not None:
