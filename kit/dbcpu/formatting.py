@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import pairwise
 
 from dbcpu.record import WorkloadInfo
@@ -63,14 +64,22 @@ def number(value: float | None, digits: int = 2) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def bare(value: float) -> str:
+    """All digits of a whole number, six of any other; never as 2.7e+06."""
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    text = f"{value:.6g}"
+    return f"{Decimal(text):f}" if "e" in text else text
+
+
 def rate(value: float | None) -> str:
     """Mrows/s for a column: 93.7, but 0.037, for a slow host or a small workload has rates too."""
-    return UNKNOWN if value is None else f"{value:.1f}" if value >= 1 or value == 0 else f"{value:#.2g}"
+    return UNKNOWN if value is None else f"{value:.1f}" if value >= 1 or value == 0 else f"{Decimal(f'{value:#.2g}'):f}"
 
 
 def count(value: float | None) -> str:
     """A count that may be a median: 2, 2.5."""
-    return UNKNOWN if value is None else f"{value:g}"
+    return UNKNOWN if value is None else bare(value)
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -104,7 +113,7 @@ def short_ranges(numbers: Iterable[int]) -> str:
 def plural(amount: float, noun: str) -> str:
     """``1 session``, ``2 sessions``, ``2 processes``."""
     ending = "" if amount == 1 else "es" if noun.endswith("s") else "s"
-    return f"{amount:g} {noun}{ending}"
+    return f"{bare(amount)} {noun}{ending}"
 
 
 def plain(text: str) -> str:

@@ -127,11 +127,16 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
 @main.command("verdicts")
 @click.option("--runs", type=click.IntRange(1), default=5000, show_default=True, help="Difficult hosts, half mutated.")
 @click.option("--decided", type=click.IntRange(1), default=400, show_default=True, help="Hosts with noise alone.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", type=int, default=3000, show_default=True)
-def verdicts_command(runs: int, decided: int, seed: int) -> None:
+def verdicts_command(runs: int, decided: int, workers: int, seed: int) -> None:
     """Contradictions, false answers and undecided runs on simulated hosts: results/verdicts.json."""
-    found = Counter(len(each.contradictions) > 0 for each in verdicts.runs(runs, seed))
-    levels = {str(most): verdicts.tallied(verdicts.decided(decided, seed, most)) for most in verdicts.NOISES}
+    found = Counter(len(each.contradictions) > 0 for each in verdicts.runs(runs, seed, workers))
+    levels = {}
+    for most in verdicts.NOISES:
+        judged = list(verdicts.decided(decided, seed, most, workers))
+        after = verdicts.tallied(each.after_more for each in judged)
+        levels[str(most)] = {**verdicts.tallied(each.first for each in judged), "after_more": after}
     _keep(VERDICTS, {"seed": seed, "runs": runs, "contradicting": found[True], "noise_up_to": levels})
 
 

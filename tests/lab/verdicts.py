@@ -3,9 +3,10 @@
 The truth of a level is what the same host does without noise: the median max/min and slowdown of its rounds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import Round, RunRecord
+from dbcpu.plan import fixed, rounds
+from dbcpu.record import BASELINE, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.workflows.more_rounds import Asked, addition
 from lab.intervals import told
 from support.contradictions import contradictions
 
@@ -25,6 +28,8 @@ NO_DIFFERENCE = 1.03
 DEFAULT_REPEATS = 6
 TRUTH_REPEATS = 4
 SIZE = "short"
+Asks = TypeVar("Asks")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,36 +123,70 @@ def _slowed(each: Round, factor: float) -> Round:
     return replace(each, sessions=(replace(first, executions=longer), *others))
 
 
-def runs(count: int, seed: int) -> Iterator[Judged]:
+def runs(count: int, seed: int, workers: int = 1) -> Iterator[Judged]:
     """Runs of difficult hosts, half of them mutated."""
-    for number in range(count):
-        rng = np.random.default_rng([seed, number])
-        host = difficult(rng)
-        record = swept(host, rng, int(rng.integers(1, 7)))
-        record = mutated(record, rng) if number % 2 else record
-        analysis = explain(record)
-        yield Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
+    yield from _spread(_run, [(seed, number) for number in range(count)], workers)
 
 
-def decided(count: int, seed: int, most_noise: float) -> Iterator[tuple[Judged, tuple[LevelJudged, ...]]]:
+def _run(asked: tuple[int, int]) -> Judged:
+    rng = np.random.default_rng(asked)
+    host = difficult(rng)
+    record = swept(host, rng, int(rng.integers(1, 7)))
+    record = mutated(record, rng) if asked[1] % 2 else record
+    return _judged(host, record, explain(record))
+
+
+def _judged(host: SimulatedHost, record: RunRecord, analysis: Analysis) -> Judged:
+    return Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
+
+
+def _spread(task: Callable[[Asks], Made], asked: Sequence[Asks], workers: int) -> Iterator[Made]:
+    """Each in turn, or by several processes; the results are the same, in the same order."""
+    if workers == 1:
+        yield from map(task, asked)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(task, asked, chunksize=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One run, as measured, and after the rounds that its result asks for where it is undecided (else the same)."""
+
+    first: tuple[Judged, tuple[LevelJudged, ...]]
+    after_more: tuple[Judged, tuple[LevelJudged, ...]]
+
+
+def decided(count: int, seed: int, most_noise: float, workers: int = 1) -> Iterator[Decided]:
     """Runs with the default repeats on hosts whose only trouble is noise up to ``most_noise`` and their shape."""
-    for number in range(count):
-        rng = np.random.default_rng([seed, number, 2])
-        host = SimulatedHost(
-            name="noisy",
-            cores=int(rng.integers(2, 9)),
-            threads=int(rng.integers(1, 3)),
-            scheduler=str(rng.choice(["sticky", "rotating", "smt_balancing"])),
-            smt_yield=float(rng.uniform(0.0, 0.6)),
-            noise=float(rng.uniform(0.0, most_noise)),
-        )
-        vcpus = len(host.online)
-        levels = tuple(sorted({1, 2, host.cores, host.cores + 1, vcpus, 2 * vcpus}))
-        record = simulate(host, levels, DEFAULT_REPEATS, int(rng.integers(2**31)), size=SIZE)
-        analysis = explain(record)
-        truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
-        judged = Judged(host.noise, headline(analysis).kind, tuple(contradictions(record, analysis)))
-        yield judged, tuple(_levels(host.noise, vcpus, analysis, truth))
+    yield from _spread(one_decided, [(seed, number, most_noise) for number in range(count)], workers)
+
+
+def one_decided(asked: tuple[int, int, float]) -> Decided:
+    """The run of a seed with a number, and up to so much noise."""
+    seed, number, most_noise = asked
+    rng = np.random.default_rng([seed, number, 2])
+    host = SimulatedHost(
+        name="noisy",
+        cores=int(rng.integers(2, 9)),
+        threads=int(rng.integers(1, 3)),
+        scheduler=str(rng.choice(["sticky", "rotating", "smt_balancing"])),
+        smt_yield=float(rng.uniform(0.0, 0.6)),
+        noise=float(rng.uniform(0.0, most_noise)),
+    )
+    vcpus = len(host.online)
+    levels = tuple(sorted({1, 2, host.cores, host.cores + 1, vcpus, 2 * vcpus}))
+    run_seed = int(rng.integers(2**31))
+    record = simulate(host, levels, DEFAULT_REPEATS, run_seed, size=SIZE)
+    analysis = explain(record)
+    truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
+    first = after = _judged(host, record, analysis), tuple(_levels(host.noise, vcpus, analysis, truth))
+    if first[0].kind == UNKNOWN and analysis.more_rounds is not None:
+        specs = (*rounds(levels, DEFAULT_REPEATS, run_seed, (BASELINE,)), *addition(record, Asked()).specs)
+        longer = simulate(host, levels, DEFAULT_REPEATS, run_seed, size=SIZE, planner=lambda _: fixed(specs))
+        analysis = explain(longer)
+        after = _judged(host, longer, analysis), tuple(_levels(host.noise, vcpus, analysis, truth))
+    return Decided(first, after)
 
 
 def _levels(noise: float, vcpus: int, analysis: Analysis, truth: Analysis) -> Iterator[LevelJudged]:
@@ -163,7 +202,7 @@ def section(data: Mapping[str, Any]) -> str:
     """Of docs/accuracy.md."""
     rows = [
         f"| up to {float(most):.0%} | {told(each['decided'], each['runs'])} | {told(each['false_yes'], each['yes'])} "
-        f"| {told(each['false_no'], each['no'])} |"
+        f"| {told(each['false_no'], each['no'])} | {_with_more(each)} |"
         for most, each in data["noise_up_to"].items()
     ]
     table = "\n".join(rows)
@@ -179,12 +218,22 @@ headline, table, capacity, findings, limits of `dbcpu check`, remedies, interval
 
 Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, {DEFAULT_REPEATS} repeats. The truth of a level is the same
 host without noise; above the vCPUs none is at full speed. A false yes is one where the true ratio is above {EQUAL:.2f},
-a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive".
+a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive". The last
+column is after the rounds that an undecided result asks for (`dbcpu more`, once); what is false then is of all answers.
 
-| noise | runs decided | yes that is false | no that is false |
-|---|---|---|---|
+| noise | runs decided | yes that is false | no that is false | decided with those rounds; false then |
+|---|---|---|---|---|
 {table}
 """
+
+
+def _with_more(each: Mapping[str, Any]) -> str:
+    """Of results that were kept before rounds could be added nothing is known."""
+    after = each.get("after_more")
+    if after is None:
+        return "-"
+    false, answers = after["false_yes"] + after["false_no"], after["yes"] + after["no"]
+    return f"{told(after['decided'], after['runs'])}; {told(false, answers)}"
 
 
 def _true_slowdown(level: LevelJudged) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.formatting import ranges, short_ranges
+from dbcpu.formatting import bare, count, plural, ranges, rate, short_ranges
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,17 @@ def test_a_long_list_is_told_by_its_ends(numbers: list[int], text: str) -> None:
 
 def test_a_short_list_is_told_in_full() -> None:
     assert short_ranges([1, 3, 5]) == ranges([1, 3, 5]) == "1,3,5"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2666198.0, "2666198"), (2.5, "2.5"), (0.1 + 0.2, "0.3"), (2.7e-7, "0.00000027")],
+)
+def test_no_number_has_an_exponent(value: float, text: str) -> None:
+    assert bare(value) == text
+
+
+def test_counts_and_small_rates_have_none_either() -> None:
+    assert count(3e6) == "3000000"
+    assert plural(2_000_000, "row") == "2000000 rows"
+    assert rate(0.000_012) == "0.000012"

@@ -16,6 +16,7 @@ from dbcpu.analysis.levels.consistency import gate, groups, levels, work
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
+from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.results.run import Analysis, Reference
@@ -57,14 +58,15 @@ def explain_variant(
     room = capacity(context, first, curve, topology)
     rules = shipped() if licence_rules is None else licence_rules
     speeds = context.split.two_speeds if context.split else None
+    more = more_rounds(context, first)
     given = CheckInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
-        speeds,
+        speeds, more,
     )  # fmt: skip
     shown = level_to_show(first, gate(ref))
     found = Analysis(
         run_id=record.header.run_id,
-        verdict=verdict(context, first, topology, curve),
+        verdict=verdict(context, first, topology, curve, more),
         reference=ref,
         levels=level_views,
         sessions=tuple(views[session.key] for session in context.sessions),
@@ -79,6 +81,7 @@ def explain_variant(
         shared_core=shared,
         unit=record.header.plan.workload.unit,
         two_speeds=speeds,
+        more_rounds=more,
     )
     return refused(found)
 

@@ -12,7 +12,7 @@ from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.checks.passed_checks import Assurance
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
-from dbcpu.formatting import UNKNOWN, plain
+from dbcpu.formatting import UNKNOWN, bare, plain
 from dbcpu.record import RunRecord
 
 Pair = tuple[str, str]
@@ -22,7 +22,7 @@ Kind = Literal["number", "figure", "name", "text"]
 
 def cell_text(value: Any) -> str:
     """A value without digits of its own: a text, a whole number, or unknown."""
-    return UNKNOWN if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return UNKNOWN if value is None else bare(value) if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +141,16 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """How a metric grows: per series (count, ratio) points; ``ideal`` is the count that the ratio 1 belongs to."""
+    """How a metric grows: per series (count, ratio) points; ``ideal`` is the count that the ratio 1 belongs to.
+
+    None for a metric that need not grow, such as a time: then there is no line of linear growth.
+    """
 
     title: str
     x_title: str
     y_title: str
     series: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
-    ideal: int = 1
+    ideal: int | None = 1
     below: str = ""
 
 

@@ -112,6 +112,19 @@ class Store(AbstractContextManager["Store"]):
         with translated_errors(self._location), self._writing.begin() as connection:
             self._insert_run(connection, header, 0)
 
+    def reopen(self, header: Header, rounds: int) -> None:
+        """Go on with a stored run under this header, by its driver.
+
+        Raises:
+            StoreError: it is being measured, or does not have exactly that many ``rounds`` any more.
+        """
+        self._refuse_while_measured(header.run_id, self.header(header.run_id))
+        with translated_errors(self._location), self._writing.begin() as connection:
+            same = (run.c.run_id == header.run_id) & (run.c.rounds == rounds)
+            changed = connection.execute(update(run).where(same).values(rows.run_values(header, rounds)))
+            if not changed.rowcount:
+                raise StoreError(f"run {header.run_id} in the store {self.shown} was changed meanwhile; try again")
+
     def append(self, run_id: str, finished: Round) -> None:
         """Keep one finished round, for good when this returns."""
         with translated_errors(self._location), self._writing.begin() as connection:
@@ -233,8 +246,7 @@ class Store(AbstractContextManager["Store"]):
     def delete(self, run_id: str) -> None:
         """Delete one run and its rounds; not one whose driver still measures."""
         header = self.header(run_id)
-        if header.status == "running" and driver_process.is_here(header.driver):
-            raise StoreError(f"run {run_id} is being measured by process {header.driver.pid}; stop that first")
+        self._refuse_while_measured(run_id, header)
         with translated_errors(self._location), self._writing.begin() as connection:
             connection.execute(delete(round_).where(round_.c.run_id == header.run_id))
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
@@ -247,6 +259,11 @@ class Store(AbstractContextManager["Store"]):
         return retention.expired(runs, example, keep, older_than_s, datetime.now(UTC))
 
     # --- inside
+
+    @staticmethod
+    def _refuse_while_measured(run_id: str, header: Header) -> None:
+        if header.status == "running" and driver_process.is_here(header.driver):
+            raise StoreError(f"run {run_id} is being measured by process {header.driver.pid}; stop that first")
 
     def _insert_run(self, connection: Connection, header: Header, rounds: int) -> None:
         try:

@@ -10,17 +10,27 @@ from dbcpu.store.database import Store
 
 
 def keep_rounds(
-    store: Store, header: Header, rounds: Iterable[Round], finished: Callable[[Round], object], *, gaps: bool = False
+    store: Store,
+    header: Header,
+    rounds: Iterable[Round],
+    finished: Callable[[Round], object],
+    *,
+    gaps: bool = False,
+    stored: int = 0,
 ) -> str:
     """Store each round as it ends, then the status of the run; returns the run_id.
 
-    ``finished`` is called with each stored round. ``gaps``: a failed round does not end the run.
+    ``finished`` is called with each stored round. ``gaps``: a failed round does not end the run. ``stored``: rounds
+    that the run has already, to which these are added.
 
     Raises:
         Interrupted, DbcpuError: whatever ended the rounds; the message adds how many are stored, and where.
     """
-    run_id, planned, kept = header.run_id, header.plan.rounds, 0
-    store.begin(header)
+    run_id, planned, kept = header.run_id, header.plan.rounds, stored
+    if stored:
+        store.reopen(header, stored)
+    else:
+        store.begin(header)
     try:
         for done in rounds:
             store.append(run_id, done)

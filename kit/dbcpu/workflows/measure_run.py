@@ -34,13 +34,14 @@ from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
-from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, Server
+from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, RunRecord, Server
 from dbcpu.store.database import Store
 from dbcpu.targets.base import Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import keep_rounds
+from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
 DEFAULT_SECONDS = 1.5
@@ -98,15 +99,16 @@ def run(
     forced: bool = False,
     planner: Planner | None = None,
     experiment: ExperimentShape | None = None,
+    earlier: RunRecord | None = None,
 ) -> str:
     """Measure and store; returns the run_id. ``forced``: measure on a busy host too.
 
     ``planner`` chooses each round of ``--sessions auto`` from the results so far, within the levels and repeats of
     the preview; without one, and for an A/A run, all of these are measured. ``experiment``: what the sessions do, by
-    default a sweep of the levels.
+    default a sweep of the levels. ``earlier``: a stored run, to which the rounds are added.
 
     Raises:
-        UsageError: the choices do not fit each other, the target or the host.
+        UsageError: the choices do not fit each other, the target or the host, or these are not those of ``earlier``.
         MeasureError: nothing, or not all, could be measured; finished rounds are stored.
         Interrupted: the user stopped it; finished rounds are stored.
     """
@@ -117,6 +119,9 @@ def run(
         opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
         planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
         check_room(planned.preview, planned.info, opened.target)
+        if earlier is not None:
+            work = workload_info(opened.target, opened.work)
+            refuse_other(earlier.header, planned.info, planned.preview.database, work, planned.vcpus)
         watcher.agree(planned.preview)
         name = choices.sampler or best_sampler(opened.host)
         sampler = stack.enter_context(load_sampler(name).open_sampler(opened.host, choices.hz))
@@ -134,6 +139,8 @@ def run(
             )
         header = _header(opened, planned, choices, experiment, seed, name)
         header = replace(header, notes=(*header.notes, *no_witness))
+        if earlier is not None:
+            header = joined(earlier, header, None if planned.adaptive else len(planned.specs))
         say_other_plan(header, watcher.stage)
         setting = Setting(
             target=opened.target,
@@ -152,7 +159,8 @@ def run(
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
-        return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures)
+        stored = len(earlier.rounds) if earlier else 0
+        return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures, stored=stored)
 
 
 def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview:

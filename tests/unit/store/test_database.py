@@ -353,3 +353,16 @@ def test_newer_store_is_refused(tmp_path: Path) -> None:
     for call in (open_store, upgrade_store):
         with pytest.raises(StoreError, match="has schema 9000, newer than 0001, the newest this dbcpu knows; update"):
             call(str(path))
+
+
+def test_a_run_is_reopened_only_as_it_was_read(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "runs.db")) as store:
+        store.begin(runs.header("one"))
+        store.append("one", runs.round_of(1, 0))
+        with pytest.raises(StoreError, match="was changed meanwhile"):
+            store.reopen(runs.header("one", status="running"), 0)
+        assert store.header("one").status == "complete"
+        store.reopen(runs.header("one", status="running", label="again"), 1)
+        store.append("one", runs.round_of(1, 1))
+        assert [each.order for each in store.rounds("one")] == [0, 1]
+        assert store.list()[0].rounds == 2

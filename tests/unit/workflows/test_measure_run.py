@@ -21,6 +21,7 @@ from dbcpu.record import Header, HostInfo, Limits, Round, RunRecord, Topology
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
+from dbcpu.workflows.more_rounds import AddedRounds
 from support.doubles.proc_folder import FakeProc
 from support.doubles.target import WORK, FakeSession, FakeTarget
 
@@ -388,3 +389,27 @@ def test_the_adaptive_plan_measures_a_target_to_its_end(measure: Callable[..., R
     record = measure(FakeTarget(), replace(CHOICES, sessions="auto", vcpus=2), planner=adaptive)
     assert {each.level for each in record.rounds} >= {1, 2, 3, 4}
     assert record.rounds[0].level == record.rounds[-1].level == 1
+
+
+def test_rounds_are_added_to_a_stored_run(measure: Callable[..., RunRecord]) -> None:
+    first = measure(FakeTarget(), replace(CHOICES, sessions="1-2"))
+    done = len(first.rounds)
+    added = tuple(RoundSpec(level, 1, "baseline", done + at) for at, level in enumerate((1, 2)))
+    again = measure(
+        FakeTarget(),
+        replace(CHOICES, sessions="1-2"),
+        experiment=AddedRounds(added, first.header.plan.levels),
+        earlier=first,
+    )
+    assert again.header.run_id == first.header.run_id
+    assert again.header.status == "complete"
+    assert again.rounds[:done] == first.rounds
+    assert [(each.level, each.order) for each in again.rounds[done:]] == [(1, done), (2, done + 1)]
+    assert again.header.plan.rounds == done + 2
+
+
+def test_rounds_of_another_workload_are_not_added(measure: Callable[..., RunRecord]) -> None:
+    first = measure(FakeTarget(), replace(CHOICES, sessions="1"))
+    more = AddedRounds((RoundSpec(1, 1, "baseline", len(first.rounds)),), (1,))
+    with pytest.raises(UsageError, match="the workload was cartesian tiny, n = 20 and is cartesian short"):
+        measure(FakeTarget(), replace(CHOICES, sessions="1", size="short"), experiment=more, earlier=first)

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
-from dbcpu.analysis.results.run import LevelView, NoiseFloor, Reference, Scaling, SessionView, SharedCore, TopologyCheck
+from dbcpu.analysis.results.run import (
+    LevelView,
+    MoreRounds,
+    NoiseFloor,
+    Reference,
+    Scaling,
+    SessionView,
+    SharedCore,
+    TopologyCheck,
+)
 from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
 
@@ -26,6 +35,7 @@ class CheckInput:
     noise_floor: NoiseFloor | None
     shared_core: SharedCore | None = None
     two_speeds: TwoSpeeds | None = None
+    more_rounds: MoreRounds | None = None
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -85,10 +85,8 @@ def _loss_words(found: Outcome, up_to: str) -> str:
         return "No: even a single session does not get a whole CPU"
     lose = lost_words(first)
     where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at N={first.level}"
-    if up_to:
-        return f"Yes {up_to}, {where} {lose}"
-    open_ = [each.level for each in found.undecided if each.level < first.level]
-    words = f"No: {where} {lose}"
+    open_ = [each.level for each in found.undecided]
+    words = f"Yes {up_to}, {where} {lose}" if up_to else f"No: {where} {lose}"
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
 
 

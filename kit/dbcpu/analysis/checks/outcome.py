@@ -7,7 +7,7 @@ from dataclasses import replace
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.outcome import is_loss, outcome
-from dbcpu.analysis.levels.rounds_needed import more_rounds
+from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import REGIME_SHARE
@@ -188,15 +188,16 @@ def inconclusive(given: CheckInput) -> Finding | None:
             "inconclusive", f"{where} whether sessions get equal CPU: only total rates are known", repeats="N"
         )
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
-    more = more_rounds(undecided, given.reference, given.rounds)
+    more = given.more_rounds
     limits = [each.detectable for each in undecided if each.detectable is not None]
     limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if limits else ""
-    found = noted(
-        "inconclusive",
-        f"{where} whether all sessions get equal CPU at full speed{limit}",
-        repeats=more.rounds if more else "N",
-    )
-    return found if more else replace(found, remedy=QUIETER)
+    rounds = more.rounds if more else "N"
+    found = noted("inconclusive", f"{where} whether all sessions get equal CPU at full speed{limit}", repeats=rounds)
+    if more is None:
+        return replace(found, remedy=QUIETER)
+    if why_no_more(given.record.header):
+        return replace(found, remedy=f"more rounds (`--repeats {rounds}`), {QUIETER}")
+    return found
 
 
 def impossible_figures(given: CheckInput) -> Finding | None:

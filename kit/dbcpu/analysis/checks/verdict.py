@@ -6,12 +6,11 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import Outcome, is_fine, is_loss, loss, outcome
-from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView, Scaling, TopologyCheck
+from dbcpu.analysis.results.run import LevelView, MoreRounds, Scaling, TopologyCheck
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 
@@ -36,12 +35,13 @@ def verdict(
     levels: Sequence[LevelView],
     topology: TopologyCheck | None = None,
     scaling: Scaling | None = None,
+    more: MoreRounds | None = None,
 ) -> str:
-    """The sentences for the levels of one variant, smallest level first."""
+    """The sentences for the levels of one variant, smallest level first; ``more``: rounds that would decide."""
     measured = [each for each in levels if each.sessions]
     if not measured:
         return _nothing(context.record)
-    return _restriction(context.record) + _Words(context, topology, scaling).body(measured)
+    return _restriction(context.record) + _Words(context, topology, scaling, more).body(measured)
 
 
 def _restriction(record: RunRecord) -> str:
@@ -63,11 +63,17 @@ def _nothing(record: RunRecord) -> str:
 class _Words:
     """The parts of the verdict; what they all need is kept here."""
 
-    def __init__(self, context: RunContext, topology: TopologyCheck | None, scaling: Scaling | None) -> None:
+    def __init__(
+        self,
+        context: RunContext,
+        topology: TopologyCheck | None,
+        scaling: Scaling | None,
+        more: MoreRounds | None,
+    ) -> None:
         self.record, self.reference, self.vcpus = context.record, context.reference, context.vcpus
         self.cores, self.topology, self.scaling = context.cores, topology, scaling
         self.speeds = context.split.two_speeds if context.split else None
-        self.noise = context.reference_at
+        self.more, self.threads = more, max(context.threads, default=1)
 
     def body(self, levels: Sequence[LevelView]) -> str:
         together = [each for each in levels if each.level > 1]
@@ -94,7 +100,8 @@ class _Words:
                 "sessions would reach. Measure again on a quieter host, with longer executions (`--size long`)."
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
-        sentences = [_sentence("; ".join(known)), _sentence(self._undecided(found)), _sentence(self._pace(found))]
+        open_ = (self._undecided(found), _half_undecided(found), self._pace(found))
+        sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
     def _of_totals(self, found: Outcome) -> str:
@@ -144,7 +151,7 @@ class _Words:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
             why = "one round of a level proves no equality"
-        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide(found)}"
+        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide()}"
 
     def _pace(self, found: Outcome) -> str:
         """What the witness saw of the CPUs themselves; '' where their speed did not change by turns."""
@@ -162,14 +169,9 @@ class _Words:
             )
         return f"the CPUs themselves change speed also with a single session ({how})"
 
-    def _would_decide(self, found: Outcome) -> str:
+    def _would_decide(self) -> str:
         assert self.reference is not None
-        noisiest = max(
-            (ref for each in found.undecided if (ref := self.noise(each.level)) is not None),
-            key=lambda ref: ref.spread,
-            default=self.reference,
-        )
-        more = more_rounds(found.undecided, noisiest, self.record.rounds)
+        more = self.more
         if self.reference.noise_range is None:
             return "more rounds of one session would decide"
         if more is None:
@@ -229,6 +231,8 @@ class _Words:
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         sentence = cause.sentence
+        if cause is Cause.SHARED_CORE and self.threads > 2:
+            sentence = f"sessions ran on several of the {self.threads} hardware threads of one core"
         if cause is Cause.RUN_QUEUE and (self.vcpus is None or level.level > self.vcpus):
             sentence = "" if self.vcpus is None else f"more sessions than the {plural(self.vcpus, 'vCPU')}"
         if cause is Cause.SLOWER_CPU and (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
@@ -290,6 +294,16 @@ def _fine(found: Outcome) -> str:
     if all(map(is_fine, found.levels)):
         return f"all sessions get equal CPU at full speed, at every level up to {up_to} ({ratio})"
     return f"up to {up_to} all get equal CPU at full speed ({ratio})"
+
+
+def _half_undecided(found: Outcome) -> str:
+    """Questions without an answer at levels that have a loss, and about shares above the vCPUs."""
+    some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
+    shares = [each.level for each in some if each.even is Answer.UNDECIDED]
+    speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
+    parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
+    parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
+    return f"it is undecided {' and '.join(parts)}" if parts else ""
 
 
 def _meanwhile(record: RunRecord) -> str:

@@ -11,6 +11,7 @@ refused. Of each label and metric the first row is the baseline, unless one is n
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -22,6 +23,11 @@ COUNTS = ("n", "cpus")
 MIN_VALUE, MAX_VALUE = 1e-100, 1e100
 """So that no ratio of two overflows."""
 MAX_DIGITS = 9
+RATE = re.compile(
+    r"(?i)\b(tps|qps|tpm\w*|iops|\w*ops|saps|throughput|speed-?up|speed|rate)\b|/ ?(s|sec|second|min|minute|h|hour)\b"
+    r"|\bper (second|sec|minute|min|hour)\b"
+)
+"""Names of work per time: TPS, BOPS, calls per second, Mrows/s, best injection rate, throughput."""
 COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value")
 FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out)"
 
@@ -45,7 +51,10 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A measurement over the baseline of its label and metric; ``linear`` is what linear scaling would give."""
+    """A measurement over the baseline of its label and metric; ``linear`` is what linear scaling would give.
+
+    None without two counts, or for a metric that is no rate.
+    """
 
     measurement: Measurement
     ratio: float
@@ -111,9 +120,15 @@ def normalise(published: Published, baseline: str | None = None) -> tuple[Normal
         base = _base(each, published.measurements, baseline)
         if base is None:
             continue
-        linear = each.count / base.count if each.count and base.count and each.count != base.count else None
+        grows = each.count and base.count and each.count != base.count and is_rate(each.metric)
+        linear = each.count / base.count if grows and each.count and base.count else None
         made.append(Normalised(each, each.value / base.value, linear))
     return tuple(made)
+
+
+def is_rate(metric: str) -> bool:
+    """Whether the metric is work per time by its name, so that twice the CPUs could double it."""
+    return RATE.search(metric) is not None
 
 
 def _base(each: Measurement, rows: Sequence[Measurement], baseline: str | None) -> Measurement | None:

@@ -115,7 +115,12 @@ def point(record: RunRecord, analysis: Analysis) -> Point:
         found = {"connect_s": each.connect_median_s}
         if each.level > 1:
             found["throughput"] = each.throughput
-        if _has_a_core_each(each, analysis):
+        sizes = analysis.pool.sizes if analysis.pool else ()
+        job = next((size for size in sizes if size.active == each.level), None)
+        if job is not None:
+            # Of a pool the time of a job counts, as it is shown: its sessions share the jobs unequally by design.
+            found["slowdown"] = job.x_alone if _has_a_core_each(each, analysis) else None
+        elif _has_a_core_each(each, analysis):
             found |= {"slowdown": each.slowdown_max, "max_over_min": each.max_over_min}
         shown = {"slowdown": is_loss(each), "max_over_min": each.even is Answer.NO}
         values += [

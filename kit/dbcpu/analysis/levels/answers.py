@@ -20,6 +20,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.range_bound import upper_bound
+from dbcpu.analysis.statistics.robust import median_factor
 
 EQUAL = 1.10
 """Sessions are equal, and as fast as alone, where the true ratio is below this."""
@@ -216,7 +217,7 @@ def _slowdown_chance(seen: Seen, reference: Reference) -> Chance:
     chance = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions)
     if seen.scatter is None:
         return chance
-    of_rounds = seen.scatter.times(1 / len(seen.medians) ** 0.5)
+    of_rounds = seen.scatter.times(median_factor(len(seen.medians)) / len(seen.medians) ** 0.5)
     error = float(np.hypot(of_rounds.spread, solo_error(reference.noise, reference.sessions).spread))
     if error <= chance.spread:
         return chance

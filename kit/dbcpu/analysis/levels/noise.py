@@ -23,7 +23,7 @@ from dbcpu.analysis.statistics import studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.range_bound import NoiseRange
-from dbcpu.analysis.statistics.robust import MEDIAN, relative_deviation
+from dbcpu.analysis.statistics.robust import median_factor, relative_deviation
 
 EFFICIENT = {"pooled": 0.9, "median": 0.37}
 """What a degree of freedom is worth to either estimate of the spread, against the standard deviation."""
@@ -132,14 +132,14 @@ def uneven_gate(noise: Chance, sessions: int, rounds: int) -> float:
 
 def slowdown_error(noise: Chance, sessions: int, rounds: int, alone: int) -> Chance:
     """Standard error of the logarithm of a slowdown: median of the rounds' medians over that of ``alone`` solos."""
-    medians = (MEDIAN if sessions > 2 else 1.0) * (MEDIAN if rounds > 2 else 1.0)
+    medians = median_factor(sessions) * median_factor(rounds)
     of_rounds = medians / np.sqrt(max(1, sessions * rounds))
     return Chance(float(np.hypot(noise.spread * of_rounds, solo_error(noise, alone).spread)), noise.freedom)
 
 
 def solo_error(noise: Chance, alone: int) -> Chance:
     """The same of the median of ``alone`` solo sessions."""
-    return noise.times((MEDIAN if alone > 2 else 1.0) / max(1, alone) ** 0.5)
+    return noise.times(median_factor(alone) / max(1, alone) ** 0.5)
 
 
 def gap_gate(noise: float) -> float:

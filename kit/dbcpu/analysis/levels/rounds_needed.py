@@ -5,39 +5,51 @@ The noise is taken to be what this run showed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.noise import slowdown_error
+from dbcpu.analysis.levels.outcome import outcome
+from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.results.run import LevelView, MoreRounds, Reference
 from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, usual_range
-from dbcpu.record import Round
+from dbcpu.record import Header, Round
 
 POWER = 0.90
 ROUNDS = (3, 4, 6, 8, 10, 15, 20)
 
 
-@dataclass(frozen=True, slots=True)
-class MoreRounds:
-    """``rounds`` in all at each undecided level; ``more`` rounds altogether, which take about ``about_s`` seconds."""
-
-    rounds: int
-    more: int
-    about_s: float
-
-
-def more_rounds(undecided: Sequence[LevelView], reference: Reference, done: Sequence[Round]) -> MoreRounds | None:
-    """None where 20 rounds are not expected to decide every level."""
-    needed = [_needed(each, reference) for each in undecided]
-    known = [each for each in needed if each is not None]
-    if not known or len(known) < len(needed):
+def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds | None:
+    """For the ``levels`` of one variant; None where none is undecided, or 20 rounds are not expected to decide all."""
+    undecided = outcome(levels, context.vcpus).undecided
+    known = [ref for each in undecided if (ref := context.reference_at(each.level)) is not None]
+    if not known:
         return None
-    rounds = max(known)
-    more = sum(max(1, rounds - each.rounds) for each in undecided) + max(0, rounds - reference.sessions)
-    return MoreRounds(rounds, more, more * _round_s(done))
+    noisiest = max(known, key=lambda ref: ref.spread)
+    needed = [_needed(each, noisiest) for each in undecided]
+    rounds = max((each for each in needed if each is not None), default=0)
+    if None in needed or noisiest.noise_range is None:
+        return None
+    added = [(each.level, max(1, rounds - each.rounds)) for each in undecided]
+    # Rounds of another hour are compared with one session alone of that hour.
+    added = [(1, max(count for _, count in added)), *((level, count) for level, count in added if level > 1)]
+    more = sum(count for _, count in added)
+    return MoreRounds(tuple(added), rounds, more, more * _round_s(context.record.rounds))
+
+
+def why_no_more(header: Header) -> str:
+    """Why no rounds can be added to this run later, in words; '' where they can."""
+    if not header.driver.python:
+        return "dbcpu did not measure it"
+    if header.plan.experiment != "sweep":
+        return f"it is a {header.plan.experiment} run; only rounds of dbcpu run can be added"
+    if len(header.plan.variants) > 1:
+        return "it has several variants, which are measured in turns"
+    if header.status == "running":
+        return "it is still being measured"
+    return ""
 
 
 def _needed(level: LevelView, reference: Reference) -> int | None:

@@ -341,6 +341,20 @@ class SharedCore:
 
 
 @dataclass(frozen=True, slots=True)
+class MoreRounds:
+    """What would probably decide a run: so many rounds ``added`` of each of these levels, as (level, rounds).
+
+    One session alone is among them as often as the level with the most. ``rounds``: of each undecided level in all
+    then; ``more``: of all levels together, which take about ``about_s`` seconds. Measured by ``dbcpu more``.
+    """
+
+    added: tuple[tuple[int, int], ...]
+    rounds: int
+    more: int
+    about_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Everything the reports show.
 
@@ -348,6 +362,7 @@ class Analysis:
     that shows best what happened: the median round of the most uneven level. ``variants``: each against
     the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
     ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
+    ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
     """
 
     run_id: str
@@ -371,3 +386,4 @@ class Analysis:
     variants: Variants | None = None
     unit: str = ROWS_UNIT
     two_speeds: TwoSpeeds | None = None
+    more_rounds: MoreRounds | None = None

@@ -12,6 +12,14 @@ NORMAL_CONSISTENT = 1.4826
 MEDIAN = 1.2533
 """Standard error of a median over that of a mean."""
 
+MEDIAN_OF_FEW = {3: 1.160, 4: 1.092, 5: 1.198, 6: 1.135, 7: 1.213, 8: 1.161, 9: 1.223, 10: 1.177}
+"""The same of so few normal values; of an even number the mean of the middle two is more certain."""
+
+
+def median_factor(count: int) -> float:
+    """Standard error of the median of ``count`` normal values over that of their mean."""
+    return 1.0 if count < 3 else MEDIAN_OF_FEW.get(count, MEDIAN)
+
 
 def deviation(values: Iterable[float], middle: float | None = None) -> float:
     """1.4826 times the median distance from ``middle``, by default from the median; estimates a standard deviation."""

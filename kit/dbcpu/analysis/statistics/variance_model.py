@@ -10,15 +10,13 @@ import numpy as np
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.robust import MEDIAN
+from dbcpu.analysis.statistics.robust import median_factor
 
 UNKNOWN = 0.02
 """Relative standard deviation of a round where no level has two."""
 MIN_SPREAD = 1e-4
 """Rounds that agree better than this do so by chance."""
 PASSES = 3
-MEDIAN_OVER_MEAN = {1: 1.0, 2: 1.0, 3: 1.160, 4: 1.092, 5: 1.198, 6: 1.135}
-"""Standard error of a median over that of a mean, by number of normal values; of more it is nearly MEDIAN."""
 
 
 def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[Chance, ...]:
@@ -28,7 +26,7 @@ def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> t
     """
     scatter, freedom = _scatter(levels, rounds)
     return tuple(
-        Chance(one * MEDIAN_OVER_MEAN.get(len(values), MEDIAN) / len(values) ** 0.5, freedom)
+        Chance(one * median_factor(len(values)) / len(values) ** 0.5, freedom)
         for one, values in zip(scatter, rounds, strict=True)
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from dbcpu.analysis.comparison.published import Normalised, Published, normalise
+from dbcpu.analysis.comparison.published import Normalised, Published, is_rate, normalise
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, cell_text
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
@@ -13,7 +13,11 @@ READING = "All figures are relative to the baseline of their label and metric = 
 ELSEWHERE = "These figures were measured by others; dbcpu only normalises them."
 TERMS = (
     ("ratio", "value / baseline: the first row of each label and metric, unless one is given by `--baseline`"),
-    ("linear", "the ratio if the metric grew in proportion to the sessions or CPUs"),
+    (
+        "linear",
+        "the ratio if the metric grew in proportion to the sessions or CPUs; only of rates, for times, shares and "
+        "amounts of memory need not grow",
+    ),
 )
 
 
@@ -161,6 +165,9 @@ def _curves(rows: Sequence[Normalised], title: str) -> list[Curves]:
     by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
     x_title = "CPUs" if by_cpus else "concurrent sessions (N)"
     return [
-        Curves(f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series), ideal[metric], title)
+        Curves(
+            f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series),
+            ideal[metric] if is_rate(metric) else None, title,
+        )
         for metric, series in by_metric.items()
-    ]
+    ]  # fmt: skip

@@ -78,7 +78,7 @@ TERMS = (
     ("cause", "the main reason for the slowdown of a session, named only if the evidence explains most of it"),
     (
         "shared core",
-        "another session ran on the other hardware thread of the same core: both need more CPU time for the same work",
+        "another session ran on another hardware thread of the same core: both need more CPU time for the same work",
     ),
     ("run queue", "ready to run, but another session ran on that CPU"),
     ("representative round", "the median round of the most uneven level; bars, map and lanes show it"),
@@ -86,6 +86,10 @@ TERMS = (
 OF_VARIANTS = (
     "variant",
     "the same levels under another setting; charts show all of them, the answer above is of the first",
+)
+OF_SOAK = (
+    "Sessions: the time of a session is the mean of its executions in a segment, not the median of executions that the "
+    "segments show; a few slow executions raise it"
 )
 UNKNOWN_CELL = ("-", "not known from this record; never zero")
 SOURCE = (
@@ -149,6 +153,8 @@ def levels_section(record: RunRecord, analysis: Analysis, caption: str = "") -> 
     """The level table and its summary; () without levels."""
     if not analysis.levels:
         return ()
+    if analysis.soak is not None:
+        caption = OF_SOAK
     lines = summary(record, analysis)
     facts = (FactList(lines),) if lines else ()
     return (Section("levels", "Levels", tables=(run_tables.levels_table(analysis, caption),), facts=facts),)

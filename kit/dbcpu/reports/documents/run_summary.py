@@ -10,6 +10,9 @@ from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
+LEVELS_OF_A_CURVE = 4
+"""Fewer levels show no knee, see docs/methods.md."""
+
 
 def causes(level: LevelView) -> str:
     """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed."""
@@ -41,7 +44,7 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
                 "baseline",
                 f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({plural(ref.sessions, 'round')}, noise {percent(ref.spread)}; "
-                f"slowdowns below {times(1 + ref.tolerance)} are treated as noise)",
+                f"slowdowns below {times(1 + ref.tolerance)} are noise unless counted)",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)
@@ -72,7 +75,7 @@ def _host(header: Header, analysis: Analysis) -> str:
 def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """The summary of the levels as (name, text) lines; only those that are known."""
     lines = [
-        ("scaling", _scaling(analysis)),
+        ("scaling", _scaling(record, analysis)),
         ("contention", _contention(analysis)),
         ("pace", _pace(record, analysis)),
         ("capacity", _capacity(analysis)),
@@ -83,10 +86,10 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
     return tuple((name, plain(text)) for name, text in lines if text)
 
 
-def _scaling(analysis: Analysis) -> str:
+def _scaling(record: RunRecord, analysis: Analysis) -> str:
     scaling, check = analysis.scaling, analysis.topology
     if not scaling.knees:
-        return ""
+        return _no_knee(record, analysis)
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
     anywhere = check is not None and check.two_speeds and not _near(scaling, check)
     parts = [] if anywhere else _knees(scaling)
@@ -105,6 +108,19 @@ def _scaling(analysis: Analysis) -> str:
     if check is not None:
         parts.append(_topology(check))
     return "; ".join(parts)
+
+
+def _no_knee(record: RunRecord, analysis: Analysis) -> str:
+    """Why the line says nothing of knees; '' where nobody would expect any."""
+    variant = analysis.levels[0].variant if analysis.levels else ""
+    levels = [each.level for each in analysis.levels if each.variant == variant and each.throughput is not None]
+    if record.header.plan.experiment != "sweep" or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
+        return ""
+    if analysis.scaling.fit_error is not None:
+        return f"throughput shows no knee up to {plural(levels[-1], 'session')}, the highest level measured"
+    if len(levels) < LEVELS_OF_A_CURVE:
+        return f"no curve: {len(levels)} levels are too few for a knee, {LEVELS_OF_A_CURVE} the least"
+    return "no curve: the throughput of these levels fits none; `--sessions auto` measures those near possible knees"
 
 
 def _pace(record: RunRecord, analysis: Analysis) -> str:
@@ -200,7 +216,7 @@ def _capacity(analysis: Analysis) -> str:
     highest = ", the highest level measured" if room.at_least else ""
     parts = []
     if room.full_speed_up_to is not None and room.full_speed_up_to > 1:
-        parts.append(f"full speed up to {plural(room.full_speed_up_to, 'session')}")
+        parts.append(f"equal shares at full speed up to {plural(room.full_speed_up_to, 'session')}")
     if room.even_up_to is not None and room.even_up_to > 1:
         again = f", equal again at {room.even_again}" if room.even_again is not None else ""
         parts.append(f"equal shares up to {plural(room.even_up_to, 'session')}{highest}{again}")

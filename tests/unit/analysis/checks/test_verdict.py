@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.record import HostInfo, Round, RunRecord
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
@@ -135,3 +136,16 @@ def test_two_vcpus_that_behave_like_one_core() -> None:
     assert "as on two hardware threads of one core, though the host reports 2 cores" in both(1.5 * SOLO_S, host(2, 1))
     assert "hardware threads" not in both(1.15 * SOLO_S, host(2, 1))  # turbo takes as much
     assert "the host reports" not in both(1.5 * SOLO_S, host(1, 2))
+
+
+def test_what_is_undecided_is_said_beside_a_loss() -> None:
+    """Three sessions on two vCPUs all wait, and nothing is known of how alike they are."""
+    run = record([*solos(), *pairs(SOLO_S, SOLO_S), *_loaded(SOLO_S * 1.5, SOLO_S * 1.51, SOLO_S * 1.55)])
+    found = explain(run)
+    last = found.levels[-1]
+    assert (last.even, last.full_speed) == (Answer.UNDECIDED, Answer.NO)
+    assert "It is undecided whether shares are equal at N=3." in found.verdict
+
+
+def _loaded(*elapsed_s: float) -> list[Round]:
+    return [round_of([session(i, run_s, cpu=i % 2) for i, run_s in enumerate(elapsed_s)], repeat=0, order=30)]

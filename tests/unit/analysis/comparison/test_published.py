@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.analysis.comparison.published import Published, normalise, parse
+from dbcpu.analysis.comparison.published import Published, is_rate, normalise, parse
 from dbcpu.errors import UsageError
 from dbcpu.reports.document import Bars, Curves
 from dbcpu.reports.documents.published import document
@@ -168,3 +168,17 @@ def test_the_2017_findings_are_a_half_more_for_sql_and_twice_for_a_loop() -> Non
     assert ratios(ec2, "relative time")["shell loop", "slow processes"] == 2.0
     # Of 9 sessions on 8 cores a scheduler that never moves leaves 2 (N - cores) on shared cores.
     assert value(ec2, "Oracle SQL", "slow sessions", "number of sessions") == 2 * (9 - 8)
+
+
+@pytest.mark.parametrize("metric", ["TPS", "BOPS", "calls per second", "Mrows/s", "best injection rate", "throughput"])
+def test_a_rate_may_grow_in_proportion(metric: str) -> None:
+    assert is_rate(metric)
+
+
+@pytest.mark.parametrize("metric", ["seconds", "gzip seconds", "percent of time", "ms per call", "memory kB"])
+def test_of_anything_else_nothing_linear_is_said(metric: str) -> None:
+    rows = f"label,configuration,n,metric,value\nA,x,1,{metric},10\nA,x,2,{metric},11\n"
+    published = parse(rows, "f.csv")
+    assert [each.linear for each in normalise(published)] == [None, None]
+    curves = [each.data for section in document(published).page for each in section.charts]
+    assert [each.ideal for each in curves if isinstance(each, Curves)] == [None]

@@ -1,10 +1,11 @@
-"""A metric against CPUs (or N), normalised, beside the straight line of linear scaling."""
+"""A metric against CPUs (or N), normalised, beside the straight line of linear scaling where it can grow so."""
 
 from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from dbcpu.formatting import bare
 from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, cut, titled
 from dbcpu.reports.charts.style import fitted, legend
 from dbcpu.reports.document import Curves
@@ -16,14 +17,17 @@ LOG_FROM = 48
 
 
 def draw(curves: Curves) -> Figure:
-    """One figure. The ideal doubles when the count doubles, from where the ratio is 1."""
+    """One figure. The ideal, if there is one, doubles when the count doubles, from where the ratio is 1."""
     width = fitted(WIDTH)
     figure = Figure(figsize=(width, 4.6 if width == WIDTH else 4.1), layout="constrained")
     axes = figure.add_subplot()
     counts = sorted({count for _, points in curves.series for count, _ in points})
     highest = max(ratio for _, points in curves.series for _, ratio in points)
-    ideal = [(count, count / curves.ideal) for count in (counts[0], counts[-1])]
-    axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.2, ls="--", label="linear")
+    most = highest
+    if curves.ideal is not None:
+        ideal = [(count, count / curves.ideal) for count in (counts[0], counts[-1])]
+        axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.2, ls="--", label="linear")
+        most = max(highest, min(ideal[-1][1], 1.6 * highest))
     told: list[float] = []
     named = len(curves.series) <= LABELLED
     for at, (name, points) in enumerate(curves.series):
@@ -39,16 +43,16 @@ def draw(curves: Curves) -> Figure:
     if counts[-1] > LOG_FROM:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     else:
-        axes.set_ylim(0, max(highest, min(ideal[-1][1], 1.6 * highest)) * 1.08)
+        axes.set_ylim(0, most * 1.08)
         axes.set_xlim(0, counts[-1] * (1.05 if named else 1.25))
     if len(counts) <= 12:
         axes.xaxis.set_major_locator(FixedLocator(counts))
         axes.xaxis.set_minor_locator(NullLocator())
     elif counts[-1] <= LOG_FROM:
         axes.xaxis.set_major_locator(MaxNLocator(11, integer=True, steps=[1, 2, 4, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     axes.set_xlabel(curves.x_title)
     axes.set_ylabel(cut(curves.y_title, 4.0))
     axes.grid()

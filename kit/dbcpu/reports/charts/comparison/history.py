@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from dbcpu.formatting import moment
+from dbcpu.formatting import bare, moment
 from dbcpu.reports.charts.comparison.titles import GREY, LETTERS_PER_INCH, cut, titled
 from dbcpu.reports.charts.style import fitted, is_narrow
 from dbcpu.reports.document import FigureHistory, TimelineSeries
@@ -83,7 +83,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         margin = 0.08 * (high - low) or 0.1
         axes.set_ylim(low - margin, high + margin)
     axes.yaxis.set_major_locator(MaxNLocator(4))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     axes.set_ylabel(cut(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
     axes.grid(axis="y")
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.formatting import plural
+from dbcpu.formatting import bare, plural
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut, wrapped
 from dbcpu.reports.charts.style import MARKS, fitted, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
@@ -101,7 +101,7 @@ def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel]) -> None:
         for each in flat:
             each.set_xscale("log", base=2)
             each.xaxis.set_minor_locator(NullLocator())
-            each.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            each.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     elif levels:
         axes.set_xlim(0, max(levels) + 1)
         axes.xaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 4, 8, 10]))

@@ -1,0 +1,40 @@
+"""``dbcpu more``: add rounds to a stored run."""
+
+from typing import Any
+
+import click
+
+from dbcpu.cli import _options as options
+
+
+@click.command()
+@options.run_argument
+@click.argument("target", required=False)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="More rounds of each level.  [default: as many as would decide]",
+)
+@click.option("--sessions", metavar="N", help="Levels of the run to measure again.  [default: those undecided]")
+@options.host_option
+@options.store_option
+@options.out_option("Folder of the report.  [default: reports/<run>]")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
+              help="Also write the record to FILE (.json or .json.gz); - is standard output.")  # fmt: skip
+@options.yes_option
+@options.quiet_option
+@options.fail_on_option
+def command(run: str, target: str | None, **given: Any) -> int:
+    """Add rounds to RUN, under its plan: what an interrupted run has left, else what would probably decide. TARGET
+    is needed where the run's name of it is not enough. Host, database and SQL must be those of the run.
+
+    \b
+    Examples: dbcpu more last
+              dbcpu more last --sessions 4,8 --rounds 6
+    """
+    from dbcpu.workflows.launch import Delivery
+    from dbcpu.workflows.more_rounds import Asked, add_rounds
+
+    asked = Asked(*(given.pop(name) for name in ("rounds", "sessions", "host")))
+    return add_rounds(run, target, asked, Delivery(**given), options.confirm)

@@ -1,0 +1,130 @@
+"""Rounds are added to a stored run: which ones, by which options, and never to a run of anything else."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.errors import UsageError
+from dbcpu.plan import rounds as planned_rounds
+from dbcpu.record import Database, RunRecord
+from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.workflows.more_rounds import Asked, addition, choices_of
+from dbcpu.workflows.same_run import joined, refuse_other
+
+NOISY = SimulatedHost(name="noisy", cores=2, threads=1, noise=0.05)
+
+
+def measured(repeats: int = 3, seed: int = 1) -> RunRecord:
+    return simulate(NOISY, (1, 2), repeats, seed, size="short")
+
+
+def undecided() -> RunRecord:
+    return next(record for seed in range(20) if _is_open(record := measured(seed=seed)))
+
+
+def _is_open(record: RunRecord) -> bool:
+    from dbcpu.analysis.explain import explain
+
+    return explain(record).more_rounds is not None
+
+
+def interrupted(record: RunRecord, after: int) -> RunRecord:
+    return RunRecord(replace(record.header, status="interrupted"), record.rounds[:after])
+
+
+def test_undecided_levels_get_what_would_decide_and_a_single_session_with_them() -> None:
+    record = undecided()
+    found = addition(record, Asked())
+    levels = [each.level for each in found.specs]
+    assert set(levels) == {1, 2}
+    assert levels.count(1) == levels.count(2)
+    assert [each.order for each in found.specs] == list(range(len(record.rounds), len(record.rounds) + len(levels)))
+    assert next(each.repeat for each in found.specs if each.level == 2) == 3
+    assert all(each.anchor for each in found.specs if each.level == 1), "the plan's own solo rounds were all measured"
+
+
+def test_levels_and_rounds_may_be_named() -> None:
+    found = addition(measured(), Asked(rounds=2, sessions="2"))
+    assert [each.level for each in found.specs] == [1, 2, 1, 2]
+
+
+def test_a_decided_run_gets_none_unasked() -> None:
+    quiet = simulate(replace(NOISY, noise=0.0), (1, 2), 3, 1, size="short")
+    with pytest.raises(UsageError, match="--sessions 4,8 --rounds 6"):
+        addition(quiet, Asked())
+
+
+def test_a_level_that_was_not_measured_is_refused() -> None:
+    with pytest.raises(UsageError, match="has no level 3, only 1-2"):
+        addition(measured(), Asked(sessions="2,3"))
+
+
+def test_an_interrupted_run_goes_on_with_its_own_plan() -> None:
+    record = measured()
+    plan = record.header.plan
+    whole = planned_rounds(plan.levels, plan.repeats, plan.seed, plan.variants)
+    assert addition(interrupted(record, 2), Asked()).specs == whole[2:]
+
+
+def test_an_interrupted_adaptive_run_asks_its_planner_with_all_rounds() -> None:
+    record = interrupted(measured(), 1)
+    adaptive = RunRecord(replace(record.header, plan=replace(record.header.plan, rounds=None)), record.rounds)
+    found = addition(adaptive, Asked())
+    assert found.planner is not None
+    following = found.planner(adaptive.header)(())
+    assert following is not None
+    assert following.order == 1, "the rounds that there are count"
+
+
+def test_the_options_are_those_of_the_run() -> None:
+    record = measured()
+    found, plan = choices_of(record, "ssh:db1"), record.header.plan
+    assert (found.sessions, found.repeats, found.seed) == ("1-2", 3, plan.seed)
+    assert (found.workload, found.size, found.executions) == (plan.workload.name, "short", plan.executions)
+    assert (found.pace, found.host) == (0.0, "ssh:db1")
+
+
+def test_the_same_host_and_database_are_accepted() -> None:
+    header = measured().header
+    refuse_other(header, header.host, header.database, header.plan.workload, header.plan.vcpus)
+
+
+def test_every_difference_is_named() -> None:
+    header = measured().header
+    host = header.host
+    assert host is not None
+    other_host = replace(host, kernel="9.9", limits=replace(host.limits, quota_cpus=1.5))
+    database = Database("simulated", "2", {"work_mem": "8MB"}, driver="simulator", driver_on_host=False)
+    work = replace(header.plan.workload, sql_hash="abc")
+    with pytest.raises(UsageError) as caught:
+        refuse_other(header, other_host, database, work, 4)
+    for named in ("kernel", "quota", "the database was simulated", "SQL", "work_mem was unknown and is 8MB", "vCPUs"):
+        assert named in str(caught.value)
+    assert f"dbcpu compare {header.run_id} last" in str(caught.value)
+
+
+def test_other_cores_are_another_host() -> None:
+    header = measured().header
+    other = simulate(replace(NOISY, threads=2), (1,), 1, 1, size="short").header
+    with pytest.raises(UsageError, match="the CPUs of the host, their cores or which of them are online"):
+        refuse_other(header, other.host, header.database, header.plan.workload, header.plan.vcpus)
+
+
+def test_a_host_that_was_read_and_is_not_is_refused() -> None:
+    header = measured().header
+    with pytest.raises(UsageError, match="the host was read and is not read"):
+        refuse_other(header, None, header.database, header.plan.workload, header.plan.vcpus)
+
+
+def test_the_header_stays_the_runs_own_and_says_when_rounds_were_added() -> None:
+    record = measured()
+    now = replace(record.header, run_id="new", notes=("foreign-load: busy",), started_at="2026-01-02T03:04:05+00:00")
+    header = joined(record, now, 6)
+    assert (header.run_id, header.status, header.started_at) == (
+        record.header.run_id,
+        "running",
+        record.header.started_at,
+    )
+    assert header.plan.rounds == len(record.rounds) + 6
+    assert "foreign-load: busy" in header.notes
+    assert f"after the first {len(record.rounds)}, from 2026-01-02T03:04:05+00:00" in header.notes[-1]
