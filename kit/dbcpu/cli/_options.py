@@ -148,6 +148,11 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
     return click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
 
 
+report_option = click.option(
+    "--report", "formats", type=Format(pictures=True, none=True), multiple=True, callback=_none_alone,
+    help="Write only this format into the folder of the report, or none; can be repeated.  [default: all but metrics]",
+)  # fmt: skip
+
 run_argument = click.argument("run", metavar="RUN")
 """``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""
 
@@ -245,9 +250,7 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
         store_option,
         click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
                      help="Folder of the report.  [default: reports/<run>]"),
-        click.option("--report", "formats", type=Format(pictures=True, none=True), multiple=True, callback=_none_alone,
-                     help="Write only this format into the folder of the report, or none; can be repeated.  "
-                     "[default: all but metrics]"),
+        report_option,
         click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
                      help="Also write the record to FILE (.json or .json.gz); - is standard output."),
         yes_option,
