@@ -74,8 +74,12 @@ def test_what_takes_too_much_memory_is_a_failure(box: Sandbox, monkeypatch: pyte
 
 
 def test_a_signal_ends_the_fuzzer_and_no_command(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(_: object) -> int:
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
     got: list[int] = []
-    monkeypatch.setattr("dbcpu.cli._invoke", lambda _: signal.raise_signal(signal.SIGTERM) or 0)
+    monkeypatch.setattr("dbcpu.cli._invoke", stopped)
     before = signal.signal(signal.SIGTERM, lambda number, _: got.append(number))
     try:
         code, _ = box.command("list")
