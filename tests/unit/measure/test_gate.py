@@ -244,15 +244,11 @@ def test_without_a_host_nothing_is_verified_and_all_is_measured() -> None:
 
 
 class BrokenAtRelease(FakeSession):
-    """Its connection breaks as work is sent: its descriptor is closed, and never becomes readable."""
+    """Its connection breaks as work is sent: its descriptor never becomes readable."""
 
     def start(self, executions: int | None, until_s: float | None) -> float:
         self._error = "server closed the connection unexpectedly"
-        self._ours.close()
         return time.monotonic()
-
-    def fileno(self) -> int:
-        return self._theirs.fileno()
 
     def finish(self) -> bool:
         return True
