@@ -166,7 +166,8 @@ class Driver:
     """The machine and process that drove the run.
 
     ``boot_id``: of the kernel; ``pid_namespace``: as in /proc/self/ns/pid. Only in the same two do ``pid`` and
-    ``start_ticks`` name the process beyond doubt: machines and containers may share a host name.
+    ``start_ticks`` name the process beyond doubt: machines and containers may share a host name. ``machine``: which
+    installation of the operating system, as ``driver_process.machine`` derives it from machine-id(5).
     """
 
     hostname: str
@@ -175,6 +176,7 @@ class Driver:
     python: str
     boot_id: str | None = None
     pid_namespace: str | None = None
+    machine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

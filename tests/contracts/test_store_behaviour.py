@@ -142,6 +142,20 @@ def test_run_whose_driver_is_gone_is_shown_as_interrupted(store: Store) -> None:
     assert {run_id: store.header(run_id).status for run_id in states} == states
 
 
+def test_run_that_a_restart_of_this_machine_cut_off_is_shown_as_interrupted_and_can_be_deleted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_process, "pid_namespace", lambda: driver_process.FIRST_PID_NAMESPACE)
+    monkeypatch.setattr(driver_process, "machine", lambda _: "0123456789abcdef")
+    before = dataclasses.replace(driver_process.this_process(), boot_id="a9f2b0f6-7c7e-4a43-8d0b-5e4a3f0f7f11")
+    for run_id, drove in (("here", before), ("elsewhere", dataclasses.replace(before, machine="fedcba9876543210"))):
+        store.begin(runs.header(run_id, status="running", driver=drove))
+    assert {run.run_id: run.status for run in store.list()} == {"here": "interrupted", "elsewhere": "running"}
+    assert store.header("here").status == "interrupted"
+    store.delete("here")
+    assert [run.run_id for run in store.list()] == ["elsewhere"]
+
+
 def test_run_that_is_being_measured_is_not_deleted(store: Store) -> None:
     this = driver_process.this_process()
     store.begin(runs.header(status="running", driver=this))

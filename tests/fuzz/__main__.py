@@ -1,13 +1,19 @@
-"""``shell/fuzz``: new inputs for as long as it is given. What fails is made small, and kept below ``found``."""
+"""``shell/fuzz``: new inputs for as long as it is given. What fails is made small, and kept below ``found``.
+
+It is stopped early by Ctrl-C or SIGTERM: the input at hand is finished, and the account is given.
+"""
 
 import hashlib
 import random
+import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -32,28 +38,38 @@ def main(time_s: float, names: tuple[str, ...], first: int | None) -> None:
     warnings.simplefilter("error")
     first = random.SystemRandom().randrange(2**31) if first is None else first
     click.echo(f"seed {first}")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
     deadline_s, turn = time.monotonic() + time_s, first
+
+    def is_over() -> bool:
+        return stop.is_set() or time.monotonic() > deadline_s
+
     inputs: Counter[str] = Counter()
     places: dict[str, str] = {}
-    while time.monotonic() < deadline_s:
+    while not is_over():
         for name in names or SURFACES:
             with (
                 tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as folder,
                 Sandbox(Path(folder) / "box") as box,
             ):
-                failure = _feed(SURFACES[name], box, turn, places, deadline_s)
+                failure = _feed(SURFACES[name], box, turn, places, is_over)
                 inputs[name] += box.inputs
             if failure is not None:
                 places[failure.place] = name
                 click.echo(f"{name}, after {sum(inputs.values())} inputs: {failure}\n  kept in {_keep(name, failure)}")
         turn += 1
+        click.echo(f"{sum(inputs.values())} inputs", err=True)
     for name, count in inputs.items():
         click.echo(f"{count:8} {name}")
     click.echo(f"{sum(inputs.values()):8} inputs in all; failures in {len(places)} places")
     sys.exit(1 if places else 0)
 
 
-def _feed(surface: Surface, box: Sandbox, turn: int, known: dict[str, str], deadline_s: float) -> Failure | None:
+def _feed(
+    surface: Surface, box: Sandbox, turn: int, known: dict[str, str], is_over: Callable[[], bool]
+) -> Failure | None:
     """Feed ``AT_ONCE`` inputs; the first failure of a place that is not ``known``, with the smallest input for it."""
 
     @seed(turn)
@@ -61,7 +77,7 @@ def _feed(surface: Surface, box: Sandbox, turn: int, known: dict[str, str], dead
               phases=[Phase.generate, Phase.shrink], report_multiple_bugs=False)  # fmt: skip
     @given(surface.inputs)
     def feed(what: object) -> None:
-        if time.monotonic() > deadline_s:
+        if is_over():
             return
         try:
             surface.feed(box, what)

@@ -10,7 +10,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 from unittest.mock import patch
@@ -83,7 +83,9 @@ class Sandbox:
         self._environment.start()
         self._before = Path.cwd()
         os.chdir(self.work)
-        self._mended: list[Any] = [patch("dbcpu.cli._unexpected", _crash), *_measuring_nothing()]
+        # Signals are for who started the fuzzer: a command would end by them, and nothing else.
+        terminable = patch("dbcpu.cli._terminable", nullcontext)
+        self._mended: list[Any] = [patch("dbcpu.cli._unexpected", _crash), terminable, *_measuring_nothing()]
         for each in self._mended:
             each.start()
         return self

@@ -1,6 +1,7 @@
 """The short form: the same inputs each time, about two thousand commands and calls; the long one is shell/fuzz."""
 
 import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,21 @@ def test_what_takes_too_much_memory_is_a_failure(box: Sandbox, monkeypatch: pyte
     monkeypatch.setattr("fuzz.sandbox.MEMORY_BYTES", 1)
     with pytest.raises(Failure, match=r"memory: \d+ MiB"):
         box.call(lambda: None)
+
+
+def test_a_signal_ends_the_fuzzer_and_no_command(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(_: object) -> int:
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    got: list[int] = []
+    monkeypatch.setattr("dbcpu.cli._invoke", stopped)
+    before = signal.signal(signal.SIGTERM, lambda number, _: got.append(number))
+    try:
+        code, _ = box.command("list")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (code, got) == (0, [signal.SIGTERM])
 
 
 def test_nothing_is_measured(box: Sandbox) -> None:

@@ -274,6 +274,20 @@ def test_backend_killed_before_the_release_does_not_raise(
     assert "terminating connection" in (session.outcome().error or "")
 
 
+def test_a_connection_that_breaks_while_executions_are_queued_does_not_raise(
+    open_session: Callable[..., LibpqSession],
+) -> None:
+    """libpq notices at the second attempt to send, and closes its socket: nothing will ever be readable."""
+    session = open_session(QUICK)
+    with socket.socket(fileno=os.dup(session.fileno() or 0)) as same:
+        same.shutdown(socket.SHUT_RDWR)
+    session.start(5, None)
+    session.feed()
+    assert session.failed()
+    assert session.finish()
+    assert "server closed the connection" in (session.outcome().error or "")
+
+
 # --- settings and identity
 
 

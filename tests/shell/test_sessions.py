@@ -2,6 +2,7 @@
 
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,14 @@ def test_placement_is_seen(one_kit: Kit) -> None:
     for session in each.sessions:
         assert session.residency
         assert sum(stretch.cpu_s or 0.0 for stretch in session.residency) <= (session.cpu_s or 0.0) + 0.5
+
+
+@pytest.mark.parametrize("size", ["x=//;w MADE\ns/y", "tiny=//;w MADE\n", "a b", "", "-n"])
+def test_a_size_is_a_word_and_no_program_of_sed(size: str, one_kit: Kit, tmp_path: Path) -> None:
+    code, out, err = one_kit.run("increment", "-s", size.replace("MADE", str(tmp_path / "made")), "1", "1")
+    assert (code, out) == (2, ""), err
+    assert "is not the name of a size" in err
+    assert not (tmp_path / "made").exists(), "sed wrote a file"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -2,11 +2,15 @@
 
 import os
 import platform
+from hashlib import blake2b
 
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.record import Driver
+
+FIRST_PID_NAMESPACE = "pid:[4026531836]"
+"""That of the machine itself, on every boot of every kernel: PROC_PID_INIT_INO, include/linux/proc_ns.h"""
 
 
 def this_process(host: Host | None = None) -> Driver:
@@ -20,6 +24,7 @@ def this_process(host: Host | None = None) -> Driver:
         python=platform.python_version(),
         boot_id=boot_id(host),
         pid_namespace=pid_namespace(),
+        machine=machine(host),
     )
 
 
@@ -27,16 +32,33 @@ def is_here(driver: Driver, host: Host | None = None) -> bool:
     """Whether that process ran among the processes that are seen here: same host name, boot and pid namespace.
 
     A part that one side does not know is not compared. A host name alone proves little: cloned machines and
-    containers share theirs. After a restart of the host this is False: it looks like another machine.
+    containers share theirs. After a restart of the host this is False; see ``was_before_restart``.
     """
     here = (platform.node(), boot_id(host or LocalHost()), pid_namespace())
     there = (driver.hostname, driver.boot_id, driver.pid_namespace)
     return all(left == right or None in (left, right) for left, right in zip(here, there, strict=True))
 
 
+def was_before_restart(driver: Driver, host: Host | None = None) -> bool:
+    """Whether that process ran on this machine under an earlier boot, and so was cut off.
+
+    Only of machines: same ``machine`` and host name, both in the first pid namespace, and another boot. Containers
+    made of one image may share all but that namespace. What one side does not know makes this False.
+    """
+    host = host or LocalHost()
+    same = (driver.hostname, driver.pid_namespace, driver.machine) == (
+        platform.node(), FIRST_PID_NAMESPACE, machine(host)
+    )  # fmt: skip
+    now = boot_id(host)
+    known = None not in (driver.machine, driver.boot_id, now)
+    return known and same and pid_namespace() == FIRST_PID_NAMESPACE and driver.boot_id != now
+
+
 def is_gone(driver: Driver, host: Host | None = None) -> bool:
     """True when that process surely runs no more; False also when that is not known (see ``is_here``)."""
     host = host or LocalHost()
+    if was_before_restart(driver, host):
+        return True
     if boot_id(host) is None or not is_here(driver, host):
         return False
     found = _stat(host, driver.pid)
@@ -52,6 +74,18 @@ def boot_id(host: Host) -> str | None:
         return host.read("/proc/sys/kernel/random/boot_id").strip()
     except OSError:
         return None
+
+
+def machine(host: Host) -> str | None:
+    """Names the installation of the operating system, which restarts leave as it is; None where it has no id.
+
+    16 hexadecimal digits, from which the id does not follow: it is to be kept from others. Source: machine-id(5)
+    """
+    try:
+        found = bytes.fromhex(host.read("/etc/machine-id").strip())
+    except (OSError, ValueError):  # "uninitialized" is what an image may hold
+        return None
+    return blake2b(b"dbcpu", key=found, digest_size=8).hexdigest() if len(found) == 16 else None
 
 
 def pid_namespace() -> str | None:

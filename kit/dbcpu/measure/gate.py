@@ -6,13 +6,9 @@ receives and takes time stamps: it prints nothing and writes no file.
 
 import contextlib
 import gc
-import os
-import queue
 import selectors
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Self
@@ -21,6 +17,7 @@ from dbcpu.errors import DbcpuError, GateError
 from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
+from dbcpu.measure.blocking_sessions import Again, BlockingSessions, realtime
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.record import Server
@@ -35,11 +32,6 @@ IDLE_LOOK_S = 0.02
 IDLE_LOOKS = 100
 """Two seconds: with 50 % steal a process can take that long until it sleeps."""
 WARM_UPS = 4
-
-Order = tuple[int | None, float | None]
-"""Executions, or driver monotonic time until which new ones start; as ``Session.start`` takes them."""
-Again = Callable[[Session], Order | None]
-"""Gives more work to a session that has finished or failed, in its own thread if it has one; None ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ class Gate:
         self._ticks = clock_ticks
         self._batch = batch
         self._selector = selectors.DefaultSelector()
-        self._threads: _Threads | None = None
+        self._threads: BlockingSessions | None = None
         self._running: set[Session] = set()
         self._late: dict[int, str] = {}
         self._again: Again = lambda _: None
@@ -199,13 +191,13 @@ class Gate:
         polled, self._waiting = every[:at_most], every[at_most:] if at_most is not None else []
         for session in every:
             self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
-        threads = self._threads = _Threads(
+        threads = self._threads = BlockingSessions(
             [session for session in sessions if session.fileno() is None], lambda session: self._again(session), at_most
         )
         self._selector.register(threads.done, selectors.EVENT_READ, threads)
         self._running = set(sessions)
         with _undisturbed():
-            realtime = _realtime(True)
+            is_realtime = realtime(True)
             cpu_s, at, epoch_s, now_s = time.process_time(), datetime.now(UTC), time.time(), time.monotonic()
             until_s = None if for_s is None else now_s + for_s
             self._order = (executions, until_s)
@@ -213,15 +205,16 @@ class Gate:
             stamps = [session.start(executions, until_s) for session in polled]
             # Threads that send need the interpreter lock: until they have sent, its holder must not be preempted.
             blocking = len(every) < len(sessions)
-            if realtime and not blocking:
-                _realtime(False)
+            if is_realtime and not blocking:
+                realtime(False)
             for session in polled:
-                session.feed()
+                if not self._feed(session):
+                    self._begin_next()
             try:
                 self._receive(now_s + timeout_s)
             finally:
-                if realtime and blocking:
-                    _realtime(False)
+                if is_realtime and blocking:
+                    realtime(False)
             window_s, cpu_s = time.monotonic() - now_s, time.process_time() - cpu_s
         self._end_late(timeout_s)
         stamps += sorted(threads.stamps)[:at_most]
@@ -230,7 +223,7 @@ class Gate:
             monotonic_s=now_s,
             epoch_s=epoch_s,
             skew_s=max(stamps) - min(stamps) if stamps else 0.0,
-            realtime=realtime,
+            realtime=is_realtime,
             window_s=window_s,
             driver_cpu_s=cpu_s,
         )
@@ -254,26 +247,40 @@ class Gate:
     def _receive(self, deadline_s: float) -> None:
         while self._running and not self._paused and (left_s := deadline_s - time.monotonic()) > 0:
             for key, _ in self._selector.select(left_s):
-                if isinstance(key.data, _Threads):
+                if isinstance(key.data, BlockingSessions):
                     self._running.difference_update(key.data.take())
                 elif key.data.finish() and not self._gave_more(key.data):
-                    self._running.discard(key.data)
-                    self._selector.unregister(key.fd)
+                    self._drop(key)
                     self._begin_next()
+
+    def _feed(self, session: Session) -> bool:
+        """False: it has ended already. A broken connection has no descriptor any more that would say so."""
+        session.feed()
+        if not (session.failed() and session.finish()):
+            return True
+        self._again(session)  # it failed and gets no more; whoever gives work has to know
+        self._drop(next(key for key in self._selector.get_map().values() if key.data is session))
+        return False
+
+    def _drop(self, key: selectors.SelectorKey) -> None:
+        self._running.discard(key.data)
+        self._selector.unregister(key.fd)
 
     def _begin_next(self) -> None:
         """A session has ended: start the next one, if one waits."""
-        if self._waiting:
+        while self._waiting:
             session = self._waiting.pop(0)
             session.start(*self._order)
-            session.feed()
+            if self._feed(session):
+                return
 
     def _gave_more(self, session: Session) -> bool:
         order = self._again(session)
         if order is None:
             return False
         session.start(*order)
-        session.feed()
+        if not self._feed(session):
+            self._begin_next()
         return True
 
     def _end_late(self, timeout_s: float) -> None:
@@ -303,62 +310,6 @@ class Gate:
         ]
 
 
-class _Threads:
-    """Sessions of drivers that block: a thread each, all waiting for one event."""
-
-    def __init__(self, sessions: Sequence[Session], again: Again, at_most: int | None = None) -> None:
-        self._again = again
-        # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
-        self._receiver, self._notifier = socket.socketpair()
-        self.done = self._receiver.fileno()
-        self._finished: queue.SimpleQueue[Session | None] = queue.SimpleQueue()
-        self._go = threading.Event()
-        self._order: Order = (None, None)
-        self._places = threading.Semaphore(max(1, len(sessions) if at_most is None else at_most))
-        self._given_up = False
-        self.stamps: list[float] = []
-        for session in sessions:
-            threading.Thread(target=self._run, args=(session,), daemon=True).start()
-
-    def release(self, executions: int | None, until_s: float | None) -> None:
-        self._order = (executions, until_s)
-        self._go.set()
-
-    def take(self) -> list[Session]:
-        count = len(self._receiver.recv(4096))
-        return [session for _ in range(count) if (session := self._finished.get()) is not None]
-
-    def give_up(self) -> None:
-        """Sessions that have not started will not start."""
-        self._given_up = True
-
-    def close(self) -> None:
-        self.give_up()
-        self._go.set()
-        self._receiver.close()
-        self._notifier.close()
-
-    def _run(self, session: Session) -> None:
-        # For this thread alone, until its end: it sends once, waits, and stamps the answer.
-        _realtime(True)
-        self._go.wait()
-        if self._order == (None, None):
-            return
-        with self._places:
-            if not self._given_up:
-                self.stamps.append(session.start(*self._order))
-                while (order := self._again(session)) is not None:
-                    # Notified of each end, not only of the last: the gate may have been paused by it.
-                    self._notify(None)
-                    session.start(*order)
-        self._notify(session)
-
-    def _notify(self, session: Session | None) -> None:
-        self._finished.put(session)
-        with contextlib.suppress(OSError):
-            self._notifier.send(b".")
-
-
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """No garbage collection: with many sessions one takes longer than the release itself."""
@@ -376,18 +327,6 @@ def _prepare(member: Member, work: Work) -> None:
 
 def _moved(before: Process | None, after: Process | None) -> bool:
     return before is not None and after is not None and after.cpu_s - before.cpu_s >= MIN_WORK_S
-
-
-def _realtime(wanted: bool) -> bool:
-    """SCHED_FIFO while sending, so that the first released sessions cannot preempt the sender. sched(7)"""
-    try:
-        if wanted:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        else:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    except (OSError, AttributeError):
-        return False
-    return True
 
 
 def _late(why: str, outcome: Outcome) -> str:

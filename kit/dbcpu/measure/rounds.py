@@ -14,7 +14,8 @@ from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Quiet, patience_s, settle
-from dbcpu.measure.gate import Again, Gate, Member, Released
+from dbcpu.measure.blocking_sessions import Again
+from dbcpu.measure.gate import Gate, Member, Released
 from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.plan import RoundSpec

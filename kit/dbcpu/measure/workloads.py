@@ -24,6 +24,8 @@ COMMENTS = {".sql": "--", ".sh": "#"}
 """What a comment begins with, by the suffix of the file."""
 USUAL = ("cartesian", "increment")
 """The workload that is meant when none is named: the first that the database has."""
+RUNS_THOSE_OF = {"embedded": "postgresql"}
+"""Of targets whose workloads are those of another database."""
 SIZES = ("tiny", "short", "medium", "long", "seed")
 _HEADER = re.compile(r"^(?:--|#)\s*([a-z]+):\s*(.*)$")
 _SIZE_MARK = re.compile(r"(?<![:\w]):n\b")
@@ -111,6 +113,17 @@ def load(database: str, name: str) -> Workload:
         raise UnknownName(f"workload for {database}", name, names(database))
     file = file_name(database, name).rpartition("/")[2]
     return parse(database, name, (_folder(database) / file).read_text("utf-8"))
+
+
+def check_size(kind: str, name: str | None, size: str) -> None:
+    """See before a target of this kind is opened that it has the workload (None: the usual one) and the size.
+
+    Nothing is said of a target that is known only once it is open, as several together are. Raises as ``load`` and
+    ``Workload.work``.
+    """
+    database = RUNS_THOSE_OF.get(kind, kind)
+    if names(database):
+        load(database, name or usual(database)).work(size)
 
 
 def parse(database: str, name: str, text: str) -> Workload:

@@ -11,6 +11,7 @@ from dbcpu.formatting import moment
 from dbcpu.hosts.topology.cpu_list import MAX_CPUS
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
+    IMPORTED,
     CpuSeries,
     Header,
     HostInfo,
@@ -28,6 +29,8 @@ MAX_WHOLE = 2**63 - 1
 MAX_SECONDS = 1e12
 """Of every time and every rate: far above any, and far below where a sum of squares overflows."""
 MAX_SLICES = 1_000_000
+UNSAMPLED = (IMPORTED, "none")
+"""Samplers that have no rate."""
 
 
 def inconsistency(record: RunRecord) -> str | None:
@@ -74,10 +77,9 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     for name, count in (("vcpus", plan.vcpus), ("cores", plan.cores)):
         yield from _within(count, 1, MAX_CPUS, f"plan.{name}")
     for name, time_s in (("for_s", plan.for_s), ("segment_s", plan.segment_s)):
-        if time_s is not None and not 0 < time_s <= MAX_SECONDS:
-            yield f"plan.{name} is {time_s}, not above 0 and at most {MAX_SECONDS:g}"
-    if not 0 <= plan.hz <= MAX_SECONDS:
-        yield f"plan.hz is {plan.hz}, not from 0 to {MAX_SECONDS:g}"
+        yield from _above_0(time_s, f"plan.{name}")
+    if plan.hz or plan.sampler not in UNSAMPLED:
+        yield from _above_0(plan.hz, "plan.hz")
     if not plan.variants:
         yield "plan.variants names no variant; a run has one at least"
     for at, size in enumerate(plan.sizes):
@@ -110,9 +112,8 @@ def _of_host(host: HostInfo) -> Iterator[str]:
         if len(cpu.siblings) > len(cpus):
             yield f"{where}.siblings names {len(cpu.siblings)} CPUs, more than the host has ({len(cpus)})"
     yield from _cpus(host.limits.allowed_cpus, "host.limits.allowed_cpus")
-    quota = host.limits.quota_cpus
-    if quota is not None and not 0 < quota <= MAX_SECONDS:
-        yield f"host.limits.quota_cpus is {quota}, not above 0 and at most {MAX_SECONDS:g}"
+    yield from _above_0(host.limits.quota_cpus, "host.limits.quota_cpus")
+    yield from _within(host.clock_ticks, 1, MAX_WHOLE, "host.clock_ticks")
     sizes = (host.memory_bytes, host.limits.memory_available_bytes, *host.topology.node_memory_bytes)
     sizes = (*sizes, *(cache.size_bytes for cache in host.topology.caches))
     if wrong := next((size for size in sizes if size is not None and not 0 <= size <= MAX_WHOLE), None):
@@ -144,6 +145,7 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
     for at, clock in enumerate(round_.clocks):
         yield from _offsets((clock.offset_s, clock.uncertainty_s), f".clocks[{at}]")
     if round_.cost is not None:
+        yield from _above_0(round_.cost.hz, ".cost.hz")
         yield from _seconds(round_.cost.window_s, ".cost.window_s")
         yield from _seconds(round_.cost.driver_cpu_s, ".cost.driver_cpu_s")
         yield from _seconds(round_.cost.sampler_cpu_s, ".cost.sampler_cpu_s")
@@ -208,6 +210,7 @@ def _of_series(series: CpuSeries, slices: int, where: str) -> Iterator[str]:
 
 
 def _of_witness(witness: Witness) -> Iterator[str]:
+    yield from _above_0(witness.hz, ".witness.hz")
     if twice := _repeated([each.cpu for each in witness.cpus]):
         yield f".witness.cpus has CPU {twice[0]} twice"
     for at, each in enumerate(witness.cpus):
@@ -228,6 +231,11 @@ def _of_witness(witness: Witness) -> Iterator[str]:
 def _within(value: int | None, least: int, most: int, where: str) -> Iterator[str]:
     if value is not None and not least <= value <= most:
         yield f"{where} is {_shown(value)}, not from {least} to {most}"
+
+
+def _above_0(value: float | None, where: str) -> Iterator[str]:
+    if value is not None and not 0 < value <= MAX_SECONDS:
+        yield f"{where} is {value}, not above 0 and at most {MAX_SECONDS:g}"
 
 
 def _seconds(value: float | None, where: str) -> Iterator[str]:

@@ -49,10 +49,17 @@ def leftovers() -> tuple[LeftoverJournal, ...]:
 
 def findings() -> tuple[Finding, ...]:
     """For ``doctor``: what a killed run left changed."""
-    left = [journal for journal in leftovers() if not journal.running]
+    # What a restart of this host undid is not left; of another host that is seen when it is put back.
+    here = LocalHost()
+    left = [
+        entry
+        for journal in leftovers()
+        if not journal.running
+        for entry in (_lasting(journal, boot_id(here)) if journal.host == here.name else journal).entries
+    ]
     if not left:
         return ()
-    shown = _names(entry for journal in left for entry in journal.entries)
+    shown = _names(left)
     return (noted("left-changed", f"a run that was killed left {shown} changed"),)
 
 
@@ -110,15 +117,22 @@ def _restore(path: Path, target: str, parameters: Parameters | None, dry_run: bo
         except DbcpuError as error:
             restored.failures.append(f"{found.host} cannot be reached to put things back there: {error}")
             return
-        if found.boot_id and now and found.boot_id != now and found.entries:
-            # What was set in a database elsewhere outlives a restart of this host.
-            found = replace(found, entries=tuple(e for e in found.entries if e.what.startswith("parameter:")))
-            if not found.entries:
-                restored.remarks.append(f"the journal of an earlier start of {found.host} was dropped: nothing is left")
+        lasting = _lasting(found, now)
+        if found.entries and not lasting.entries:
+            restored.remarks.append(f"the journal of an earlier start of {found.host} was dropped: nothing is left")
+        found = lasting
         settings = SettingAccess(host, parameters if found.target == target else None)
         if _undo(found, file, settings, dry_run, restored) and not dry_run:
             path.unlink(missing_ok=True)
             _journal_lock.remove(path)
+
+
+def _lasting(found: LeftoverJournal, now: str | None) -> LeftoverJournal:
+    """Without what a restart of its host has undone. ``now``: the boot id there, None if unknown."""
+    if not (found.boot_id and now and found.boot_id != now):
+        return found
+    # What was set in a database elsewhere outlives a restart of this host.
+    return replace(found, entries=tuple(entry for entry in found.entries if entry.what.startswith("parameter:")))
 
 
 def _held(path: Path, dry_run: bool, stack: ExitStack, restored: RestoreResult) -> IO[str] | None:

@@ -10,6 +10,7 @@ from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
 from dbcpu.measure.experiments.soak import SoakShape
+from dbcpu.measure.workloads import check_size
 from dbcpu.plan import MAX_SESSIONS, Planner
 from dbcpu.store.database import open_store
 from dbcpu.workflows.measure_run import Choices, run
@@ -78,9 +79,12 @@ def launch_soak(
     turns = tuple(part.strip() for part in sizes.split(",")) if sizes else (choices.size,)
     if len(set(turns)) < len(turns):
         raise UsageError(f"--sizes {sizes} names a size twice; each takes its turn once")
+    request = resolve(target)
+    for size in turns:
+        check_size(request.kind, choices.workload, size)
     options = ExperimentOptions(for_s=for_s, sizes=turns)
     choices = replace(choices, size=turns[0], for_s=for_s)
-    return launch(resolve(target), choices, delivery, confirm, experiment=_shape("soak", options))
+    return launch(request, choices, delivery, confirm, experiment=_shape("soak", options))
 
 
 def launch_pool(target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, work: int) -> int:
@@ -103,6 +107,8 @@ def launch_together(
     sessions = _sessions(choices.sessions, len(targets))
     sets = _cpu_sets(cpus, len(targets))
     requests = [resolve(target) for target in targets]
+    for request in requests:
+        check_size(request.kind, choices.workload, choices.size)
     names = _names([request.name for request in requests])
     group = tuple(map(GroupMember, names, requests, sessions, sets))
     experiment = _shape("together", ExperimentOptions(group=group))

@@ -235,6 +235,7 @@ def _open(
     most = max(most, (choices.per_cpu or 0) * usable_vcpus(here)[0])
     make_room_for_files(most)
     requested, patience = _requested_access(choices, request), patience_s()
+    workloads.check_size(request.kind, choices.workload, choices.size)
     request = replace(request, options={**request.options, "sessions": str(most)})
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
     target = stack.enter_context(experiment.open(request, guard))

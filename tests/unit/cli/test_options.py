@@ -16,7 +16,7 @@ def measure(**given: Any) -> None:
 
 def run(*arguments: str) -> Any:
     result = CliRunner().invoke(measure, arguments)
-    return eval(result.stdout, {"inf": float("inf")}) if result.exit_code == 0 else result
+    return eval(result.stdout, {"inf": float("inf")}) if result.exit_code == 0 else result  # noqa: S307 - its own repr
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,68 @@ def test_a_machine_with_the_same_name_is_another_one(host: LocalHost) -> None:
     assert not driver_process.is_here(dataclasses.replace(drove, pid_namespace="pid:[1]"), host)
 
 
+MACHINE_ID = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def machine(host: LocalHost, monkeypatch: pytest.MonkeyPatch) -> LocalHost:
+    """A host that is no container, with an id of its own."""
+    (host.root / "etc").mkdir()
+    (host.root / "etc/machine-id").write_text(f"{MACHINE_ID}\n")
+    monkeypatch.setattr(driver_process, "pid_namespace", lambda: driver_process.FIRST_PID_NAMESPACE)
+    return host
+
+
+def drove_there(host: LocalHost, **changed: object) -> Driver:
+    return dataclasses.replace(driver_process.this_process(host), pid=50, start_ticks=22, **changed)  # type: ignore[arg-type]
+
+
+def test_a_restart_of_the_machine_cut_its_driver_off(machine: LocalHost) -> None:
+    drove = drove_there(machine)
+    assert not driver_process.is_gone(drove, machine)
+    (machine.root / "proc/sys/kernel/random/boot_id").write_text("boot-2\n")
+    assert driver_process.was_before_restart(drove, machine)
+    assert driver_process.is_gone(drove, machine)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"hostname": "elsewhere"},
+        {"machine": "0123456789abcdef"},
+        {"machine": None},
+        {"boot_id": None},
+        {"pid_namespace": None},
+        {"pid_namespace": "pid:[4026532177]"},
+    ],
+)
+def test_of_another_machine_or_a_container_a_restart_is_not_known(machine: LocalHost, other: dict[str, object]) -> None:
+    drove = drove_there(machine, **{"boot_id": "boot-0", **other})
+    assert not driver_process.was_before_restart(drove, machine)
+    assert not driver_process.is_gone(drove, machine)
+
+
+def test_nothing_is_known_within_a_container(machine: LocalHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    drove = drove_there(machine, boot_id="boot-0")
+    monkeypatch.setattr(driver_process, "pid_namespace", lambda: "pid:[4026532177]")
+    assert not driver_process.is_gone(drove, machine)
+
+
+@pytest.mark.parametrize("text", [None, "", "uninitialized\n", "abc\n", f"{MACHINE_ID}00\n"])
+def test_a_machine_without_an_id_has_no_name(machine: LocalHost, text: str | None) -> None:
+    (machine.root / "etc/machine-id").unlink()
+    if text is not None:
+        (machine.root / "etc/machine-id").write_text(text)
+    assert driver_process.machine(machine) is None
+    assert not driver_process.is_gone(drove_there(machine, boot_id="boot-0"), machine)
+
+
+def test_the_id_of_the_machine_stays_its_own(machine: LocalHost) -> None:
+    named = driver_process.machine(machine)
+    assert named is not None
+    assert (len(named), named in MACHINE_ID) == (16, False)
+
+
 def test_nothing_is_claimed_where_proc_hides_other_processes(host: LocalHost) -> None:
     (host.root / "proc/1/stat").unlink()
     assert not driver_process.is_gone(Driver(platform.node(), 51, 22, "3.11.7", "boot-1"), host)

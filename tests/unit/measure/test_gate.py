@@ -243,6 +243,38 @@ def test_without_a_host_nothing_is_verified_and_all_is_measured() -> None:
 # --- deadlines and cancelling
 
 
+class BrokenAtRelease(FakeSession):
+    """Its connection breaks as work is sent: its descriptor never becomes readable."""
+
+    def start(self, executions: int | None, until_s: float | None) -> float:
+        self._error = "server closed the connection unexpectedly"
+        return time.monotonic()
+
+    def finish(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("at_most", [None, 1])
+def test_a_session_that_breaks_at_the_release_is_not_waited_for(at_most: int | None) -> None:
+    target = FakeTarget(lambda ordinal: BrokenAtRelease(ordinal) if ordinal < 2 else FakeSession(ordinal))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        asked: list[int] = []
+        released = gate.release(
+            2,
+            None,
+            PATIENCE_S,
+            at_most,
+            again=lambda session: asked.append(session.ordinal),
+        )
+        outcomes = gate.outcomes()
+    assert released.window_s < PATIENCE_S
+    assert sorted(asked) == [0, 1, 2]
+    broken = "server closed the connection unexpectedly"
+    assert [outcome.error for outcome in outcomes] == [broken, broken, None]
+    assert len(outcomes[2].executions) == 2
+
+
 @both_kinds
 def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(threaded: bool) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))

@@ -100,6 +100,13 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda d: d["host"]["topology"]["cpus"][0].update(siblings=list(range(9))),
         r"host\.topology\.cpus\[0\]\.siblings names 9 CPUs, more than the host has \(3\)",
     ),
+    "no ticks": (lambda d: d["host"].update(clock_ticks=0), r"host\.clock_ticks is 0, not from 1"),
+    "sampled at no rate": (lambda d: d["plan"].update(sampler="procfs", hz=0), r"plan\.hz is 0\.0, not above 0"),
+    "polled at no rate": (lambda d: _first(d)["cost"].update(hz=0), r"rounds\[0\]\.cost\.hz is 0\.0, not above 0"),
+    "witness at no rate": (
+        lambda d: _first(d).update(witness={"hz": 0, "realtime": False, "cpus": []}),
+        r"rounds\[0\]\.witness\.hz is 0\.0, not above 0",
+    ),
     "CPU twice": (lambda d: d["host"]["topology"]["cpus"][1].update(cpu=0), r"host\.topology\.cpus has CPU 0 twice"),
 }  # fmt: skip
 every_change = pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES)

@@ -172,6 +172,18 @@ def test_nothing_survives_a_restart_of_the_host(tmp_path: Path, journals: Path) 
     assert list(journals.iterdir()) == []
 
 
+def test_what_a_restart_of_this_host_undid_is_not_reported_as_left(journals: Path) -> None:
+    header = {"journal": 1, "host": "local", "boot_id": "the-first-boot", "target": "db1", "pid": 1}
+    changes = [
+        {"change": 0, "what": "file:/sys/devices/system/cpu/smt/control", "before": "on", "after": "off"},
+        {"change": 1, "what": "parameter:cpu_count", "before": "", "after": "2"},
+    ]
+    journals.mkdir()
+    (journals / "a.journal").write_text("".join(f"{json.dumps(line)}\n" for line in (header, *changes)))
+    (found,) = findings()
+    assert found.seen == "a run that was killed left cpu_count changed"
+
+
 def test_what_somebody_else_has_set_since_is_left_to_them(tmp_path: Path) -> None:
     root = left_behind(tmp_path)
     (root / CONTROL).write_text("forceoff\n")

@@ -22,11 +22,11 @@ from plugins import runs
 from support.driving import Drive
 
 WATCHING = (
-    "--workload", "w", "--size", "long", "--host", "none", "--sampler", "none", "--hz", "9",
+    "--workload", "arithmetic", "--size", "long", "--host", "none", "--sampler", "none", "--hz", "9",
     "--vcpus", "5", "--label", "L", "--seed", "4",
 )  # fmt: skip
 WATCHED: dict[str, Any] = {
-    "workload": "w", "size": "long", "host": "none", "sampler": "none", "hz": 9.0,
+    "workload": "arithmetic", "size": "long", "host": "none", "sampler": "none", "hz": 9.0,
     "vcpus": 5, "label": "L", "seed": 4,
 }  # fmt: skip
 Launched = list[tuple[Choices, ExperimentShape | None]]
@@ -70,6 +70,17 @@ def test_the_options_of_soak_arrive(launched: Launched) -> None:
     assert (shape.for_s, shape.sizes) == (20.0, ("long",))
     assert isinstance(turns, SoakShape)
     assert (in_turns.size, in_turns.for_s, turns.sizes) == ("tiny", 600.0, ("tiny", "medium"))
+
+
+@pytest.mark.parametrize(
+    "words", [["soak", "sqlite", "--sizes", "tiny,huge"], ["run", "sqlite", "sqlite", "--together", "--size", "huge"]]
+)
+def test_an_unknown_size_is_refused_before_anything_is_opened(
+    launched: Launched, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(words) == 2
+    assert "no size of workload 'cartesian' is called 'huge'; there are: " in capsys.readouterr().err
+    assert launched == []
 
 
 def test_the_options_of_pool_arrive(launched: Launched) -> None:

@@ -186,6 +186,16 @@ def test_impossible_choices_are_told_before_anything_runs(
     assert store.list() == ()
 
 
+@pytest.mark.parametrize("kind", ["embedded", "postgresql", "oracle", "sqlite", "shell"])
+@pytest.mark.parametrize("wrong", [{"size": "huge"}, {"workload": "nothing"}])
+def test_an_unknown_size_or_workload_is_refused_before_the_target_is_opened(
+    store: Store, monkeypatch: pytest.MonkeyPatch, kind: str, wrong: dict[str, str]
+) -> None:
+    monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda _: pytest.fail("it was opened"))
+    with pytest.raises(UnknownName, match=r"is called '(huge|nothing)'; there are: "):
+        measure_run.run(Request("fake", kind), replace(CHOICES, **wrong), store, Ear())  # type: ignore[arg-type]
+
+
 # --- how it ends early
 
 

@@ -25,12 +25,12 @@ TAIL = 1e-300
 def quantile(count: int, rounds: int, freedom: float, alarm: float) -> float:
     """What the median over ``rounds`` of the ranges of ``count`` values passes with probability ``alarm``.
 
-    In estimated standard deviations, known with ``freedom`` degrees of freedom; 0.0 for fewer than two values. Right
-    to 1 % of the probability.
+    In estimated standard deviations, known with ``freedom`` degrees of freedom; 0.0 for fewer than two values or no
+    round. Right to 1 % of the probability.
     """
     from scipy.special import gammaln
 
-    if count < 2:
+    if count < 2 or rounds < 1:
         return 0.0
     # The logarithm of the estimate over the truth: its density falls as exp(freedom t) and faster than a normal one.
     reach = 10.0 / np.sqrt(freedom)

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.quiesce import Quiet
-from dbcpu.measure.gate import Gate, Order, Released
+from dbcpu.measure.blocking_sessions import Order
+from dbcpu.measure.gate import Gate, Released
 from dbcpu.measure.rounds import Setting, assemble, settled, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Round

@@ -1,4 +1,8 @@
-"""Run by Alembic: applies migrations within the transaction that ``dbcpu.store_upgrade`` has begun."""
+"""Run by Alembic: applies migrations within the transaction that ``schema.upgrade`` has begun.
+
+On a server the search path does not hold the schema of the tables. New tables are made there by themselves; what
+changes tables or rows has to name it: ``schema=op.get_context().version_table_schema``.
+"""
 
 from alembic import context
 

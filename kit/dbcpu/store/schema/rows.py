@@ -3,6 +3,7 @@
 import zlib
 from dataclasses import dataclass, fields
 from datetime import UTC
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import Row
@@ -61,7 +62,7 @@ def run_values(header: Header, rounds: int) -> dict[str, Any]:
         "levels": ranges(plan.levels),
         "tool_version": header.tool_version,
         "driver_hostname": drove.hostname,
-        "driver_boot_id": " ".join(filter(None, (drove.boot_id, drove.pid_namespace))) or None,
+        "driver_boot_id": _where(drove),
         "driver_start_ticks": None if drove.start_ticks is None else str(drove.start_ticks),
         "header": codec.dumps(codec.header_to_data(header)),
     }
@@ -104,8 +105,8 @@ def summary(row: Row[Any]) -> RunSummary:
     values: dict[str, Any] = {name: "" if value is None else value for name, value in zip(_NAMES, row, strict=False)}
     if values["status"] == "running":
         start_ticks = None if row.driver_start_ticks is None else int(row.driver_start_ticks)
-        boot_id, _, namespace = (row.driver_boot_id or "").partition(" ")
-        drove = Driver(row.driver_hostname or "", row.driver_pid, start_ticks, "", boot_id or None, namespace or None)
+        where = [part or None for part in (row.driver_boot_id or "").split(" ")[:3]]
+        drove = Driver(row.driver_hostname or "", row.driver_pid, start_ticks, "", *where)
         values["status"] = status_now("running", drove)
     return RunSummary(**values)
 
@@ -113,6 +114,12 @@ def summary(row: Row[Any]) -> RunSummary:
 def status_now(status: str, drove: Driver) -> str:
     """``interrupted`` for a run that is stored as running although its driver is gone, else as stored."""
     return "interrupted" if status == "running" and driver_process.is_gone(drove) else status
+
+
+def _where(drove: Driver) -> str | None:
+    """What names the place of the driver, up to the first part that is unknown: the next says nothing without it."""
+    parts = [part or "" for part in (drove.boot_id, drove.pid_namespace, drove.machine)]
+    return " ".join(takewhile(bool, parts)) or None
 
 
 def _utc(started_at: str) -> str:

@@ -27,7 +27,7 @@ run = Table(
     Column("tool_version", Text),
     # Who writes this run: a run that is 'running' without its driver was interrupted.
     Column("driver_hostname", Text),
-    Column("driver_boot_id", Text),  # and a space and the pid namespace, where that is known
+    Column("driver_boot_id", Text),  # then, where they are known, pid namespace and machine, after a space each
     Column("driver_pid", Integer),
     Column("driver_start_ticks", Text),
     Column("header", _LONG_TEXT),

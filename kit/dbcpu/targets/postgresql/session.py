@@ -102,15 +102,23 @@ class LibpqSession:
             self._executions, self._told = [], False
         self._wanted, self._until_s = executions, until_s
         self._queued = self._answered = 0
-        self._connection.nonblocking = 1
-        self._connection.enter_pipeline_mode()
-        self._previous_s = time.monotonic()
-        self._send(1)
-        self._connection.flush()
-        return self._previous_s
+        stamp_s = self._previous_s = time.monotonic()
+        try:
+            self._connection.nonblocking = 1
+            self._connection.enter_pipeline_mode()
+            stamp_s = self._previous_s = time.monotonic()
+            self._send(1)
+            self._connection.flush()
+        except psycopg.Error as error:
+            self._break(error)
+        return stamp_s
 
     def feed(self) -> None:
-        self._top_up()
+        if self._error is None:
+            try:
+                self._top_up()
+            except psycopg.Error as error:
+                self._break(error)
 
     def fileno(self) -> int | None:
         return self._connection.socket
@@ -212,6 +220,10 @@ class LibpqSession:
                 self._wrong = answer
         elif result.status != pq.ExecStatus.PIPELINE_ABORTED:
             self._fail("cancelled" if self._cancelled else result.get_error_message())
+
+    def _break(self, error: psycopg.Error) -> None:
+        """What was to be sent was refused, for libpq found the connection broken: it knows why."""
+        self._fail(self._connection.get_error_message() or str(error))
 
     def _fail(self, message: str) -> None:
         self._error = self._error or one_line(message)

@@ -37,7 +37,7 @@ class Logon:
 
     def _hash(self) -> bytes:
         if not self._new:
-            return hashlib.sha1(self._password + self._salt).digest() + bytes(4)
+            return hashlib.sha1(self._password + self._salt, usedforsecurity=False).digest() + bytes(4)
         derived = _derive(self._password, self._salt + b"AUTH_PBKDF2_SPEEDY_KEY", _HASH_ROUNDS, 64)
         return hashlib.sha512(derived + self._salt).digest()[:32]
 
@@ -68,4 +68,5 @@ class Logon:
             both = _hex(theirs[:32] + self._half[:32]).encode()
             return _derive(both, self._key_salt, _KEY_ROUNDS, 32)
         mixed = bytes(a ^ b for a, b in zip(self._half[16:40], theirs[16:40], strict=True))
-        return (hashlib.md5(mixed[:16]).digest() + hashlib.md5(mixed[16:]).digest())[:24]
+        halves = (hashlib.md5(half, usedforsecurity=False).digest() for half in (mixed[:16], mixed[16:]))
+        return b"".join(halves)[:24]

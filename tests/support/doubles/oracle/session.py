@@ -266,7 +266,7 @@ class Killing:
 
 def sql_id(sql: str) -> str:
     """V$SQL.SQL_ID: the last 64 bits of the MD5 of the text and a NUL, in base 32."""
-    high, low = struct.unpack("<8xII", hashlib.md5(sql.encode() + b"\0").digest())
+    high, low = struct.unpack("<8xII", hashlib.md5(sql.encode() + b"\0", usedforsecurity=False).digest())
     number, digits = (high << 32) + low, ""
     for _ in range(13):
         number, digit = divmod(number, 32)

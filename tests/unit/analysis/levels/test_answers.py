@@ -86,6 +86,13 @@ def test_what_could_have_been_shown_is_a_factor_that_grows_with_the_noise() -> N
     assert limits[0] is not None and limits[0] > EQUAL
 
 
+def test_a_level_of_which_only_the_rate_is_known_says_nothing_of_its_sessions() -> None:
+    """A table of rates by level, as magazines print them, has no times of single sessions."""
+    found = answers(Seen(9999, (), (1.0,), None, split=False, slow=False, vcpus=None), reference())
+    assert (found.even, found.even_bound) == (Answer.UNDECIDED, None)
+    assert found.slowdown_high is not None
+
+
 def test_no_interval_excludes_its_estimate() -> None:
     found = answers(seen(1.05, 1.3), reference(0.03))
     assert found.slowdown_low is not None and found.slowdown_high is not None

@@ -32,3 +32,4 @@ def test_more_sessions_fewer_rounds_and_less_known_noise_widen_it() -> None:
     assert quantile(8, 3, 10.0, ALARM) < quantile(16, 3, 10.0, ALARM)
     assert quantile(8, 5, 1e6, ALARM) < quantile(8, 3, 1e6, ALARM) < quantile(8, 3, 10.0, ALARM)
     assert quantile(1, 3, 10.0, ALARM) == 0.0
+    assert quantile(9999, 0, 10.0, ALARM) == 0.0

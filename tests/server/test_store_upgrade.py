@@ -1,0 +1,123 @@
+"""A store of each released schema is upgraded and read, on SQLite and PostgreSQL, also after a kill amid the upgrade.
+
+``tests/runs/store-N.db`` is kept as it was written. The schema after the newest is made up: one more column.
+"""
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from sqlalchemy import MetaData, create_engine, insert, select, text
+
+from dbcpu.record import RunRecord
+from dbcpu.store import schema
+from dbcpu.store.database import open_store, upgrade_store
+from dbcpu.store.schema import upgrade
+from plugins import runs
+from support.paths import ROOT, TESTS
+
+pytestmark = pytest.mark.postgres
+KEPT = sorted((TESTS / "runs").glob("store-*.db"))
+LATER = "9000"
+MIGRATION = f'''
+"""Adds a column."""
+import os, signal
+from alembic import op
+from sqlalchemy import Column, Text, column, table
+revision, down_revision = "{LATER}", "{schema.HEAD}"
+def upgrade():
+    where = op.get_context().version_table_schema
+    op.add_column("run", Column("added", Text), schema=where)
+    if os.environ.get("KILLED") == "amid":
+        os.kill(os.getpid(), signal.SIGKILL)
+    run = table("run", column("label"), column("added"), schema=where)
+    op.execute(run.update().values(added=run.c.label))
+'''
+UPGRADE = f"""
+import os, signal, sys
+from pathlib import Path
+from dbcpu.store import schema
+from dbcpu.store.database import upgrade_store
+from dbcpu.store.schema import upgrade
+schema.HEAD, upgrade.FOLDER, migrate = "{LATER}", Path(sys.argv[2]), upgrade._migrate
+if os.environ.get("KILLED") == "at the end":
+    upgrade._migrate = lambda *given: (migrate(*given), os.kill(os.getpid(), signal.SIGKILL))
+print(upgrade_store(sys.argv[1]))
+"""
+
+
+@pytest.fixture(params=KEPT, ids=lambda path: path.stem)
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return Path(shutil.copy(request.param, tmp_path / "runs.db"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, kept: Path, tmp_path: Path) -> str:
+    """The kept store, or one on a server with the same tables and rows."""
+    if request.param == "sqlite":
+        return str(shutil.copy(kept, tmp_path / "shared.db"))
+    url: str = request.getfixturevalue("postgres_database")
+    source, server = create_engine(f"sqlite:///{kept}"), create_engine(url)
+    with source.connect() as reading, server.begin() as writing:
+        found = reading.scalar(text(f"select version_num from {schema.VERSION_TABLE}"))
+        with pytest.MonkeyPatch.context() as then:
+            then.setattr(schema, "HEAD", found)
+            upgrade_store(url)
+        before, now = MetaData(), MetaData()
+        before.reflect(source)
+        now.reflect(server)
+        for name in ("run", "round"):
+            rows = [dict(row) for row in reading.execute(select(before.tables[name])).mappings()]
+            writing.execute(insert(now.tables[name]), rows)
+    source.dispose()
+    server.dispose()
+    return url
+
+
+def contents(url: str) -> Mapping[str, RunRecord]:
+    with open_store(url) as opened:
+        return {run.run_id: opened.load(run.run_id) for run in opened.list()}
+
+
+def upgraded(url: str, tmp_path: Path, killed: str = "") -> subprocess.CompletedProcess[str]:
+    """Started by a later dbcpu, in a process of its own."""
+    later = tmp_path / "later"
+    if not later.is_dir():
+        shutil.copytree(upgrade.FOLDER, later, ignore=shutil.ignore_patterns("__pycache__"))
+        (later / f"versions/{LATER}_test.py").write_text(MIGRATION)
+    environment = runs.environment(PYTHONPATH=str(ROOT / "kit"), KILLED=killed)
+    return subprocess.run(
+        [sys.executable, "-c", UPGRADE, url, str(later)], check=False, env=environment, capture_output=True, text=True
+    )
+
+
+def test_every_released_schema_has_a_kept_store() -> None:
+    released = {path.name[:4].lstrip("0") for path in (upgrade.FOLDER / "versions").glob("0*.py")}
+    assert {path.stem.removeprefix("store-") for path in KEPT} == released
+
+
+def test_every_run_is_read_as_from_the_kept_store(store: str, kept: Path) -> None:
+    upgrade_store(store)
+    assert contents(store) == contents(str(kept))
+
+
+@pytest.mark.parametrize("killed", ["amid", "at the end"])
+def test_an_upgrade_that_is_killed_changes_nothing_and_the_next_one_keeps_every_run(
+    store: str, kept: Path, tmp_path: Path, killed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade_store(store)
+    before = contents(str(kept))
+    assert upgraded(store, tmp_path, killed).returncode == -signal.SIGKILL
+    assert contents(store) == before
+    done = upgraded(store, tmp_path)
+    assert (done.returncode, f"went from {schema.HEAD} to schema {LATER}" in done.stdout) == (0, True), done.stderr
+    monkeypatch.setattr(schema, "HEAD", LATER)
+    assert contents(store) == before
+    engine = create_engine(store if "://" in store else f"sqlite:///{store}")
+    with engine.connect() as connection:
+        assert connection.scalar(text("select count(*) from run where added = label")) == len(before)
+    engine.dispose()
