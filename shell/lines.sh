@@ -203,7 +203,7 @@ begin() {
     cd "$work" || exit 3
     set_epoch_offset
     {
-        echo 'dbcpu-lines 1'
+        echo 'dbcpu-lines 2'
         [ -z "$2" ] || echo "label $2"
         for folder in /sys/devices/system/cpu/cpu[0-9]*/topology; do
             [ -r "$folder/thread_siblings_list" ] || continue
@@ -251,6 +251,12 @@ start_sampler() {
     # shellcheck disable=SC2046  # a word for each
     "$here/sample-psr" -b -i 0.25 -r "$order" $(awk '{ print $2 "=" $1 }' servers) >seen 2>/dev/null 9>&- &
     sampler=$!
+    # What they used before the first look would be taken for that of other processes.
+    tries=0
+    until [ -s seen ] || [ "$tries" -ge 20 ]; do
+        sleep "$nap_s"
+        tries=$((tries + 1))
+    done
 }
 
 round() {
@@ -268,7 +274,7 @@ round() {
     done
     await_all
     grep '^run ' lines >/dev/null ||
-        say "run started=$(date -u +%Y-%m-%dT%H:%M:%S) host=$(uname -n) system=$(uname -s) release=$(uname -r | tr ' ' '_') cpus=$(processors) $(describe_run)"
+        say "run started=$(date -u +%Y-%m-%dT%H:%M:%S) host=$(uname -n) system=$(uname -s) release=$(uname -r | tr ' ' '_') cpus=$(processors) ticks_per_s=$(getconf CLK_TCK 2>/dev/null || echo 100) $(describe_run)"
     list_servers >servers
     : >seen
     start_sampler
