@@ -215,7 +215,10 @@ _aa_option = click.option(
 
 
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
-    """``host sampler hz pace vcpus label seed store out json_file yes quiet``: what every measuring command has."""
+    """What every measuring command has.
+
+    ``host sampler hz pace vcpus cores threads_per_core label seed store out json_file yes quiet``
+    """
     return together(
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
@@ -226,6 +229,10 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it."),
+        click.option("--cores", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
+                     help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
+        click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
+                     help="The same as vCPUs per core: 2 with SMT, 1 without."),
         click.option("--label", metavar="TEXT", default="", help="Label stored with the run."),
         click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
                      help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
@@ -247,8 +254,8 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus label seed store
-    out json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
+    ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus cores threads_per_core label
+    seed store out json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 
     @functools.wraps(function)
