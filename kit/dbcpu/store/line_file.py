@@ -99,7 +99,7 @@ def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
             "was sample-psr on the database's host, and do the clocks agree?"
         )
     lines.cpus = samples.cpus or lines.cpus
-    taken = {name: samples.samples[name] for name in ("host", "ticks_per_s") if name in samples.samples}
+    taken: dict[str, str] = {name: samples.samples[name] for name in ("host", "ticks_per_s") if name in samples.samples}
     lines.run = {**lines.run, **taken}
 
 

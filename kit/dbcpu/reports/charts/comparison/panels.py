@@ -19,6 +19,8 @@ PANEL_WIDTH = 4.1
 MAX_COLUMNS = 3
 RASTER_POINTS = 4000
 LOG_FROM_SESSIONS = 96
+NEAR_LEFT = 0.2
+"""Share of the axis: lines further left have their name on the right, where there is room."""
 GOLDEN_RATIO = 0.618033988749895
 
 
@@ -83,14 +85,17 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: int) -> None:
     both = [(panel.cores, "core"), (panel.vcpus, "vCPU")]
     limits = [(amount, noun) for amount, noun in both if amount]
     for at, (amount, noun) in enumerate(limits[1:] if panel.cores == panel.vcpus else limits):
-        beyond = amount + 0.5 > right
-        if not beyond:
-            axes.axvline(amount + 0.5, color="#8b95a0", lw=0.9, ls=":", zorder=1)
-        # What lies beyond the measured levels is named at the edge: drawn in its place it would be outside the axes.
+        at_x, side, name = amount + 0.5, "right", f"{plural(amount, noun)} "
+        if at_x > right:
+            # Drawn in its place it would be outside the axes, which would shrink for it.
+            at_x, name = right, f"{name}→ "
+        else:
+            axes.axvline(at_x, color="#8b95a0", lw=0.9, ls=":", zorder=1)
+            if at_x < NEAR_LEFT * right <= NEAR_LEFT * LOG_FROM_SESSIONS:
+                side, name = "left", f" {name}"
         axes.text(
-            right if beyond else amount + 0.5, 0.995 - 0.06 * at,
-            f"{plural(amount, noun)} {'→ ' if beyond else ''}",
-            transform=axes.get_xaxis_transform(), ha="right", va="top", fontsize=8, color=GREY,
+            at_x, 0.995 - 0.06 * at, name, transform=axes.get_xaxis_transform(),
+            ha=side, va="top", fontsize=8, color=GREY,
         )  # fmt: skip
     axes.grid(axis="y", zorder=0)
 
