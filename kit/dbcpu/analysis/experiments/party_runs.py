@@ -7,22 +7,26 @@ from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.record import Party, Round, RunRecord
 
+BESIDE = f"+{TOGETHER}"
+"""Ends the variant's name of a target beside the others."""
+
 
 def party_runs(record: RunRecord) -> tuple[RunRecord, ...]:
     """For each target two runs of one variant: its name, and its name with ``+together``; () of any other run.
 
-    Its single-session rounds belong to both. CPUs that it was held on are all that the host has for it.
+    Its single-session rounds belong to both, unless one session is all that it has. The CPUs that it was held on are
+    all that the host has for it.
     """
     found, first = [], 0
     for party in record.header.plan.parties:
         ordinals = range(first, first + party.sessions)
         first += party.sessions
         own = [each for each in record.rounds if each.variant == party.target]
-        alone = [each for each in own if each.anchor]
+        alone = [each for each in own if each.anchor and party.sessions > 1]
         beside = [_part(each, ordinals) for each in record.rounds if each.variant == TOGETHER]
         found += [
             _run(record, party, party.target, own),
-            _run(record, party, f"{party.target}+{TOGETHER}", alone + beside),
+            _run(record, party, f"{party.target}{BESIDE}", alone + beside),
         ]
     return tuple(found)
 
