@@ -143,7 +143,9 @@ def cores_behind(record: RunRecord, analysis: Analysis) -> tuple[int | None, str
         return analysis.cores, "" if record.header.host else "as given"
     check = analysis.topology
     if check is not None and check.verdict == "told" and check.cores_told and analysis.vcpus:
-        return min(analysis.vcpus, max(1, round(check.cores_told))), "by the throughput curve"
+        # A knee is known to a core or so; threads per core are a whole number.
+        threads = max(1, round(analysis.vcpus / check.cores_told))
+        return max(1, analysis.vcpus // threads), "by the throughput curve"
     return None, ""
 
 

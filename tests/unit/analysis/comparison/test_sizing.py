@@ -161,7 +161,9 @@ def test_without_cores_only_what_is_counted_per_core_is_left_out() -> None:
     assert "give `--cores NAME=N`" in found.unknown[0]
 
 
-def test_the_curve_gives_the_cores_of_a_managed_host() -> None:
-    run = managed(simulate(preset("c4.4xlarge"), tuple(range(1, 25)), repeats=2, seed=3), vcpus=16)
+@pytest.mark.parametrize("levels", [tuple(range(1, 25)), (1, 2, 4, 6, 7, 8, 9, 10, 12, 14, 16, 20)])
+def test_the_curve_gives_the_cores_of_a_managed_host(levels: tuple[int, ...]) -> None:
+    """With few levels its knee is at 8.7 sessions."""
+    run = managed(simulate(preset("c4.4xlarge"), levels, repeats=2, seed=3), vcpus=16)
     cores, words = cores_behind(run, explain(run))
     assert (cores, words) == (8, "by the throughput curve")
