@@ -14,7 +14,8 @@ from support.builders.record import record, round_of, session, solos
 def with_executions(each: Round, taken_s: list[float]) -> Round:
     starts = [sum(taken_s[:at]) for at in range(len(taken_s))]
     executions = tuple(Execution(start, taken) for start, taken in zip(starts, taken_s, strict=True))
-    return replace(each, sessions=tuple(replace(one, executions=executions) for one in each.sessions))
+    ran = tuple(replace(one, executions=executions, cpu_s=1.8 * len(taken_s)) for one in each.sessions)
+    return replace(each, sessions=ran)
 
 
 def details_of(each: Round) -> LevelDetails:
