@@ -172,6 +172,16 @@ def licence_option(help_text: str) -> Callable[[Function], Function]:
     )
 
 
+def shape_options(function: Function) -> Function:
+    """``vcpus cores threads``: texts ``[NAME=]N`` for hosts that could not be looked at."""
+    return together(
+        click.option("--vcpus", multiple=True, metavar="[NAME=]N", help="vCPUs of a host that could not be looked at."),
+        click.option("--cores", multiple=True, metavar="[NAME=]N", help="Cores behind them."),
+        click.option("--threads-per-core", "threads", multiple=True, metavar="[NAME=]N",
+                     help="The same as vCPUs per core. All three can be repeated; NAME is one of the runs."),
+    )(function)  # fmt: skip
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "problem", "inconclusive"]),
