@@ -3,7 +3,7 @@
 # placement looked at, and the result written in the lines that "dbcpu import" reads (docs/line-format.md).
 #
 # Read with ". lines.sh" under "set -eu"; $here is the folder of the scripts. A script that reads it sets
-# workload, size, n, rows, answer and executions, and says how its sessions are made, with these functions:
+# workload, size, n, rows, answer and executions (also unit and per, so many rows, for the rates shown), and says how its sessions are made, with these functions:
 #   write_orders          writes the files that all sessions read
 #   start_session I       starts session I in the background as the last command, so that its number is $!; it is to
 #                         write into out.I; it reads the file orders, then waits for the end of the FIFO gate, then
@@ -203,7 +203,7 @@ begin() {
     cd "$work" || exit 3
     set_epoch_offset
     {
-        echo 'dbcpu-lines 1'
+        echo 'dbcpu-lines 2'
         [ -z "$2" ] || echo "label $2"
         for folder in /sys/devices/system/cpu/cpu[0-9]*/topology; do
             [ -r "$folder/thread_siblings_list" ] || continue
@@ -251,6 +251,12 @@ start_sampler() {
     # shellcheck disable=SC2046  # a word for each
     "$here/sample-psr" -b -i 0.25 -r "$order" $(awk '{ print $2 "=" $1 }' servers) >seen 2>/dev/null 9>&- &
     sampler=$!
+    # What they used before the first look would be taken for that of other processes.
+    tries=0
+    until [ -s seen ] || [ "$tries" -ge 20 ]; do
+        sleep "$nap_s"
+        tries=$((tries + 1))
+    done
 }
 
 round() {
@@ -268,7 +274,7 @@ round() {
     done
     await_all
     grep '^run ' lines >/dev/null ||
-        say "run started=$(date -u +%Y-%m-%dT%H:%M:%S) host=$(uname -n) system=$(uname -s) release=$(uname -r | tr ' ' '_') cpus=$(processors) $(describe_run)"
+        say "run started=$(date -u +%Y-%m-%dT%H:%M:%S) host=$(uname -n) system=$(uname -s) release=$(uname -r | tr ' ' '_') cpus=$(processors) ticks_per_s=$(getconf CLK_TCK 2>/dev/null || echo 100) $(describe_run)"
     list_servers >servers
     : >seen
     start_sampler
@@ -296,7 +302,7 @@ round() {
 
 # One line for the eye: the rate of each session, slowest and fastest, and how far apart they are.
 show_round() {
-    awk -v id="order=$order" -v rows="$rows" -v level="$level" -v program="$program" '
+    awk -v id="order=$order" -v rows="$rows" -v level="$level" -v program="$program" -v unit="${unit:-Mrows/s}" -v per="${per:-1000000}" '
         function value(name, i) { for (i = 2; i <= NF; i++) if (index($i, name "=") == 1) return substr($i, length(name) + 2) }
         $2 != id { next }
         $1 == "failed" { failed++ }
@@ -306,13 +312,14 @@ show_round() {
         }
         END {
             for (who in done) {
-                rate = done[who] * rows / (last[who] - first[who] + 1e-9) / 1e6
+                rate = done[who] * rows / (last[who] - first[who] + 1e-9) / per
                 if (!count++ || rate < least) least = rate
                 if (rate > most) most = rate
                 sum += rate
             }
             printf "%s: %d sessions", program, level
-            if (count) printf ": %.3f to %.3f Mrows/s each, max/min %.2f, all %.3f", least, most, most / least, sum
+            form = per == 1 ? "%.0f" : "%.3f"
+            if (count) printf ": " form " to " form " " unit " each, max/min %.2f, all " form, least, most, most / least, sum
             if (failed) printf ", %d failed", failed
             print ""
         }' lines >&2

@@ -18,6 +18,7 @@ SCHEMA = 1
 ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
 UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves
+UNLISTED = 0  # of Foreign.pid: all processes together, where which they were was not recorded
 BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
@@ -322,7 +323,10 @@ class CpuSeries:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A process that is neither a session's server process nor the kit's, and used CPU during the round."""
+    """A process that is neither a session's server process nor the kit's, and used CPU during the round.
+
+    ``pid`` is ``UNLISTED`` where only their sum was recorded.
+    """
 
     pid: int
     command: str

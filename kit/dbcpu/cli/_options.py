@@ -150,7 +150,9 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
 
 report_option = click.option(
     "--report", "formats", type=Format(pictures=True, none=True), multiple=True, callback=_none_alone,
-    help="Write only this format into the folder of the report, or none; can be repeated.  [default: all but metrics]",
+    metavar="FORMAT",
+    help="Write only this (html, png, csv ... as dbcpu report --format) into the report's folder, or none.  "
+    "Can be repeated.  [default: all but metrics]",
 )  # fmt: skip
 
 run_argument = click.argument("run", metavar="RUN")
@@ -185,6 +187,16 @@ def licence_option(help_text: str) -> Callable[[Function], Function]:
     return click.option(
         "--licence", "--license", "licences", cls=_TwoSpellings, metavar="RULE", multiple=True, help=help_text
     )
+
+
+def shape_options(function: Function) -> Function:
+    """``vcpus cores threads``: texts ``[NAME=]N`` for hosts that could not be looked at."""
+    return together(
+        click.option("--vcpus", multiple=True, metavar="[NAME=]N", help="vCPUs of a host that could not be looked at."),
+        click.option("--cores", multiple=True, metavar="[NAME=]N", help="Cores behind them."),
+        click.option("--threads-per-core", "threads", multiple=True, metavar="[NAME=]N",
+                     help="The same as vCPUs per core. All three can be repeated; NAME is one of the runs."),
+    )(function)  # fmt: skip
 
 
 fail_on_option = click.option(
@@ -232,7 +244,7 @@ _aa_option = click.option(
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     """What every measuring command has.
 
-    ``host sampler hz pace vcpus label seed store out formats json_file yes quiet``
+    ``host sampler hz pace vcpus cores threads_per_core label seed store out formats json_file yes quiet``
     """
     return together(
         host_option,
@@ -244,6 +256,10 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it."),
+        click.option("--cores", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
+                     help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
+        click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
+                     help="The same as vCPUs per core: 2 with SMT, 1 without."),
         click.option("--label", metavar="TEXT", default="", help="Label stored with the run."),
         click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
                      help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
@@ -266,8 +282,8 @@ _MEASURING = (
 def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
-    ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus label seed store
-    out formats json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
+    ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus cores threads_per_core label
+    seed store out formats json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
     """
 
     @functools.wraps(function)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import format_option, licence_option, out_option, store_option
+from dbcpu.cli._options import format_option, licence_option, out_option, shape_options, store_option
 
 
 @click.command()
@@ -16,6 +16,7 @@ from dbcpu.cli._options import format_option, licence_option, out_option, store_
               help="Sizing: what the load of CORES busy cores of the first run needs on the other hosts.")  # fmt: skip
 @click.option("--ratio", type=click.FloatRange(1.0, 10.0), metavar="X", default=1.1, show_default=True,
               help="Sizing: largest slowest / fastest ratio that counts as even.")  # fmt: skip
+@shape_options
 @licence_option("Licence rule; NAME=RULE for one of the runs. Can be repeated.")
 @click.option("--rank-by", type=click.Choice(("vcpu", "core", "licence", "money")),
               help="Order of the ranking.  [default: licence if every run has a rule, else vcpu]")  # fmt: skip

@@ -10,12 +10,8 @@ from dbcpu.cli import _options as options
 @click.command()
 @options.run_argument
 @click.argument("target", required=False)
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    help="More rounds of each level.  [default: as many as would decide]",
-)
+@click.option("--rounds", type=click.IntRange(1, 1000), metavar="N",
+              help="More rounds of each level.  [default: as many as would decide]")  # fmt: skip
 @click.option("--sessions", metavar="N", help="Levels of the run to measure again.  [default: those undecided]")
 @options.host_option
 @options.store_option

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from dbcpu import registry
-from dbcpu.errors import PlugInError
+from dbcpu.errors import PlugInError, UsageError
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
@@ -61,6 +61,21 @@ def vcpus_of(given: int | None, info: HostInfo | None, target: Target) -> tuple[
         return given, "--vcpus"
     known = [found for found in (usable_vcpus(info) if info else None, target.vcpus()) if found]
     return min(known, key=lambda found: found[0]) if known else (None, "unknown")
+
+
+def cores_of(cores: int | None, threads: int | None, vcpus: int | None) -> int | None:
+    """Cores behind ``vcpus``, given by --cores or --threads-per-core. Raises UsageError where they contradict."""
+    if cores is None and threads is not None and vcpus is not None:
+        cores = vcpus // threads
+    if cores is None or vcpus is None:
+        return cores
+    if not 1 <= cores <= vcpus or (threads is not None and cores * threads != vcpus):
+        per_core = f" with {plural(threads, 'thread')} per core" if threads is not None else ""
+        raise UsageError(
+            f"{plural(vcpus, 'vCPU')} cannot be {plural(cores, 'core')}{per_core}; correct --vcpus, --cores or "
+            "--threads-per-core"
+        )
+    return cores
 
 
 def _by_preference() -> list[str]:

@@ -25,6 +25,8 @@ _PRESETS = (
                   about="bare metal, 2 sockets x 20 cores x 2 threads, 2 memory nodes, turbo"),
     SimulatedHost("smt8", sockets=2, cores=4, threads=8, nodes=2, smt_yield=0.5, hypervisor="powervm",
                   about="2 sockets x 4 cores x 8 threads"),
+    SimulatedHost("t5240", sockets=2, cores=6, threads=8, nodes=2, smt_yield=0.41, hypervisor=None,
+                  about="12 cores x 8 threads; the two pipelines of a core do twice the work of one thread"),
     SimulatedHost("graviton", cores=64, threads=1, scheduler="smt_balancing", mrows_per_s=44.0,
                   about="64 vCPUs, each a core of its own"),
     SimulatedHost("hidden-smt", cores=4, hidden_smt=True,

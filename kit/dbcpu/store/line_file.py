@@ -6,6 +6,7 @@ round's times count from the earliest stamp in it.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -29,7 +30,18 @@ from dbcpu.record import (
     Topology,
     WorkloadInfo,
 )
-from dbcpu.store.line_reader import Lines, Look, RoundLines, epoch_s, parse, read_text, recognises
+from dbcpu.store import line_counters
+from dbcpu.store.line_reader import (
+    DEFAULT_TICKS_PER_S,
+    Lines,
+    Look,
+    RoundLines,
+    SessionLines,
+    epoch_s,
+    parse,
+    read_text,
+    recognises,
+)
 
 __all__ = ["from_text", "read", "recognises"]
 
@@ -79,13 +91,16 @@ def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
             matched += len(fitting)
             # They are more than the few looks of the script itself.
             session.seen = sorted(fitting, key=lambda look: look.at_s) or session.seen
+        near = [each for each in samples.ticks if from_s - _NEAR_S <= each.at_s <= to_s + _NEAR_S]
+        round_lines.ticks = near or round_lines.ticks
     if not matched:
         raise RecordFormatError(
             f"{name} saw no process of this run while it ran; "
             "was sample-psr on the database's host, and do the clocks agree?"
         )
     lines.cpus = samples.cpus or lines.cpus
-    lines.run = {**lines.run, "host": samples.samples.get("host", lines.run["host"])}
+    taken: dict[str, str] = {name: samples.samples[name] for name in ("host", "ticks_per_s") if name in samples.samples}
+    lines.run = {**lines.run, **taken}
 
 
 def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
@@ -162,6 +177,9 @@ def _round(lines: Lines, order: int) -> Round:
         _session(ordinal, round_lines, released_s, lines.workload["answer"], kind)
         for ordinal in sorted(round_lines.sessions)
     )
+    times_s, series = line_counters.timeline(
+        round_lines.ticks, released_s, int(lines.run.get("ticks_per_s", DEFAULT_TICKS_PER_S))
+    )
     errors = [session.error for session in sessions]
     watched = sum(session.server.verified for session in sessions)
     counted = any(session.cpu_s is not None for session in sessions)
@@ -176,6 +194,9 @@ def _round(lines: Lines, order: int) -> Round:
             round_lines.level, len(sessions), watched, max(starts) - min(starts) if starts else 0.0, realtime=False
         ),
         sessions=sessions,
+        timeline_s=times_s,
+        cpu_timeline=series,
+        foreign=line_counters.foreign(times_s, series, sessions),
         not_sampled=None
         if counted
         else f"{lines.run.get('workers', 'sqlplus')} polls placement only; "
@@ -207,8 +228,23 @@ def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected:
         cpu_source=None if session.cpu_s is None else "schedstat",
         run_delay_s=session.delay_s,
         db=session.db,
-        residency=tuple(_stretches(session.seen, released_s)),
+        residency=_to_the_end(tuple(_stretches(session.seen, released_s)), session, released_s),
     )
+
+
+def _to_the_end(residency: tuple[Residency, ...], session: SessionLines, released_s: float) -> tuple[Residency, ...]:
+    """The last stretch made to last until the session's end, with the CPU time that no look saw.
+
+    That is the rest of the session's own count; without one, its pace until then goes on.
+    """
+    end_s = max((end for _, end, _ in session.executions), default=released_s) - released_s
+    last = residency[-1] if residency else None
+    if last is None or last.cpu_s is None or not 0 < end_s - last.to_s <= _NEAR_S:
+        return residency
+    seen_s = sum(each.cpu_s or 0.0 for each in residency)
+    rate = seen_s / (last.to_s - residency[0].from_s) if last.to_s > residency[0].from_s else 0.0
+    missing_s = rate * (end_s - last.to_s) if session.cpu_s is None else max(0.0, session.cpu_s - seen_s)
+    return (*residency[:-1], replace(last, to_s=end_s, cpu_s=last.cpu_s + min(missing_s, end_s - last.to_s)))
 
 
 def _stretches(seen: Sequence[Look], released_s: float) -> Iterable[Residency]:

@@ -10,8 +10,8 @@ from dbcpu.hosts.topology.cpu_list import MAX_CPUS, parse_cpu_list
 ENDS = ("complete", "interrupted", "failed")
 LATEST_S = 253_402_300_799.0
 """The end of 9999, the last that a date can be made of."""
-FIRST_LINES = ("dbcpu-lines 1", "dbcpu-fanout 1")
-"""The second is what sqlplus-fanout wrote at first; its lines mean the same."""
+FIRST_LINES = ("dbcpu-lines 2", "dbcpu-lines 1", "dbcpu-fanout 1")
+"""The third is what sqlplus-fanout wrote at first; its lines mean the same as in version 1, which has no ticks."""
 _NAMES = tuple(line.split()[0].encode() for line in FIRST_LINES)
 _TEXT_ONLY = ("sql", "label")
 _COUNTED = ("db_cpu_s", "db_time_s")
@@ -19,7 +19,9 @@ MAX_BYTES = 64 * 1024**2
 MAX_SIBLINGS = 1_000_000
 """Of all CPUs together."""
 _MOST = 2**63 - 1
-_WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "end")
+DEFAULT_TICKS_PER_S = "100"
+TICK_KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "ticks", "end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,18 @@ class Look:
     state: str
     run_s: float | None = None
     delay_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """What the kernel had counted of one CPU at ``at_s`` (since 1970): user nice system idle iowait irq softirq steal.
+
+    Source: proc_stat(5)
+    """
+
+    at_s: float
+    cpu: int
+    counted: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -58,6 +72,7 @@ class RoundLines:
     repeat: int
     released_s: float
     sessions: dict[int, SessionLines] = field(default_factory=dict)
+    ticks: list[Ticks] = field(default_factory=list)
 
     @property
     def span_s(self) -> tuple[float, float]:
@@ -83,6 +98,8 @@ class Lines:
     rounds: dict[int, RoundLines] = field(default_factory=dict)
     processes: dict[int, list[Look]] = field(default_factory=dict)
     """Looks by process number, in a file of samples."""
+    ticks: list[Ticks] = field(default_factory=list)
+    """In a file of samples."""
     status: str = "interrupted"
 
     def take(self, line: str) -> None:
@@ -103,6 +120,7 @@ class Lines:
             case "run":
                 self.run = _run(values)
             case "samples":
+                _whole(values.get("ticks_per_s", DEFAULT_TICKS_PER_S), 1)
                 self.samples = values
             case "workload":
                 self.workload = _workload(values)
@@ -117,10 +135,10 @@ class Lines:
                 self._take_session(values)
             case "execution":
                 self._session(values).executions.append(_execution(values))
-            case "seen" if "pid" in values:
-                self.processes.setdefault(_whole(values["pid"]), []).append(_look(values))
             case "seen":
-                self._session(values).seen.append(_look(values))
+                self._seen_by(values).append(_look(values))
+            case "ticks":
+                (self._round(values).ticks if "order" in values else self.ticks).append(_ticks(values))
 
     def _take_cpu(self, values: dict[str, str]) -> None:
         siblings = parse_cpu_list(values["siblings"])
@@ -138,11 +156,19 @@ class Lines:
         session.delay_s = _seconds(values["delay_s"]) if "delay_s" in values else None
         session.db = {name: _seconds(values[name]) for name in _COUNTED if name in values}
 
+    def _seen_by(self, values: dict[str, str]) -> list[Look]:
+        if "pid" in values:
+            return self.processes.setdefault(_whole(values["pid"]), [])
+        return self._session(values).seen
+
     def _session(self, values: dict[str, str]) -> SessionLines:
+        return self._round(values).sessions.setdefault(_whole(values["ordinal"]), SessionLines())
+
+    def _round(self, values: dict[str, str]) -> RoundLines:
         order = _whole(values["order"])
         if order not in self.rounds:
             raise ValueError(f"no line before it begins round {order}")
-        return self.rounds[order].sessions.setdefault(_whole(values["ordinal"]), SessionLines())
+        return self.rounds[order]
 
 
 def recognises(path: str) -> bool:
@@ -200,10 +226,18 @@ def _look(values: dict[str, str]) -> Look:
     return Look(epoch_s(values["at"]), _whole(values["cpu"], most=MAX_CPUS - 1), values["state"], run_s, delay_s)
 
 
+def _ticks(values: dict[str, str]) -> Ticks:
+    counted = tuple(_whole(each) for each in values["of"].split(","))
+    if len(counted) != len(TICK_KINDS):
+        raise ValueError(f"of= has {len(counted)} counts, not the {len(TICK_KINDS)} of {' '.join(TICK_KINDS)}")
+    return Ticks(epoch_s(values["at"]), _whole(values["cpu"], most=MAX_CPUS - 1), counted)
+
+
 def _run(values: dict[str, str]) -> dict[str, str]:
     """Raises KeyError or ValueError where a record could not be made of it."""
     epoch_s(values["started"])
     _whole(values.get("cpus", "0"), most=MAX_CPUS)
+    _whole(values.get("ticks_per_s", DEFAULT_TICKS_PER_S), 1)
     return {**values, "host": values["host"]}
 
 

@@ -13,6 +13,8 @@ from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.published import Published, parse
 from dbcpu.analysis.comparison.sizing import FAIR, size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
+from dbcpu.analysis.experiments import meanwhile
+from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.results.run import Analysis
@@ -27,7 +29,9 @@ from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
+from dbcpu.reports.documents.lines import with_findings
 from dbcpu.store.database import load_run, open_store
+from dbcpu.workflows.given_shapes import with_shapes
 from dbcpu.workflows.readable_runs import say_left_out
 from dbcpu.workflows.run_history import with_history
 
@@ -64,13 +68,15 @@ def comparison_document(
     aa: str | None = None,
     licences: Sequence[str] = (),
     rank_by: str | None = None,
+    **shapes: Sequence[str],
 ) -> Document:
     """Sides against the first of them, with the sizing answer for ``busy`` cores.
 
     A side is ``RUN``, ``RUN:VARIANT``, several of these with commas between, or ``label:TEXT`` for all complete runs of
-    that label. A single run of several variants stands for all of them. ``NAME=`` before a side is what it is called.
-    ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to
-    count by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``.
+    that label. A single run of several variants or targets stands for all of them. ``NAME=`` before a side is what it
+    is called. ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to count
+    by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``shapes``: as of
+    ``given_shapes.with_shapes``.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
@@ -81,7 +87,8 @@ def comparison_document(
         record = found[0].first.record
         return variants_document(record, explain(record))
     floor = None if aa is None else floor_from(load_run(aa, store))
-    sides = with_history([measured_side(each.name, each.candidates) for each in _named(found)], store)
+    named = [(each.name, each.candidates) for each in _named(found)]
+    sides = with_history([measured_side(*each) for each in with_shapes(named, **shapes)], store)
     comparison = compare_sides(sides, floor)
     rules = _rules(licences, [each.name for each in sides])
     try:
@@ -104,8 +111,10 @@ def variants_document(record: RunRecord, analysis: Analysis) -> Document:
     runs = measured_variants(record, _by_variant(record, analysis))
     scaling = by_cpus(record, runs)
     if scaling:
-        return of_by_cpus.document(scaling)
-    return of_variants.document(analysis.variants or compare_variants(record, runs), analysis)
+        made = of_by_cpus.document(scaling)
+    else:
+        made = of_variants.document(analysis.variants or compare_variants(record, runs), analysis)
+    return with_findings(made, analysis.findings, meanwhile(analysis))
 
 
 def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]:
@@ -208,6 +217,8 @@ def _candidates(text: str, store: str | None) -> list[Candidate]:
     """``RUN[:VARIANT]``, without a name; without a variant all of them."""
     run, variant = (text, "") if Path(text).exists() else _run_and_variant(text)
     record = load_run(run, store)
+    if parties := party_runs(record):
+        return _parties(record, parties, variant)
     if variant:
         one_variant(record, variant)
         return [Candidate("", record, variant)]
@@ -215,6 +226,15 @@ def _candidates(text: str, store: str | None) -> list[Candidate]:
     if len(variants) < 2:
         return [Candidate("", record)]
     return [Candidate("", record, each) for each in variants]
+
+
+def _parties(record: RunRecord, parties: Sequence[RunRecord], variant: str) -> list[Candidate]:
+    """A target of a run of several, alone or ``+together``; without a name all of them. Raises UnknownName."""
+    by_name = {each.header.plan.variants[0]: each for each in parties}
+    if variant and variant not in by_name:
+        raise UnknownName(f"target of run {record.header.run_id}", variant, by_name)
+    chosen = [variant] if variant else list(by_name)
+    return [Candidate("", by_name[name], name) for name in chosen]
 
 
 def _run_and_variant(name: str) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
-from dbcpu.measure.preflight import best_sampler, examine, vcpus_of
+from dbcpu.measure.preflight import best_sampler, cores_of, examine, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
 from dbcpu.measure.samplers.base import load_sampler
@@ -68,6 +68,8 @@ class Choices:
     pace: float | None = None
     """Pieces of the witness per second; None: from the length of a session, 0: no witness."""
     vcpus: int | None = None
+    cores: int | None = None
+    threads_per_core: int | None = None
     label: str = ""
     seed: int | None = None
     aa: bool = False
@@ -211,6 +213,7 @@ class _Planned:
     info: HostInfo | None
     vcpus: int | None
     vcpus_source: str
+    cores: int | None
     specs: tuple[RoundSpec, ...]
     variants: tuple[str, ...]
     variant_plan: VariantPlan | None
@@ -276,7 +279,8 @@ def _plan(
             "the number of vCPUs of the database is unknown; give --vcpus N, or the levels: --sessions 1-8"
         )
     variants: tuple[str, ...] = plan.AA if choices.aa else (BASELINE,)
-    levels = experiment.levels(choices.sessions, vcpus or 1, usable_cores(info) if info else None)
+    cores = usable_cores(info) if info else cores_of(choices.cores, choices.threads_per_core, vcpus)
+    levels = experiment.levels(choices.sessions, vcpus or 1, cores)
     make_room_for_files(max(levels))
     specs = experiment.specs(levels, choices.repeats, seed, variants)
     variant_plan = None
@@ -298,7 +302,7 @@ def _plan(
     if variant_plan:
         alone_s = choices.for_s or solo_s * (executions or 1)
         preview = variant_plan.preview(preview, specs, alone_s, fixed_time=choices.for_s is not None)
-    return _Planned(solo_s, info, vcpus, source, specs, variants, variant_plan, adaptive, executions, preview)
+    return _Planned(solo_s, info, vcpus, source, cores, specs, variants, variant_plan, adaptive, executions, preview)
 
 
 def _header(
@@ -316,6 +320,7 @@ def _header(
         hz=choices.hz,
         vcpus=planned.vcpus,
         vcpus_source=planned.vcpus_source,
+        cores=None if planned.info else planned.cores,
         variants=planned.variants,
         rounds=None if planned.adaptive else len(planned.specs),
     )

@@ -122,7 +122,7 @@ def test_the_same_file_gives_the_same_run() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (LINES.replace("dbcpu-fanout 1", "dbcpu-fanout 2"), "does not begin with 'dbcpu-lines 1'"),
+        (LINES.replace("dbcpu-fanout 1", "dbcpu-fanout 2"), "does not begin with 'dbcpu-lines 2'"),
         (LINES.replace("level=2 ", ""), "line 18 is not understood"),
         (LINES.replace("end=1735787053", "end=later"), "line 20 is not understood"),
         (LINES.replace("siblings=1,3", "siblings=x", 1), "line 4 is not understood"),
@@ -192,7 +192,7 @@ def test_what_a_shell_has_counted_of_itself() -> None:
     assert session.server.how == "the process that was started for the session"
     assert run.rounds[0].not_sampled is None
     one, two = session.residency
-    assert (one.cpu, one.from_s, one.to_s, two.cpu, two.to_s) == (1, -0.25, 1.25, 0, 1.75)
+    assert (one.cpu, one.from_s, one.to_s, two.cpu, two.to_s) == (1, -0.25, 1.25, 0, 2.0)
     assert [one.cpu_s, two.cpu_s] == pytest.approx([1.3, 0.4])
     assert [one.run_delay_s, two.run_delay_s] == pytest.approx([0.2, 0.1])
     assert explain(run).levels[0].median_s == pytest.approx(1.0)

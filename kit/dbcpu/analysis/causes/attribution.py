@@ -318,7 +318,9 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         return [*shares, Share(Cause.UNEXPLAINED, split.unsplit_s, text)]
     if split.queue_s > 0:
         met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
-        shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, case.timed.round.foreign)
+        each = case.timed.round
+        lone = len(each.sessions) == 1
+        shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, each.foreign, lone)
     if split.throttled_s > 0:
         shares.append(evidence_rules.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed)))
     if split.gap_s > 0:

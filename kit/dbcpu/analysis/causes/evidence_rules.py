@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
-from dbcpu.record import Foreign, Session
+from dbcpu.record import UNLISTED, Foreign, Session
 
 ACCOUNTS = 0.6
 """Evidence that is counted must cover this share of the part that it explains."""
@@ -26,6 +26,7 @@ MAX_REMOTE = 0.55
 """Share of speed that remote memory takes at most: 2.15 times slower was published for a memory-bound load."""
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
+UNSEEN = "; what other processes used was not recorded"
 NAMED_PARTNERS = 3
 WORTH_NAMING = 0.25
 """A process is named if it used this share of the CPU time of all other processes there."""
@@ -68,22 +69,30 @@ Partners = Sequence[tuple[int, int, float]]
 
 
 def queueing(
-    queue_s: float, elapsed_s: float, evidence: Evidence | None, partners: Partners, foreign: Sequence[Foreign]
+    queue_s: float,
+    elapsed_s: float,
+    evidence: Evidence | None,
+    partners: Partners,
+    foreign: Sequence[Foreign],
+    lone: bool = False,
 ) -> list[Share]:
     """Time runnable but not running and not throttled: behind other sessions, or behind other processes?
 
     The wait is divided in the ratio of the CPU time that other sessions and other processes used meanwhile on
-    the session's CPUs.
+    the session's CPUs. Where that of other processes was not counted, what other sessions do not cover is left
+    unexplained. ``lone``: it was the only session of its round.
     """
     waited = f"run-queue wait {seconds(queue_s)} of {seconds(elapsed_s)}"
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
-        return [Share(Cause.RUN_QUEUE, queue_s, waited)]
+        return [Share(Cause.UNEXPLAINED, queue_s, waited + UNSEEN) if lone else Share(Cause.RUN_QUEUE, queue_s, waited)]
     where = f"{waited} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
     foreign_s = evidence.foreign_cpu_s or 0.0
     sessions_s = evidence.others_cpu_s
     if sessions_s is None:
         sessions_s = evidence.shared_queue_s
-    elif _empty(evidence, sessions_s + foreign_s, queue_s):
+    if evidence.foreign_cpu_s is None:
+        return _behind_sessions(queue_s, min(queue_s, sessions_s), where, partners)
+    if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + foreign_s, queue_s):
         return [Share(Cause.UNEXPLAINED, queue_s, f"{where}, though idle (a hidden CPU quota?)")]
     both_s = sessions_s + foreign_s
     if both_s <= 0:
@@ -103,6 +112,20 @@ def queueing(
         behind = _processes(evidence, foreign, foreign_s)
         shares.append(Share(Cause.COMPETITOR, by_foreign_s, f"{text} behind {behind}{'' if shares else meanwhile}"))
     return sorted(shares, key=lambda share: -share.seconds)
+
+
+def _behind_sessions(queue_s: float, sessions_s: float, where: str, partners: Partners) -> list[Share]:
+    """The wait where only the sessions' own CPU time was counted."""
+    shared = _shared_with(partners)
+    if sessions_s >= ACCOUNTS * queue_s:
+        return [Share(Cause.RUN_QUEUE, queue_s, where + shared)]
+    if sessions_s <= 0:
+        return [Share(Cause.UNEXPLAINED, queue_s, where + UNSEEN)]
+    behind = f"{seconds(sessions_s)} of it behind other sessions{shared}"
+    return [
+        Share(Cause.UNEXPLAINED, queue_s - sessions_s, where + UNSEEN),
+        Share(Cause.RUN_QUEUE, sessions_s, behind),
+    ]
 
 
 def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
@@ -213,8 +236,8 @@ def _part(part_s: float, whole_s: float) -> str:
     return percent(min(1.0, part_s / whole_s)) if whole_s > 0 else "0 %"
 
 
-def _idle(evidence: Evidence, idle_s: float, while_s: float, what: str) -> str:
-    if not is_avoidable(evidence, idle_s, while_s):
+def _idle(evidence: Evidence, idle_s: float | None, while_s: float, what: str) -> str:
+    if idle_s is None or not is_avoidable(evidence, idle_s, while_s):
         return ""
     return f" while another {what} was idle ({seconds(idle_s)})"
 
@@ -250,7 +273,7 @@ def _with(partners: Partners) -> str:
 
 
 def _processes(evidence: Evidence, foreign: Sequence[Foreign], foreign_s: float) -> str:
-    near = [each for each in foreign if not each.cpus or set(each.cpus) & set(evidence.cpus)]
+    near = [each for each in foreign if each.pid != UNLISTED and (not each.cpus or set(each.cpus) & set(evidence.cpus))]
     used = f"other processes, which used {seconds(foreign_s)} of CPU time there"
     if not near:
         return used

@@ -7,6 +7,7 @@ from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.placement.host_time import foreign_share, stolen_share
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
+from dbcpu.record import UNLISTED
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
@@ -53,11 +54,13 @@ def foreign_load(given: CheckInput) -> Finding | None:
         return None
     share, worst = max(loaded, key=lambda pair: pair[0])
     top = max(worst.foreign, key=lambda process: process.cpu_s)
+    who = f"most of it {plain(top.command)} (pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})"
+    if top.pid == UNLISTED:
+        who = f"{seconds(top.cpu_s)} at N={worst.level}; which processes was not recorded"
     return noted(
         "foreign-load",
         f"other processes used up to {percent(share)} of all vCPUs (in {len(loaded)} of "
-        f"{plural(len(given.rounds), 'round')}), most of it {plain(top.command)} "
-        f"(pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})",
+        f"{plural(len(given.rounds), 'round')}), {who}",
     )
 
 

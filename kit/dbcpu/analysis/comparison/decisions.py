@@ -18,6 +18,7 @@ from dbcpu.analysis.comparison.measured_run import (
     same_sitting,
     spread_levels,
 )
+from dbcpu.analysis.experiments.party_runs import BESIDE
 from dbcpu.analysis.levels.per_round import RoundFigures
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
@@ -206,4 +207,6 @@ def more_rounds(base: MeasuredSide, other: MeasuredSide) -> str:
         return f"measure {NORMAL} rounds of each level and import them again"
     if header.database.kind == "simulated":
         return f"`dbcpu simulate --repeats {NORMAL}`"
-    return f"`dbcpu {'vary' if same_sitting(base, other) else 'run'} --repeats {NORMAL}`"
+    together = any(each.variant.endswith(BESIDE) for each in (base, other))
+    command = "run A B --together" if together else "vary" if same_sitting(base, other) else "run"
+    return f"`dbcpu {command} --repeats {NORMAL}`"

@@ -24,12 +24,17 @@ FAIR = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done."""
+    """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
+
+    ``cores``: as shown by the host, as given, or by the throughput curve; ``cores_from`` says which in words, '' where
+    the host shows them. None where nothing gives them.
+    """
 
     name: str
     target: str
     vcpus: int
-    cores: int
+    cores: int | None
+    cores_from: str
     sockets: int
     fair: int
     fair_throughput: float
@@ -37,28 +42,29 @@ class Kind:
     price: Price | None = None
 
     @property
-    def threads(self) -> float:
-        return self.vcpus / self.cores
+    def threads(self) -> float | None:
+        """Per core."""
+        return self.vcpus / self.cores if self.cores else None
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What of one kind of host the old work takes. ``licences`` and ``price`` are None without a rule."""
+    """What of one kind of host the old work takes; None without a rule (licences, price), or if cores are unknown."""
 
     kind: Kind
     vcpus: int
-    cores: int
+    cores: int | None
     licences: int | None = None
     price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A host in the ranking: fair sessions per counted thing; None without a rule."""
+    """A host in the ranking: fair sessions per counted thing; None without a rule, or if cores are unknown."""
 
     kind: Kind
     per_vcpu: float
-    per_core: float
+    per_core: float | None
     per_licence: float | None
     per_money: float | None
 
@@ -67,7 +73,7 @@ class Ranked:
 class Sizing:
     """The answer in one sentence, in numbers, and the rules it rests on. ``busy`` None: a ranking only.
 
-    ``idle`` are rules that somebody chose and that fit none of the hosts.
+    ``idle`` are rules that somebody chose and that fit none of the hosts. ``unknown`` says what was left out, and why.
     """
 
     busy: int | None
@@ -79,6 +85,7 @@ class Sizing:
     disclaimer: str
     ratio: float
     idle: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def size(
@@ -94,9 +101,9 @@ def size(
     where every host has a rule for it, else vcpu.
 
     Raises:
-        UsageError: topology or throughput of a run is unknown, so that nothing can be said per core.
+        UsageError: vCPUs or throughput of a run are unknown, so that nothing can be said per vCPU.
     """
-    facts = [facts_of(record, analysis.vcpus, analysis.cores, name) for name, record, analysis in runs]
+    facts = [_facts(run) for run in runs]
     kinds = [_kind(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
     needs: tuple[Need, ...] = ()
     if busy is not None:
@@ -114,6 +121,7 @@ def size(
         disclaimer=DISCLAIMER if used else "",
         ratio=ratio,
         idle=tuple(rule_words(rule) for rule in idle),
+        unknown=_unknown(kinds, busy),
     )
 
 
@@ -129,21 +137,57 @@ def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelVie
     return found
 
 
+def cores_behind(record: RunRecord, analysis: Analysis) -> tuple[int | None, str]:
+    """Cores behind the vCPUs, None if unknown, and where they are from in words: '' for what the host shows."""
+    if analysis.cores:
+        return analysis.cores, "" if record.header.host else "as given"
+    check = analysis.topology
+    if check is not None and check.verdict == "told" and check.cores_told and analysis.vcpus:
+        # A knee is known to a core or so; threads per core are a whole number.
+        threads = max(1, round(analysis.vcpus / check.cores_told))
+        return max(1, analysis.vcpus // threads), "by the throughput curve"
+    return None, ""
+
+
+def _facts(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
+    name, record, analysis = run
+    cores, _ = cores_behind(record, analysis)
+    found = facts_of(record, analysis.vcpus, cores, name)
+    if found.threads_per_core is None and cores and analysis.vcpus:
+        return replace(found, threads_per_core=math.ceil(analysis.vcpus / cores))
+    return found
+
+
+def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
+    names = [each.name for each in kinds if each.cores is None]
+    if not names:
+        return ()
+    found = [
+        f"Cores behind the vCPUs of {listed(names)} are not known, so nothing is counted per core there; give "
+        "`--cores NAME=N` or `--threads-per-core NAME=N`."
+    ]
+    if busy is not None and kinds[0].cores is None:
+        found.append(f"A busy core of {kinds[0].name} is counted as one single session.")
+    return tuple(found)
+
+
 def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
     name, record, analysis = run
     levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
     # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
     fair = fair_level(levels, ratio, most=analysis.vcpus or 0)
-    if not analysis.vcpus or not analysis.cores:
-        raise UsageError(f"{name}: its vCPUs and cores are not known, so sizing is not possible; measure on the host")
+    if not analysis.vcpus:
+        raise UsageError(f"{name}: its vCPUs are not known, so sizing is not possible; give --vcpus {name}=N")
     if fair is None or not fair.throughput:
         raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
     licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
+    cores, cores_from = cores_behind(record, analysis)
     return Kind(
         name=name,
         target=record.header.plan.target,
         vcpus=analysis.vcpus,
-        cores=analysis.cores,
+        cores=cores,
+        cores_from=cores_from,
         sockets=facts.sockets or 1,
         fair=fair.level,
         fair_throughput=fair.throughput,
@@ -155,11 +199,10 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
 def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
     """Mrows/s of ``busy`` sessions, one per core; between measured levels and beyond the cores in proportion."""
     levels = {each.level: each.throughput for each in analysis.levels if each.throughput}
-    known = [level for level in levels if level <= old.cores]
+    most = old.cores or 1
+    known = [level for level in levels if level <= most]
     if not known:
-        raise UsageError(
-            f"{old.name}: no level up to its {plural(old.cores, 'core')} was measured; give --sessions auto"
-        )
+        raise UsageError(f"{old.name}: no level up to its {plural(most, 'core')} was measured; give --sessions auto")
     nearest = busy if busy in known else max((n for n in known if n <= busy), default=min(known))
     return (levels[nearest] or 0.0) * busy / nearest
 
@@ -167,8 +210,9 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
 def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     per_vcpu = kind.fair_throughput / kind.vcpus
     # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
-    cores = max(1, math.ceil(demand / per_vcpu / kind.threads * 0.99))
-    vcpus = math.ceil(cores * kind.threads)
+    threads = kind.threads or 1.0
+    whole = max(1, math.ceil(demand / per_vcpu / threads * 0.99))
+    vcpus, cores = math.ceil(whole * threads), whole if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
     return Need(kind, vcpus, cores, _licences(kind, needed), _price(kind, needed))
 
@@ -186,7 +230,7 @@ def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
     return Ranked(
         kind,
         per_vcpu=kind.fair / kind.vcpus,
-        per_core=kind.fair / kind.cores,
+        per_core=kind.fair / kind.cores if kind.cores else None,
         per_licence=kind.fair / licences if licences else None,
         per_money=kind.fair / price if price else None,
     )
@@ -205,7 +249,7 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
 
     def place(each: Ranked) -> tuple[float, float, float, str]:
         first: float | None = getattr(each, f"per_{by}")
-        return (-(first or 0.0), -each.per_vcpu, -each.per_core, each.kind.name)
+        return (-(first or 0.0), -each.per_vcpu, -(each.per_core or 0.0), each.kind.name)
 
     return tuple(sorted(found, key=place))
 
@@ -220,7 +264,11 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
 
 def _with(need: Need) -> str:
     kind = need.kind
-    words = [f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"]
+    if kind.threads is None:
+        words = ["threads per core unknown"]
+    else:
+        threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"
+        words = [f"{threads} {kind.cores_from}".rstrip()]
     if need.licences is not None:
         words.append(plural(need.licences, kind.licence.unit if kind.licence else "licence"))
     if need.price is not None and kind.price is not None:

@@ -39,7 +39,8 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
 
 def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
-    verdict = _begin(header, len(soak.segments)) + _soaked(soak, analysis) + _meanwhile(analysis)
+    said = _begin(header, len(soak.segments)) + _soaked(soak, analysis)
+    verdict = f"{said} {meanwhile(analysis)}".rstrip()
     return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak), capacity=None)
 
 
@@ -94,7 +95,7 @@ def _soaked(soak: Soak, analysis: Analysis) -> str:
         return "No execution ended."
     many = plural(soak.sessions, "session")
     if soak.sizes:
-        return _sized(soak)
+        return _sized(soak, disturbed_by(analysis))
     parts = [f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak)}, " + _two(soak.second, analysis)]
     if soak.trend is None:
         parts.append("drift is not shown")
@@ -106,11 +107,16 @@ def _soaked(soak: Soak, analysis: Analysis) -> str:
     return "; ".join(parts) + "."
 
 
-def _meanwhile(analysis: Analysis) -> str:
-    """A caveat where others took CPU: then times differ for reasons that are not the sessions'."""
+def meanwhile(analysis: Analysis) -> str:
+    """A caveat where others took CPU, else '': then times differ for reasons that are not the sessions'."""
+    named = disturbed_by(analysis)
+    return f"Meanwhile the host lost CPU to {listed(named)}: figures differ from a quiet host's." if named else ""
+
+
+def disturbed_by(analysis: Analysis) -> list[str]:
+    """What else took CPU, in words."""
     codes = {each.code for each in analysis.findings}
-    named = [words for code, words in DISTURBANCES.items() if code in codes]
-    return f" Meanwhile the host lost CPU to {listed(named)}: figures differ from a quiet host's." if named else ""
+    return [words for code, words in DISTURBANCES.items() if code in codes]
 
 
 def _level(soak: Soak) -> str:
@@ -134,15 +140,19 @@ def _two(second: SecondValue | None, analysis: Analysis) -> str:
     )
 
 
-def _sized(soak: Soak) -> str:
+def _sized(soak: Soak, disturbed: Sequence[str]) -> str:
     ordered = sorted(soak.sizes, key=lambda each: each.rows)
     ratios = [f"{times(each.slow_over_fast)} for {each.size} SQL ({seconds(each.median_s)})" for each in ordered]
     short, long = ordered[0], ordered[-1]
-    says = "similar for all sizes"
+    says, why = "similar for all sizes", ""
     if short.slow_over_fast - 1 > 1.5 * (long.slow_over_fast - 1):
-        says = "shorter SQL is more uneven, because it ends before the scheduler has balanced the load"
+        says = "shorter SQL is more uneven"
+        why = "it ends before the scheduler has balanced the load"
     elif long.slow_over_fast - 1 > 1.5 * (short.slow_over_fast - 1):
-        says = "longer SQL is more uneven, because the scheduler does not balance the load meanwhile"
+        says = "longer SQL is more uneven"
+        why = "the scheduler does not balance the load meanwhile"
+    if why:
+        says += f"; {listed(disturbed)} may be why" if disturbed else f", because {why}"
     return f"Slow executions (95th percentile) over fast ones (5th): {listed(ratios)}; {says}."
 
 

@@ -14,6 +14,7 @@ from itertools import groupby
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL, Answers, Counted, PaceSeen, Seen, answers
+from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -165,6 +166,7 @@ def _level(
         pace_ratio=ratio.ratio if ratio else None,
         pace_low=ratio.low if ratio else None,
         pace_high=ratio.high if ratio else None,
+        details=level_details(used),
     )
 
 

@@ -68,8 +68,8 @@ class Evidence:
     others_busy: float
     steal_s: float | None
     irq_s: float
-    shared_idle_s: float
-    queue_idle_s: float
+    shared_idle_s: float | None
+    queue_idle_s: float | None
     remote_s: float | None
     mhz: float | None
     stopped_s: float
@@ -109,6 +109,7 @@ class Placement:
                 for each in (round_.witness.cpus if round_.witness else ())
             }
         )
+        self.idle_known = bool(rows) and self.cpu_known
         self._foreign = Curves({} if rows else self._foreign_by_process())
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
         self._index = {session.ordinal: index for index, session in enumerate(round_.sessions)}
@@ -154,8 +155,9 @@ class Placement:
             others_busy=of("others_busy_s") / own_s if own_s > 0 else 0.0,
             steal_s=of("steal_s") if self._watched else None,
             irq_s=of("irq_s"),
-            shared_idle_s=of("shared_idle_s"),
-            queue_idle_s=of("queue_idle_s"),
+            # A CPU without a session need not be idle.
+            shared_idle_s=of("shared_idle_s") if self.idle_known else None,
+            queue_idle_s=of("queue_idle_s") if self.idle_known else None,
             remote_s=of("remote_s") if self._is_bound(index) else None,
             mhz=cycles / own_s if cycles > 0 and own_s > 0 else None,
             stopped_s=of("stopped_s"),

@@ -68,26 +68,26 @@ def regime(level: int, cores: int | None, vcpus: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RegimeSeconds:
-    """Session-seconds of one round, while all of its sessions ran; their sum is all runnable time.
+    """Session-seconds of one round, while all of its sessions ran; their sum is all runnable time that is known.
 
     ``tail_misplaced_s`` is what was misplaced after the first session had ended: fixed work ends ragged,
-    and cores that fall idle then are no part of the verdict.
+    and cores that fall idle then are no part of the verdict. Both are None where it was not recorded what the CPUs did:
+    one without a session need not be idle.
     """
 
     alone_s: float
-    misplaced_s: float
+    misplaced_s: float | None
     sharing_s: float
     oversubscribed_s: float
-    tail_misplaced_s: float
+    tail_misplaced_s: float | None
 
     @property
     def runnable_s(self) -> float:
-        return self.alone_s + self.misplaced_s + self.sharing_s + self.oversubscribed_s
+        return self.alone_s + (self.misplaced_s or 0.0) + self.sharing_s + self.oversubscribed_s
 
 
 def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> RegimeSeconds | None:
-    """Where the time of one round's sessions went; None if they were not sampled or no core is known.
-
+    """Where the time of one round's sessions went; None if they were not sampled, or no core is known.
     ``cores``: core by CPU, of all CPUs that are to count as places.
     """
     counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
@@ -112,17 +112,22 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
         parts = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
         total_s += [*(occupancy.curve(part).during(from_s, to_s) for part in parts),
                     occupancy.curve(found.misplaced).during(to_s, last_s)]  # fmt: skip
-    return RegimeSeconds(*(float(part_s) for part_s in total_s))
+    alone_s, misplaced_s, sharing_s, oversubscribed_s, tail_s = (float(part_s) for part_s in total_s)
+    if not each.cpu_timeline:
+        return RegimeSeconds(alone_s, None, sharing_s, oversubscribed_s, None)
+    return RegimeSeconds(alone_s, misplaced_s, sharing_s, oversubscribed_s, tail_s)
 
 
 def _foreign(round_: Round, every: Stretches, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
-    """By CPU: the slices of the timeline in which something else had it; it was no idle place then."""
+    """By CPU: the slices of the timeline in which something else had it; it was no idle place then.
+
+    A session whose CPU time is not known counts as running for as long as it was runnable.
+    """
     edges = np.array(round_.timeline_s)
-    counted = every.where(~np.isnan(every.cpu_s))
     found: dict[int, list[tuple[float, float]]] = {}
-    if counted.cpu.size < every.cpu.size:
-        return found
-    ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
+    known = not np.isnan(every.cpu_s).any()
+    counted = every if known else every.where(every.runnable)
+    ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s if known else counted.length_s)
     for row in round_.cpu_timeline:
         if row.cpu not in cores or len(row.busy_s) != len(edges) - 1:
             continue

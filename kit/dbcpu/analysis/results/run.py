@@ -121,6 +121,22 @@ class SessionView:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelDetails:
+    """Percentiles of single executions over all sessions and rounds of a level, in seconds; None for too few of them.
+
+    ``utilisation``: busy share of all vCPUs (median over rounds), other processes included. ``moves_per_s``: of one
+    session to another CPU, as the kernel counts them. None where the host did not say.
+    """
+
+    executions: int
+    p50_s: float | None
+    p95_s: float | None
+    p99_s: float | None
+    utilisation: float | None = None
+    moves_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LevelView:
     """All rounds of one level and variant: medians over rounds (a round is the independent unit).
 
@@ -144,7 +160,7 @@ class LevelView:
     sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
     ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
     what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
-    the CPUs are than with at most one session.
+    the CPUs are than with at most one session. ``details``: see there.
     """
 
     level: int
@@ -195,6 +211,7 @@ class LevelView:
     pace_ratio: float | None = None
     pace_low: float | None = None
     pace_high: float | None = None
+    details: LevelDetails | None = None
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""

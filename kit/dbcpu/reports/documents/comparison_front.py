@@ -132,7 +132,8 @@ def _need_tile(need: Need) -> Fact:
     kind = need.kind
     counted = [plural(need.licences, kind.licence.unit if kind.licence else "licence")] if need.licences else []
     price = money(need)
-    words = [plural(need.cores, "core"), *counted, *([price] if price else [])]
+    cores = [f"{plural(need.cores, 'core')} {kind.cores_from}".rstrip()] if need.cores else []
+    words = [*cores, *counted, *([price] if price else [])]
     return Fact(kind.name, plural(need.vcpus, "vCPU"), ", ".join(words))
 
 

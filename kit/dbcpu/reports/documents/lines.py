@@ -1,9 +1,10 @@
 """Shared by all documents that compare: rows for programs, and the names of their JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from dbcpu.findings import Finding, Level
 from dbcpu.formatting import number
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
 
@@ -57,6 +58,30 @@ def comparing(
         make_page=page,
         footer=footer,
     )
+
+
+def with_findings(made: Document, found: Sequence[Finding], caveat: str) -> Document:
+    """The document with the warnings of its run, none of which its figures are corrected for; ``caveat`` is said first.
+
+    In the text, in the JSON, and on the page behind its first section.
+    """
+    warned = tuple(sorted((each for each in found if each.level >= Level.WARNING), key=lambda each: -each.level))
+    if not warned:
+        return made
+    codes = ", ".join(f"`{each.code}`" for each in warned)
+    limits = (*filter(None, [caveat]), f"Warnings of this run, not corrected for: {codes}.")
+
+    def data() -> Mapping[str, Any]:
+        shown = [{**asdict(each), "level": each.level.label} for each in warned]
+        return {**made.data(), "verdict": verdict, "findings": shown}
+
+    def page() -> tuple[Section, ...]:
+        first, *others = made.make_page() if made.make_page else made.sections
+        return (first, Section("findings", "Findings of this run", findings=warned), *others)
+
+    front = replace(made.front, caveats=(*made.front.caveats, *limits))
+    verdict = (*made.verdict, *filter(None, [caveat]))
+    return replace(made, verdict=verdict, findings=warned, data=data, make_page=page, front=front)
 
 
 def titled_table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Any], *notes: str) -> Section:

@@ -121,6 +121,8 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         shown("slowdown", "Slowdown by concurrency", none_valid, of_levels(run_tables.slowdown_table)),
         shown("throughput", "Throughput", none_valid, of_levels(throughput_table)),
         *levels_section(record, analysis, "Medians over rounds, by concurrency (N)"),
+        *details_section(analysis),
+        *published_section(analysis),
         *slowed_section(analysis, "Slowed sessions"),
         shown(
             "host", "The host", "The host was not sampled: the database runs elsewhere.",
@@ -158,6 +160,19 @@ def levels_section(record: RunRecord, analysis: Analysis, caption: str = "") -> 
     lines = summary(record, analysis)
     facts = (FactList(lines),) if lines else ()
     return (Section("levels", "Levels", tables=(run_tables.levels_table(analysis, caption),), facts=facts),)
+
+
+def details_section(analysis: Analysis) -> tuple[Section, ...]:
+    """Percentiles and utilisation, () where no level has them."""
+    if not any(each.details for each in analysis.levels):
+        return ()
+    return (Section("details", "Percentiles and CPU utilisation", tables=(run_tables.details_table(analysis),)),)
+
+
+def published_section(analysis: Analysis) -> tuple[Section, ...]:
+    """What others found that second threads add, () where this run shows no such figure."""
+    table = run_tables.published_table(analysis)
+    return (Section("published", table.caption, tables=(table,)),) if table.rows else ()
 
 
 def slowed_section(analysis: Analysis, title: str = "") -> tuple[Section, ...]:

@@ -1,7 +1,7 @@
 """The tables of one run: levels, slowed sessions, and the numbers of each chart; all taken from the analysis."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -26,7 +26,8 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
-from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
+from dbcpu.analysis.scaling.published_ranges import PublishedYield, published_yields
+from dbcpu.formatting import UNKNOWN, count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import causes, sessions_of_round, slowed
@@ -75,6 +76,51 @@ def levels_table(analysis: Analysis, caption: str = "") -> Table:
     several = len({each.variant for each in analysis.levels}) > 1
     columns = (VARIANT, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS
     return Table(caption, _in_unit(columns, analysis.unit), analysis.levels)
+
+
+def details_table(analysis: Analysis) -> Table:
+    """Percentiles, CPU utilisation and what it is worth, and moves between CPUs, a row per level."""
+    alone = analysis.reference.mrows_per_s if analysis.reference else None
+
+    def worth(level: LevelView) -> float | None:
+        return level.throughput / alone if level.throughput and alone else None
+
+    def of(field: str) -> Callable[[LevelView], float | None]:
+        return lambda level: getattr(level.details, field) if level.details else None
+
+    columns = (
+        *((VARIANT,) if len({each.variant for each in analysis.levels}) > 1 else ()),
+        LEVEL,
+        *(
+            Column(f"p{share}_s", f"p{share} s", MILLISECONDS, unit="s", value=of(f"p{share}_s"),
+                   meaning=f"{share} % of the executions take at most so long")
+            for share in (50, 95, 99)
+        ),
+        Column("utilisation", "CPU used", percent, value=of("utilisation"), meaning="busy share of all vCPUs"),
+        Column("worth", "in cores", partial(number, digits=1), value=worth,
+               meaning="throughput / that of a single session: what the used CPUs are worth"),
+        Column("moves_per_s", "moves/s", number, unit="1/s", value=of("moves_per_s"),
+               meaning="moves of one session to another CPU"),
+    )  # fmt: skip
+    return Table("Percentiles, CPU utilisation and moves between CPUs", columns, analysis.levels)
+
+
+def published_table(analysis: Analysis) -> Table:
+    """Published yields of second threads; () rows where the run has none of its own."""
+
+    def span(row: PublishedYield) -> str:
+        return f"{percent(row.low)} to {percent(row.high)}"
+
+    columns = (
+        Column("work", "work", kind="text"),
+        Column("hosts", "hosts", kind="text"),
+        Column("range", "SMT adds", kind="figure", value=span, meaning="throughput on all threads / one per core - 1"),
+        Column("source", "source", kind="text"),
+        Column("dated", "read", kind="text", value=lambda row: row.dated.isoformat()),
+    )
+    own = percent(analysis.scaling.smt_yield) if analysis.scaling.smt_yield is not None else UNKNOWN
+    note = f"This run: {own}. The work differs, and with it what a second thread adds: ranges, no limits."
+    return Table("What second threads add elsewhere", columns, published_yields(analysis), (note,))
 
 
 def _in_unit(columns: Sequence[Column], unit: str) -> tuple[Column, ...]:

@@ -26,7 +26,7 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
         Column("price", "price", kind="figure", value=money),
     )
     title = f"Hosts that replace {plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
-    return (titled_table("sizing", title, columns, sizing.needs, SAME_KIND, *_rules(sizing)),)
+    return (titled_table("sizing", title, columns, sizing.needs, SAME_KIND, *_cores(sizing), *_rules(sizing)),)
 
 
 def _ranking(sizing: Sizing) -> Section:
@@ -44,7 +44,7 @@ def _ranking(sizing: Sizing) -> Section:
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
         "is their throughput; the other columns are fair N per vCPU, core, licence and price."
     )
-    rules = () if sizing.needs else _rules(sizing)
+    rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"
     return titled_table("ranking", title, columns, sizing.ranking, note, *_best(sizing), *rules)
 
@@ -63,6 +63,16 @@ def _best(sizing: Sizing) -> tuple[str, ...]:
             first = [name for value, name in known if value == most]
             leaders.append(f"per {WORDS[by]} {'all equal' if len(first) == len(sizing.ranking) else listed(first)}")
     return (f"Most sessions {'; '.join(leaders)}.",)
+
+
+def _cores(sizing: Sizing) -> tuple[str, ...]:
+    """Where cores are from, if not from the host itself, and what is unknown."""
+    kinds = [each.kind for each in sizing.ranking if each.kind.cores_from]
+    found = (
+        f"{each.name}: {plural(each.vcpus, 'vCPU')} on {plural(each.cores or 0, 'core')} {each.cores_from}."
+        for each in kinds
+    )
+    return (*found, *sizing.unknown)
 
 
 def _rules(sizing: Sizing) -> tuple[str, ...]:

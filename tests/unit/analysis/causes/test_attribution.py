@@ -186,8 +186,12 @@ def test_a_foreign_process_on_the_other_thread_is_a_competitor() -> None:
 
 def test_oversubscribed_siblings_lose_to_both_and_the_larger_part_is_named() -> None:
     smt = host(cores=1, threads=2)
-    sessions = [session(i, 2.7, 1.35, stays=[(i % 2, 0.0, 2.0), ((i + 1) % 2, 2.0, 4.05)]) for i in range(3)]
-    seen = views(round_of(sessions), smt)
+    lanes = [
+        [(0, 0.0, 2.7), (1, 2.7, 4.05)],
+        [(1, 0.0, 4.05)],
+        [(0, 0.0, 1.35), (1, 1.35, 2.7), (0, 2.7, 4.05)],
+    ]
+    seen = views(round_of([session(i, 2.7, 1.35, stays=stays) for i, stays in enumerate(lanes)]), smt)
     assert {view.cause for view in seen} == {"run_queue"}
     assert all("shared core 0" in view.evidence for view in seen)
 

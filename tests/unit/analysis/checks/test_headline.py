@@ -81,7 +81,8 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
     three_cores = answered(run).remedy
     assert three_cores.startswith("run one session per core")
     roomy = [replace(session(at, 2.7, cpu=cpu), allowed_cpus=tuple(range(8))) for at, cpu in enumerate((0, 4))]
-    run = record([*solos(), *(round_of(roomy, repeat=i) for i in range(3))], host(4, 2), vcpus=8)
+    counted = [round_of(roomy, repeat=i, busy_s={0: 2.7, 4: 2.7}) for i in range(3)]
+    run = record([*solos(), *counted], host(4, 2), vcpus=8)
     assert answered(run).remedy.startswith("pin each session to a CPU")
     assert run.header.host is not None
     old = replace(run, header=replace(run.header, host=replace(run.header.host, kernel="5.15.0-1")))

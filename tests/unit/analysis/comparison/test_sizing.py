@@ -5,12 +5,13 @@ from datetime import date
 
 import pytest
 
-from dbcpu.analysis.comparison.sizing import Sizing, fair_level, size
+from dbcpu.analysis.comparison.sizing import Sizing, cores_behind, fair_level, size
 from dbcpu.analysis.explain import explain
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
+from dbcpu.simulator import preset, simulate
 from support.builders.comparison import noisy_run
 
 DAY = date(2026, 1, 15)
@@ -129,3 +130,40 @@ def test_a_shipped_rule_counts_once_somebody_asks_for_it() -> None:
 def test_a_rule_that_fits_no_host_is_told() -> None:
     found = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules((replace(SMT, most=1),)))
     assert [each.partition(":")[0] for each in found.idle] == ["cloud with SMT"]
+
+
+def managed(run: RunRecord, vcpus: int = 8, cores: int | None = None) -> RunRecord:
+    """As if its host could not be looked at."""
+    header = run.header
+    plan = replace(header.plan, vcpus=vcpus, cores=cores)
+    bare = tuple(
+        replace(each, cpu_timeline=(), timeline_s=(), sessions=tuple(replace(s, residency=()) for s in each.sessions))
+        for each in run.rounds
+    )
+    return replace(run, header=replace(header, host=None, plan=plan), rounds=bare)
+
+
+def test_a_managed_database_is_sized_with_the_cores_that_were_given() -> None:
+    found = sized(("old", old_box()), ("cloud", managed(with_smt(), cores=4)))
+    (need,) = found.needs
+    assert (need.vcpus, need.cores, need.licences) == (24, 12, 12)
+    assert need.price == pytest.approx(24 * 0.05)
+    assert "24 vCPUs of cloud (2 threads per core as given, 12 licences" in found.sentence
+    assert found.unknown == ()
+
+
+def test_without_cores_only_what_is_counted_per_core_is_left_out() -> None:
+    found = sized(("old", old_box()), ("cloud", managed(with_smt())))
+    (need,) = found.needs
+    assert (need.vcpus, need.cores, need.licences) == (24, None, None)
+    assert need.price == pytest.approx(24 * 0.05)
+    assert "threads per core unknown" in found.sentence
+    assert "give `--cores NAME=N`" in found.unknown[0]
+
+
+@pytest.mark.parametrize("levels", [tuple(range(1, 25)), (1, 2, 4, 6, 7, 8, 9, 10, 12, 14, 16, 20)])
+def test_the_curve_gives_the_cores_of_a_managed_host(levels: tuple[int, ...]) -> None:
+    """With few levels its knee is at 8.7 sessions."""
+    run = managed(simulate(preset("c4.4xlarge"), levels, repeats=2, seed=3), vcpus=16)
+    cores, words = cores_behind(run, explain(run))
+    assert (cores, words) == (8, "by the throughput curve")

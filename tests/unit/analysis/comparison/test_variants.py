@@ -14,7 +14,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.plan import AA, RoundSpec, blocks
-from dbcpu.record import Round, RunRecord
+from dbcpu.record import Foreign, Round, RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import SimulatedHost, simulate, simulate_now
@@ -130,6 +130,22 @@ def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> N
         "smt_off against baseline: throughput at N=8 is 23 % lower; max/min at N=4-8 (3 levels) is "
     )
     assert "; at N=5 max/min 1." in sentence
+
+
+def beside_others(record: RunRecord) -> RunRecord:
+    """The same run with a process that used half of all CPUs."""
+    hog = Foreign(4711, "gcc", 1000.0, ())
+    return replace(record, rounds=tuple(replace(each, foreign=(hog,)) for each in record.rounds))
+
+
+def test_the_verdict_carries_what_else_took_cpu(varied: RunRecord) -> None:
+    quiet, loaded = shown(varied), shown(beside_others(varied))
+    assert "foreign-load" not in {each.code for each in quiet.findings}
+    assert "foreign-load" in {each.code for each in loaded.findings}
+    assert loaded.verdict[-1].startswith("Meanwhile the host lost CPU to other processes")
+    assert loaded.data()["verdict"] == loaded.verdict
+    assert any("`foreign-load`" in each for each in loaded.front.caveats)
+    assert "findings" in {section.name for section in loaded.page}
 
 
 def test_throughput_is_by_makespan_so_that_taking_turns_is_no_gain() -> None:

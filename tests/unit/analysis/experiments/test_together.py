@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
@@ -99,3 +101,19 @@ def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dic
     with pytest.raises(UsageError) as refused:
         launch_together(targets, Choices(**given), delivery, lambda *_: None, cpus=cpus)
     assert complaint in str(refused.value)
+
+
+def test_each_target_is_a_run_of_its_own_alone_and_beside_the_others() -> None:
+    record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
+    names = [each.header.plan.variants[0] for each in party_runs(record)]
+    assert names == ["a", "a+together", "b", "b+together"]
+    alone, beside = party_runs(record)[:2]
+    parties = record.header.plan.parties
+    assert {len(each.sessions) for each in beside.rounds if not each.anchor} == {parties[0].sessions}
+    found = compare([Candidate("alone", alone, "a"), Candidate("beside", beside, "a+together")])
+    (decided, *_) = found.sides[1].decisions
+    assert decided.ratio == pytest.approx(1 / 1.7, rel=0.05)
+
+
+def test_other_runs_have_no_targets() -> None:
+    assert party_runs(build.pool({1: 2.0})) == ()

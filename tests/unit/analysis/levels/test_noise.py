@@ -77,7 +77,7 @@ def noisy_solos() -> list[Round]:
 
 
 def cause(**loss: float) -> str:
-    run = record([*noisy_solos(), round_of([session(0), session(1, **loss)])])  # type: ignore[arg-type]
+    run = record([*noisy_solos(), round_of([session(0, cpu=0), session(1, cpu=0, **loss)])])  # type: ignore[arg-type]
     (view,) = [each for each in explain(run).sessions if each.level == 2 and each.ordinal == 1]
     return view.cause
 

@@ -14,7 +14,7 @@ from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_secon
 from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.record import HostInfo, Round, Session
+from dbcpu.record import CpuSeries, HostInfo, Round, Session
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import host, record, round_of, session, solos
 
@@ -23,8 +23,14 @@ def anywhere(one: Session) -> Session:
     return replace(one, allowed_cpus=())
 
 
+def beside_idle(each: Round) -> Round:
+    """The same round with a CPU timeline in which nothing else ran."""
+    end_s = max(one.start_s + one.elapsed_s for session in each.sessions for one in session.executions)
+    return replace(each, timeline_s=(0.0, end_s), cpu_timeline=(CpuSeries(0, (0.0,), (0.0,), (0.0,), (0.0,)),))
+
+
 def seconds_of(each: Round, measured_host: HostInfo) -> RegimeSeconds:
-    run = record([each], measured_host)
+    run = record([each if each.cpu_timeline else beside_idle(each)], measured_host)
     found = regime_seconds(timed(run), usable_cores(run))
     assert found is not None
     return found
@@ -58,6 +64,13 @@ def test_two_on_a_core_beside_an_idle_core_are_misplaced() -> None:
     found = seconds_of(pair, host(cores=2, threads=2))
     assert found.misplaced_s == pytest.approx(4.0)
     assert (found.alone_s, found.sharing_s, found.oversubscribed_s) == (0.0, 0.0, 0.0)
+
+
+def test_where_it_is_not_recorded_what_the_cpus_did_no_core_is_called_idle() -> None:
+    pair = record([round_of([anywhere(session(0, 2.0, cpu=0)), anywhere(session(1, 2.0, cpu=2))])], host(2, 2))
+    found = regime_seconds(timed(pair), usable_cores(pair))
+    assert found is not None
+    assert (found.misplaced_s, found.tail_misplaced_s, found.sharing_s) == (None, None, 0.0)
 
 
 def test_one_idle_core_relieves_one_of_two_crowded_cores() -> None:
@@ -123,7 +136,7 @@ def test_more_sessions_than_cpus_are_oversubscribed() -> None:
 
 
 def test_misplacement_is_a_finding_with_the_remedy_that_fits_it_and_sharing_has_another() -> None:
-    pair = round_of([anywhere(session(0, 2.7, cpu=0)), anywhere(session(1, 2.7, cpu=2))])
+    pair = beside_idle(round_of([anywhere(session(0, 2.7, cpu=0)), anywhere(session(1, 2.7, cpu=2))]))
     codes = {each.code: each for each in explain(record([*solos(), pair], host(2, 2), vcpus=4)).findings}
     assert "taskset" in codes["misplaced"].remedy
     assert "shared-cores" not in codes

@@ -19,6 +19,8 @@ PANEL_WIDTH = 4.1
 MAX_COLUMNS = 3
 RASTER_POINTS = 4000
 LOG_FROM_SESSIONS = 96
+NEAR_LEFT = 0.2
+"""Share of the axis: lines further left have their name on the right, where there is room."""
 GOLDEN_RATIO = 0.618033988749895
 
 
@@ -34,11 +36,12 @@ def draw(data: Panels) -> Figure:
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     flat = [axes for line in grid for axes in line]
     dense = sum(len(each.points) for each in panels)
+    right = max((level for each in panels for level, _, _ in each.points), default=0) + 1
     for axes, each in zip(flat, panels, strict=False):
-        _panel(axes, each, dense)
+        _panel(axes, each, dense, right)
     for axes in flat[len(panels) :]:
         axes.set_visible(False)
-    _shared_axes(flat, panels)
+    _shared_axes(flat, panels, right)
     for line in grid:
         line[0].set_ylabel("seconds per execution")
     for axes in grid[-1]:
@@ -53,7 +56,7 @@ def draw(data: Panels) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, panel: Panel, dense: int) -> None:
+def _panel(axes: Axes, panel: Panel, dense: int, right: int) -> None:
     axes.set_title(cut(panel.title, PANEL_WIDTH), fontsize=9.5)
     levels = sorted({level for level, _, _ in panel.points})
     seen: dict[int, int] = dict.fromkeys(levels, 0)
@@ -82,26 +85,33 @@ def _panel(axes: Axes, panel: Panel, dense: int) -> None:
     both = [(panel.cores, "core"), (panel.vcpus, "vCPU")]
     limits = [(amount, noun) for amount, noun in both if amount]
     for at, (amount, noun) in enumerate(limits[1:] if panel.cores == panel.vcpus else limits):
-        axes.axvline(amount + 0.5, color="#8b95a0", lw=0.9, ls=":", zorder=1)
+        at_x, side, name = amount + 0.5, "right", f"{plural(amount, noun)} "
+        if at_x > right:
+            # Drawn in its place it would be outside the axes, which would shrink for it.
+            at_x, name = right, f"{name}→ "
+        else:
+            axes.axvline(at_x, color="#8b95a0", lw=0.9, ls=":", zorder=1)
+            if at_x < NEAR_LEFT * right <= NEAR_LEFT * LOG_FROM_SESSIONS:
+                side, name = "left", f" {name}"
         axes.text(
-            amount + 0.5, 0.995 - 0.06 * at, f"{plural(amount, noun)} ", transform=axes.get_xaxis_transform(),
-            ha="right", va="top", fontsize=8, color=GREY,
+            at_x, 0.995 - 0.06 * at, name, transform=axes.get_xaxis_transform(),
+            ha=side, va="top", fontsize=8, color=GREY,
         )  # fmt: skip
     axes.grid(axis="y", zorder=0)
 
 
-def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel]) -> None:
+def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel], right: int) -> None:
     axes = flat[0]
     values = [elapsed_s for each in panels for _, elapsed_s, _ in each.points]
-    levels = [level for each in panels for level, _, _ in each.points]
     if values:
         # Above the highest mark there is room for the names of the vertical lines.
         axes.set_ylim(0, max(values) * 1.18)
-    if levels and max(levels) > LOG_FROM_SESSIONS:
+    if right > LOG_FROM_SESSIONS + 1:
+        axes.set_xlim(0.8, right * 1.05)
         for each in flat:
             each.set_xscale("log", base=2)
             each.xaxis.set_minor_locator(NullLocator())
             each.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
-    elif levels:
-        axes.set_xlim(0, max(levels) + 1)
+    elif right > 1:
+        axes.set_xlim(0, right)
         axes.xaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 4, 8, 10]))

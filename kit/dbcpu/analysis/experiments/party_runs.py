@@ -1,0 +1,52 @@
+"""A target of a run of several as a run of its own: alone, and beside the others, so that it can be compared."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dbcpu.analysis.experiments.together import TOGETHER
+from dbcpu.analysis.levels.variant_host import host_of_variant
+from dbcpu.record import Party, Round, RunRecord
+
+BESIDE = f"+{TOGETHER}"
+"""Ends the variant's name of a target beside the others."""
+
+
+def party_runs(record: RunRecord) -> tuple[RunRecord, ...]:
+    """For each target two runs of one variant: its name, and its name with ``+together``; () of any other run.
+
+    Its single-session rounds belong to both, unless one session is all that it has. The CPUs that it was held on are
+    all that the host has for it.
+    """
+    found, first = [], 0
+    for party in record.header.plan.parties:
+        ordinals = range(first, first + party.sessions)
+        first += party.sessions
+        own = [each for each in record.rounds if each.variant == party.target]
+        alone = [each for each in own if each.anchor and party.sessions > 1]
+        beside = [_part(each, ordinals) for each in record.rounds if each.variant == TOGETHER]
+        found += [
+            _run(record, party, party.target, own),
+            _run(record, party, f"{party.target}{BESIDE}", alone + beside),
+        ]
+    return tuple(found)
+
+
+def _part(each: Round, ordinals: range) -> Round:
+    sessions = tuple(one for one in each.sessions if one.ordinal in ordinals)
+    return replace(each, level=len(ordinals), sessions=sessions)
+
+
+def _run(record: RunRecord, party: Party, name: str, rounds: Sequence[Round]) -> RunRecord:
+    renamed = tuple(replace(each, variant=name) for each in sorted(rounds, key=lambda each: each.order))
+    plan = replace(
+        record.header.plan,
+        target=party.target,
+        workload=party.workload,
+        levels=tuple(sorted({each.level for each in renamed})),
+        variants=(name,),
+        rounds=None,
+        experiment="sweep",
+        parties=(),
+    )
+    header = replace(record.header, plan=plan, database=party.database)
+    return RunRecord(host_of_variant(header, renamed, ()), renamed)

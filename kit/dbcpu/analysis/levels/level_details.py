@@ -1,0 +1,53 @@
+"""What is asked of a level beside its medians: percentiles, CPU utilisation, and moves between CPUs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.run import LevelDetails
+from dbcpu.record import Round
+
+MIN_EXECUTIONS = {50: 1, 95: 20, 99: 100}
+"""Of fewer executions the percentile would be the slowest of them."""
+
+
+def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
+    """Of the usable rounds of a level; None without an execution."""
+    members = [each for one in rounds for each in one if each.span]
+    taken_s = [end_s - start_s for each in members if each.span for start_s, end_s in each.span.executions]
+    if not taken_s:
+        return None
+    known = all(one[0].round.shares_known for one in rounds if one)
+    p50_s, p95_s, p99_s = (_percentile(taken_s, share) if known else None for share in MIN_EXECUTIONS)
+    used = [share for one in rounds if one and (share := utilisation(one[0].round)) is not None]
+    moves = [each.session.migrations for each in members]
+    lasted_s = sum(each.span.elapsed_s for each in members if each.span)
+    counted = [each for each in moves if each is not None]
+    return LevelDetails(
+        executions=len(taken_s),
+        p50_s=p50_s,
+        p95_s=p95_s,
+        p99_s=p99_s,
+        utilisation=float(np.median(used)) if used else None,
+        moves_per_s=sum(counted) / lasted_s if len(counted) == len(moves) and lasted_s > 0 else None,
+    )
+
+
+def utilisation(round_: Round) -> float | None:
+    """Busy share of all CPUs while the round lasted, as top or sar would show it; None where they were not sampled."""
+    ends = [one.start_s + one.elapsed_s for each in round_.sessions for one in each.executions]
+    edges = np.array(round_.timeline_s)
+    if not ends or edges.size < 2 or not round_.cpu_timeline:
+        return None
+    # Slices before the release and after the last end are cut off in proportion.
+    inner = np.clip(np.minimum(edges[1:], max(ends)) - np.maximum(edges[:-1], 0.0), 0.0, None)
+    if inner.sum() <= 0:
+        return None
+    part = inner / np.diff(edges)
+    busy_s = sum(float(np.dot(row.busy_s, part)) for row in round_.cpu_timeline if len(row.busy_s) == part.size)
+    return min(1.0, busy_s / (float(inner.sum()) * len(round_.cpu_timeline)))
+
+
+def _percentile(taken_s: Sequence[float], share: int) -> float | None:
+    return float(np.percentile(taken_s, share)) if len(taken_s) >= MIN_EXECUTIONS[share] else None
