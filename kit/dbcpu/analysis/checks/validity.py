@@ -1,17 +1,18 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS, solo
+from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
-from dbcpu.record import IMPORTED
+from dbcpu.record import IMPORTED, Round
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -113,8 +114,20 @@ def no_host_evidence(given: CheckInput) -> Finding | None:
         return None
     reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
     return noted(
-        "not-sampled", f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
+        "not-sampled",
+        f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
+        f"{_counted_host(blind)}",
     )
+
+
+def _counted_host(rounds: Sequence[Round]) -> str:
+    """Which of the host's counters there are instead, in words; '' for none."""
+    counted = [each.host_counters for each in rounds if each.host_counters]
+    if not counted:
+        return ""
+    usable = sum(covers(each) for each in counted)
+    of_them = "" if usable == len(rounds) else f" (usable in {usable} of {plural(len(rounds), 'round')})"
+    return f"; host's CPU counters: by {plain(counted[0].source)}{of_them}"
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:

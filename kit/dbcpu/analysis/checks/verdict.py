@@ -219,8 +219,9 @@ class _Words:
             reason = plain(blind.not_sampled or "no reason recorded")
             if level.likely_cause is None:
                 return f"cause unknown, not sampled: {reason}"
+            how = "" if level.likely_by else ", with lower confidence"
             return (
-                f"probably {Cause(level.likely_cause).words}, with lower confidence: {level.likely_why}, "
+                f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}, "
                 f"and the host was not sampled: {reason}"
             )
         cause = Cause(level.main_cause)

@@ -139,7 +139,8 @@ class LevelView:
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
-    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
+    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to;
+    ``likely_by``: the source of the host's CPU counters that agree with it, None where none do.
     Where only total rates are known (not ``shares_known``, as in the rounds) all figures of spread and of single
     sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
     ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
@@ -190,6 +191,7 @@ class LevelView:
     stickiness: float | None = None
     likely_cause: str | None = None
     likely_why: str = ""
+    likely_by: str | None = None
     shares_known: bool = True
     at_one_pace: bool = False
     pace_ratio: float | None = None

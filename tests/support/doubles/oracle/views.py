@@ -128,13 +128,18 @@ def os_statistics(me: Session) -> Iterable[Row]:
         "IDLE_TIME": round(idle),
         "USER_TIME": round(hundredths["user"]),
         "SYS_TIME": round(hundredths["system"]),
+        "NICE_TIME": round(hundredths["nice"]),
+        "IOWAIT_TIME": round(hundredths["iowait"]),
         "RSRC_MGR_CPU_WAIT_TIME": round(me.waits.get(CPU_QUANTUM, [0, 0.0])[1] / 1e4),
         "PHYSICAL_MEMORY_BYTES": int(memory["MemTotal"].split()[0]) * 1024,
         "FREE_MEMORY_BYTES": int(memory["MemAvailable"].split()[0]) * 1024,
         **me.server.instance.osstat,
     }
+    known = {name: value for name, value in values.items() if name not in me.server.faults.missing_statistics}
+    if me.server.faults.frozen_statistics:
+        known = {name: 0 if name.endswith("_TIME") else value for name, value in known.items()}
     return ({"stat_name": name, "value": value, "cumulative": "YES" if name.endswith("_TIME") else "NO"}
-            for name, value in values.items())  # fmt: skip
+            for name, value in known.items())  # fmt: skip
 
 
 def parameters(me: Session) -> Iterable[Row]:
