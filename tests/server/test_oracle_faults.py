@@ -143,6 +143,18 @@ def test_retries_and_pooled_servers_of_a_connect_string_are_overruled() -> None:
     assert "(INSTANCE_NAME=orcl2)" in dialer._params.get_connect_string()
 
 
+@pytest.mark.parametrize(
+    ("address", "minutes"),
+    [
+        (Address("scott", "db1/orcl"), 1),
+        (Address("scott", "db1/orcl?expire_time=7"), 7),
+        (Address("scott", options={"host": "db1", "service_name": "orcl", "expire_time": 3}), 3),
+    ],
+)
+def test_long_executions_are_kept_alive_unless_the_address_says_how(address: Address, minutes: int) -> None:
+    assert f"(EXPIRE_TIME={minutes})" in Dialer(address, "tiger", "tag")._params.get_connect_string()
+
+
 # --- identity
 
 

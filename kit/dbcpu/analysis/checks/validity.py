@@ -19,6 +19,12 @@ FEW_POLLS = 10
 FEWEST_SOLOS = 3
 MIN_CPU_PART = 0.5
 """Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
+CLOCK_STEPS_S = (0.015625, 0.01, 0.001)
+"""Of system clocks, the coarsest first: Windows at its usual 64 ticks per second, hundredths, milliseconds."""
+CLOCK_DIGIT_S = 1.5e-6
+FINE_ENOUGH = 100
+"""Executions of so many steps are timed to a per cent."""
+FEW_TIMES = 8
 
 
 def wrong_answers(given: CheckInput) -> Finding | None:
@@ -204,6 +210,29 @@ def client_clock(given: CheckInput) -> Finding | None:
     )
 
 
+def coarse_clock(given: CheckInput) -> Finding | None:
+    """By the elapsed times alone: many different ones, all of them multiples of one step."""
+    times_s = {
+        round(each.server_elapsed_s, 6)
+        for member in given.sessions
+        for each in member.session.executions
+        if each.server_elapsed_s
+    }
+    if len(times_s) < FEW_TIMES or min(times_s) > FINE_ENOUGH * max(CLOCK_STEPS_S):
+        return None
+    step_s = next((step for step in CLOCK_STEPS_S if all(_is_multiple(each, step) for each in times_s)), None)
+    if step_s is None or min(times_s) >= FINE_ENOUGH * step_s:
+        return None
+    return noted(
+        "coarse-clock",
+        f"all server times are multiples of {seconds(step_s)}, and the shortest execution took {seconds(min(times_s))}",
+    )
+
+
+def _is_multiple(time_s: float, step_s: float) -> bool:
+    return abs(time_s / step_s - round(time_s / step_s)) * step_s < CLOCK_DIGIT_S
+
+
 def parallel_plan(given: CheckInput) -> Finding | None:
     shape = given.record.header.plan.workload.plan_shape
     if not shape or not ("Gather" in shape or "PX COORDINATOR" in shape.upper()):
@@ -235,6 +264,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     not_settled,
     quick_run,
     client_clock,
+    coarse_clock,
     parallel_plan,
     temp_spill,
 )

@@ -9,6 +9,7 @@ cloned machines and containers share host names, and its sessions are left alone
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -123,12 +124,13 @@ class FromControl:
 
 
 def _sent(connection: Connection, name: str, sid: int, serial: int, rds: bool) -> bool:
-    """Whether the statement, in Amazon RDS's form if need be, was carried out."""
-    try:
-        if rds:
-            query(connection, statements.text(f"{name}_rds"), {"sid": sid, "serial": serial})
-        else:
-            query(connection, statements.filled(name, sid=sid, serial=serial))
-    except DbcpuError:
-        return False
-    return True
+    """Whether the statement was carried out; on Amazon RDS in its own form first, since only RDS Custom has both."""
+    plain = partial(query, connection, statements.filled(name, sid=sid, serial=serial))
+    own = partial(query, connection, statements.text(f"{name}_rds"), {"sid": sid, "serial": serial})
+    for send in (own, plain) if rds else (plain,):
+        try:
+            send()
+        except DbcpuError:
+            continue
+        return True
+    return False

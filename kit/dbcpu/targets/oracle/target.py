@@ -171,7 +171,7 @@ class OracleTarget:
 
     def vcpus(self) -> tuple[int, str] | None:
         facts = self._facts
-        return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged)
+        return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged, facts.version)
 
     def host_reading(self) -> HostReading | None:
         """See ``targets.base.CountsItsHost``."""

@@ -49,6 +49,18 @@ def test_other_work_is_refused_by_the_name_of_the_fact(work: dict[str, Any], fac
         against(noisy_run(1), changed(noisy_run(2), **work))
 
 
+def with_blocks(run: RunRecord, size: str, workload: str) -> RunRecord:
+    database = replace(run.header.database, parameters={"db_block_size": size})
+    return changed(replace(run, header=replace(run.header, database=database)), name=workload)
+
+
+def test_blocks_of_another_size_are_other_work_where_blocks_are_read() -> None:
+    sides = [with_blocks(noisy_run(seed), size, "logical_io") for seed, size in ((1, "8192"), (2, "16384"))]
+    with pytest.raises(UsageError, match="their block size differs"):
+        against(*sides)
+    against(*(with_blocks(noisy_run(seed), size, "cartesian") for seed, size in ((1, "8192"), (2, "16384"))))
+
+
 def test_other_hints_are_the_same_work_and_are_listed() -> None:
     """The plan says what hints do; texts of earlier versions have fewer of them."""
     texts = [
