@@ -26,6 +26,7 @@ SQLFLUFF_LACKS: Mapping[str, str] = {
     "cancel_statement": ALTER_SYSTEM,
     "clear_resource_plan": ALTER_SYSTEM,
     "end_session": ALTER_SYSTEM,
+    "end_session_cluster": ALTER_SYSTEM,
     "set_cpu_count": ALTER_SYSTEM,
     "set_resource_plan": ALTER_SYSTEM,
     "run": CALLS_WITHOUT_PARENTHESES,

@@ -24,6 +24,7 @@ _SERVES = {
     "session_state": "whether parallel query is off, and whether a session is traced",
     "busy_sessions": "whether other sessions are active",
     "tagged_sessions": "sessions of killed runs",
+    "tagged_sessions_cluster": "sessions of killed runs on other instances",
     "instance": "whether the database is a cluster",
     "cluster_instances": "the number of instances of a cluster",
 }

@@ -68,9 +68,10 @@ class OracleTarget:
             self._facts = read_facts(control, self._views)
             if not same_host(self._facts.server_host, self._here):
                 self._contained = in_container(server_process(control, self._views), LocalHost(), self._busy)
-            self._leftovers = leftovers.end_leftovers(control, self._views, self._facts.user, self._facts.rds)
+            facts, cluster = self._facts, (self._facts.instances or 1) > 1
+            self._leftovers = leftovers.end_leftovers(control, self._views, facts.user, facts.rds, cluster=cluster)
             # One instance is one host. A single instance is not pinned: proxies do not know it by name.
-            if (self._facts.instances or 1) > 1 and not self._dialer.pinned:
+            if cluster and not self._dialer.pinned:
                 self._dialer.pin(self._facts.instance_name)
         except BaseException:
             self.__exit__()

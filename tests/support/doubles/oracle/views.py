@@ -58,6 +58,11 @@ def _address(entry: Entry) -> str:
 
 
 def sessions(me: Session) -> Iterable[Row]:
+    """Of this instance; those of others are in GV$SESSION."""
+    return (row for row in every_session(me) if row.get("inst_id", me.entry["instance"]) == me.entry["instance"])
+
+
+def every_session(me: Session) -> Iterable[Row]:
     now_s = time.time()
     faults, instance = me.server.faults, me.server.instance
     yield {"sid": 1, "serial#": 1, "type": "BACKGROUND", "status": "ACTIVE", "server": "DEDICATED", "paddr": "00",
@@ -299,6 +304,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$parameter": parameters,
     "v$instance": my_instance,
     "gv$instance": instances,
+    "gv$session": every_session,
     "v$version": versions,
     "product_component_version": components,
     "v$rsrc_plan": resource_plans,
