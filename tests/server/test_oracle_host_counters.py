@@ -94,5 +94,5 @@ def test_a_view_that_is_not_refreshed_is_not_believed(measured: Measured) -> Non
     with OracleDouble(faults=Faults(frozen_statistics=True)) as double:
         record, found = measured(double, "--host", "none")
     assert not any(covers(each) for each in counters(record))
-    assert f"usable in 0 of {len(record.rounds)} rounds" in not_sampled(found)
+    assert f"by V$OSSTAT (usable in 0 of {len(record.rounds)} round" in not_sampled(found)
     assert "foreign-load" not in {each.code for each in found.findings}

@@ -43,6 +43,9 @@ _PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
         ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("SORT", "AGGREGATE"),
         *_product(4, _STORED),
     ),
+    "hashing": (
+        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("VIEW", None), ("COUNT", None), *_product(2, _ROWS),
+    ),
     "emp_join": (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(5, _ROWS)),
     "logical_io": (
         ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
