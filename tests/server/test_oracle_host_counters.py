@@ -28,6 +28,7 @@ def measured(drive: Drive) -> Measured:
         code, _, err = drive("run", double.url, *given).finish()
         assert code in (0, 1), err
         record = drive.last()
+        assert ("host's CPU counters: by V$OSSTAT" in err) == any(each.host_counters for each in record.rounds), err
         return record, explain(record)
 
     return run

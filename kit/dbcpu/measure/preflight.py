@@ -28,9 +28,9 @@ def examine(
     found += [noted("plug-in-ignored", clash) for clash in registry.clashes()]
     if any(finding.code == "not-identified" for finding in found):
         seen = "server processes are not sampled: the database does not report them"
-        found.append(noted("not-sampled", seen + _counted_instead(target)))
+        found.append(noted("not-sampled", seen + counted_instead(target)))
     else:
-        found += sampling(host, why, _counted_instead(target))
+        found += sampling(host, why, counted_instead(target))
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)
@@ -52,7 +52,8 @@ def sampling(host: Host | None, why: str, instead: str = "") -> Iterator[Finding
     yield noted("not-sampled", f"server processes are not sampled: {why}{instead}", level=Level.INFO)
 
 
-def _counted_instead(target: Target) -> str:
+def counted_instead(target: Target) -> str:
+    """Which counters of the host the database offers where its processes are not sampled; '' for none."""
     counters = reading(target)
     return f"; host's CPU counters: by {counters.source}" if counters else ""
 
