@@ -166,6 +166,10 @@ TRUST = Topic("How far can the figures be trusted?", {
     "quick-run": Entry(INFO, "fewer than six repeats of a level",
         "exploratory only: too few repeats for a statistical test against another run",
         "`--repeats 6`, or `--repeats 10` to compare hosts"),
+    "coarse-clock": Entry(WARNING, "server times that are multiples of a millisecond or more, for short executions",
+        "the database's clock has this step, as on Windows: times of executions are rounded to it, and differences "
+        "between short ones may be steps",
+        "use a longer size: `--size long`"),
     "client-clock": Entry(INFO, "a database that does not report when a statement ended, on a host whose CPUs are all "
         "busy",
         "the driver may see an answer late: its own delay is added to the uncertainty of the times",
@@ -361,6 +365,11 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "where Resource Manager is on, here or in the root container, the database uses no more CPUs than that: levels "
         "and ideal throughput count only these",
         "`alter system set cpu_count = 0` for all CPUs of the host; `--vcpus N` if the number is wrong"),
+    "one-container": Entry(INFO, "a pluggable database",
+        "other pluggable databases on this instance, their sessions and the plan of the root container are not seen "
+        "here: that no busy session, plan or window is reported does not say that there is none",
+        "where `v$osstat` is granted and no process is sampled, each round shows what others used; else ask in the "
+        "root: `select con_id, count(*) from v$session where status = 'ACTIVE' group by con_id`"),
     "not-dedicated": Entry(PROBLEM, "a service with shared or pooled servers",
         "sessions would queue for a few server processes: {refusal}",
         "use a service or port with dedicated servers: `lsnrctl services` lists them"),

@@ -403,6 +403,31 @@ class ServerUse:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCounters:
+    """What all CPUs of the host together did over the round, as the database counts it: where no /proc was read.
+
+    ``source``: the view. ``window_s``: from the reading before the release to the one after it. A time is None where
+    it is not counted. ``queue_s``: processes were ready to run and waited for a CPU; ``managed_s``: sessions were held
+    back by the database's resource manager; both add up over processes. ``load``: the run queue at the second reading.
+    ``kit_cpu_s``: what dbcpu itself used of these CPUs, 0 where it ran on another machine.
+    """
+
+    source: str
+    window_s: Finite
+    cpus: int | None = None
+    busy_s: Finite | None = None
+    idle_s: Finite | None = None
+    user_s: Finite | None = None
+    system_s: Finite | None = None
+    nice_s: Finite | None = None
+    iowait_s: Finite | None = None
+    queue_s: Finite | None = None
+    managed_s: Finite | None = None
+    load: Finite | None = None
+    kit_cpu_s: Finite = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """N sessions released together once. ``order`` counts rounds within the run from 0.
 
@@ -431,6 +456,7 @@ class Round:
     server_use: ServerUse | None = None
     shares_known: bool = True
     witness: Witness | None = None
+    host_counters: HostCounters | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ SQLFLUFF_LACKS: Mapping[str, str] = {
     "cancel_statement": ALTER_SYSTEM,
     "clear_resource_plan": ALTER_SYSTEM,
     "end_session": ALTER_SYSTEM,
+    "end_session_cluster": ALTER_SYSTEM,
+    "set_cdb_resource_plan": ALTER_SYSTEM,
     "set_cpu_count": ALTER_SYSTEM,
     "set_resource_plan": ALTER_SYSTEM,
     "run": CALLS_WITHOUT_PARENTHESES,
@@ -100,7 +102,8 @@ def test_the_grammars_refuse_what_is_no_sql(text: str, linter: Linter) -> None:
 @pytest.mark.parametrize("name", [name for name in workloads.names("oracle") if name != "cartesian_cte"])
 def test_the_hints_of_a_workload_are_hints(name: str) -> None:
     """A comment behind SELECT is one only with the plus, and only there."""
-    for found in re.findall(r"select\s+/\*\+\s*(.*?)\*/", workloads.load("oracle", name).work("short").sql, re.DOTALL):
-        words = set(re.findall(r"[a-z_]+(?=\s|\(|$)", found))
+    found = re.findall(r"select\s+/\*\+\s*(.*?)\*/", workloads.load("oracle", name).work("short").sql, re.DOTALL)
+    if found:
+        words = {word for hints in found for word in re.findall(r"[a-z_]+(?=\s|\(|$)", hints)}
         assert {"no_parallel", "no_result_cache", "no_monitor", "leading", "cardinality"} <= words
         assert "use_nl" in words or "no_use_nl" in words

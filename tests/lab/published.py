@@ -20,7 +20,8 @@ from typing import Any
 
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.valid_sessions import Span
-from dbcpu.analysis.results.run import Reference, Scaling, TopologyCheck
+from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.scaling.curve import NEAR, scaling
 from dbcpu.analysis.scaling.topology_check import topology_check
 from lab.intervals import told

@@ -4,20 +4,23 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
+from dbcpu.measure.host_counters import between, reading
 from dbcpu.targets.base import Outcome, Work, load_target
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Views
 from dbcpu.targets.oracle.leftovers import FromControl
 from dbcpu.targets.oracle.target import OracleTarget
 
+Record = Callable[[str, object], None]
 CONNECT_S = 20.0
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -50,6 +53,7 @@ def execute(target: OracleTarget, work: Work, executions: int | None, for_s: flo
         session.close()
 
 
+@pytest.mark.proves("every workload is valid SQL or PL/SQL here and gives its answer")
 @pytest.mark.parametrize("name", workloads.names("oracle"))
 def test_the_tiny_answer_comes_out(name: str, target: OracleTarget) -> None:
     if name == "mixed" and int(target.describe().version.split(".")[0]) < 18:
@@ -58,6 +62,7 @@ def test_the_tiny_answer_comes_out(name: str, target: OracleTarget) -> None:
     assert (outcome.error, outcome.answer_ok, len(outcome.executions)) == (None, True, 3)
 
 
+@pytest.mark.proves("executions loop on the server with its own time stamps")
 def test_executions_follow_each_other_by_the_servers_clock(target: OracleTarget) -> None:
     clock = target.clock()
     before_s = time.time()
@@ -96,6 +101,7 @@ def test_a_wrong_answer_is_told(target: OracleTarget) -> None:
     assert outcome.error == "the answer was 160000, not 1: the work was not done"
 
 
+@pytest.mark.proves("a break cancels what the server executes")
 def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
     session = target.connect(0, CONNECT_S)
     session.prepare(workloads.load("oracle", "cartesian").work("seed"))
@@ -116,6 +122,7 @@ def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
         thread.join()
 
 
+@pytest.mark.proves("DBMS_OUTPUT keeps its lines when a call is cancelled")
 def test_what_ran_before_a_cancel_is_kept(target: OracleTarget) -> None:
     """Executions take milliseconds, and a call holds hundreds of them: all but the one under way are known."""
     target.clock()
@@ -130,6 +137,7 @@ def test_what_ran_before_a_cancel_is_kept(target: OracleTarget) -> None:
                 assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
 
 
+@pytest.mark.proves("ALTER SYSTEM CANCEL SQL cancels from another session")
 def test_a_statement_is_cancelled_from_the_control_session_where_that_is_granted(target: OracleTarget) -> None:
     if not target._facts.may_end or int(target.describe().version.split(".")[0]) < 18:
         pytest.skip("ALTER SYSTEM is not granted, or the database is older than 18c")
@@ -152,6 +160,7 @@ def test_a_statement_is_cancelled_from_the_control_session_where_that_is_granted
         thread.join()
 
 
+@pytest.mark.proves("the SQL_ID computed by dbcpu is that of V$SQL")
 def test_the_sql_id_is_that_by_which_the_database_knows_the_text(target: OracleTarget) -> None:
     outcome = execute(target, tiny(), 3)
     if "cursor_plans" in target._views.denied:
@@ -159,6 +168,7 @@ def test_the_sql_id_is_that_by_which_the_database_knows_the_text(target: OracleT
     assert outcome.db["plan_hash_value"] > 0
 
 
+@pytest.mark.proves("each session has a server process of its own in V$PROCESS")
 def test_sessions_claim_processes_of_their_own(target: OracleTarget) -> None:
     sessions = [target.connect(ordinal, CONNECT_S) for ordinal in range(3)]
     try:
@@ -172,33 +182,42 @@ def test_sessions_claim_processes_of_their_own(target: OracleTarget) -> None:
             session.close()
 
 
-def test_the_work_was_cpu_only_by_the_databases_counters(target: OracleTarget) -> None:
+@pytest.mark.proves("the workload does no I/O, runs in one process, and is parsed once")
+def test_the_work_was_cpu_only_by_the_databases_counters(target: OracleTarget, record_property: Record) -> None:
     db = execute(target, tiny(), 20).db
     if "db_cpu_s" not in db:
         pytest.skip("V$SESS_TIME_MODEL is not granted")
+    names = ("db_cpu_s", "db_time_s", "physical_reads", "physical_writes", "hard_parse_s")
+    record_property("seen", ", ".join(f"{name} {db[name]:g}" for name in names if name in db))
     assert 0 < db["db_cpu_s"] <= db["db_time_s"] * 1.05
     assert db["physical_reads"] + db["physical_writes"] < 20
     assert db["parallel_queries"] == 0
     assert db.get("plans", 1) == 1
 
 
-def test_the_plan_is_a_cartesian_join(target: OracleTarget) -> None:
+@pytest.mark.proves("the plan is the cartesian join that the hints ask for")
+def test_the_plan_is_a_cartesian_join(target: OracleTarget, record_property: Record) -> None:
     shape = target.explain(tiny())
     if shape is None:
         pytest.skip("V$SQL and V$SQL_PLAN are not granted")
+    record_property("seen", shape)
     assert shape.startswith("SELECT STATEMENT > SORT AGGREGATE > MERGE JOIN CARTESIAN")
     assert target.explain(tiny("arithmetic")) is None
 
 
-def test_the_database_is_described(target: OracleTarget) -> None:
+@pytest.mark.proves("version, edition and driver (below)")
+def test_the_database_is_described(target: OracleTarget, record_property: Record) -> None:
     database = target.describe()
     assert database.kind == "oracle"
     assert int(database.version.split(".")[0]) >= 12
     assert database.driver.endswith(" thin")
     assert database.parameters["instance_name"]
     assert "password" not in str(database).lower()
+    edition = database.parameters.get("edition", "edition not visible")
+    record_property("seen", f"{edition} {database.version}, {database.driver}")
 
 
+@pytest.mark.proves("the temporary table of logical_io is made, read without I/O, and dropped")
 def test_the_table_of_logical_io_is_gone_after_the_run(oracle_dsn: str) -> None:
     with open_target(oracle_dsn) as target:
         assert execute(target, tiny("logical_io"), 1).answer_ok
@@ -208,7 +227,8 @@ def test_the_table_of_logical_io_is_gone_after_the_run(oracle_dsn: str) -> None:
         assert outcome.db.get("physical_reads", 0) < 20
 
 
-def test_every_query_of_the_catalogue_is_valid_or_not_granted(target: OracleTarget) -> None:
+@pytest.mark.proves("every view and column of the catalogue is named as here")
+def test_every_query_of_the_catalogue_is_valid_or_not_granted(target: OracleTarget, record_property: Record) -> None:
     """On a real database this is the proof that no view and no column is misspelt."""
     views = Views()
     binds: dict[str, dict[str, object]] = {
@@ -219,5 +239,27 @@ def test_every_query_of_the_catalogue_is_valid_or_not_granted(target: OracleTarg
     for name in statements.names():
         if statements.text(name).lower().startswith("select") and name not in older:
             views.rows(target._connection(), name, binds.get(name))
+    record_property("seen", ", ".join(f"{name} {code}" for name, code in views.denied.items()) or "all could be read")
     misspelt = {name: code for name, code in views.denied.items() if code == "ORA-00904"}
     assert misspelt == {}
+
+
+@pytest.mark.proves("V$OSSTAT counts the host's CPU time, and is refreshed from one round to the next")
+def test_the_hosts_counters_move_as_far_as_time_does(target: OracleTarget, record_property: Record) -> None:
+    before = reading(target)
+    if before is None:
+        pytest.skip("V$OSSTAT is not granted, or has no BUSY_TIME and IDLE_TIME")
+    time.sleep(2.0)
+    counted = between(before, reading(target), 0.0)
+    assert counted is not None
+    record_property("seen", str(counted))
+    assert covers(counted)
+
+
+@pytest.mark.proves("hints and settings leave nothing for the first execution to parse")
+def test_the_first_execution_parses_nothing(target: OracleTarget, record_property: Record) -> None:
+    db = execute(target, workloads.load("oracle", "cartesian").work("short"), 1).db
+    if "hard_parses" not in db:
+        pytest.skip("V$MYSTAT is not granted")
+    record_property("seen", f"hard parses {db['hard_parses']:g}")
+    assert db["hard_parses"] == 0

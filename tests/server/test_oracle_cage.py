@@ -9,6 +9,8 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import load_target
 from dbcpu.targets.oracle.caging import COUNT, PLAN
 from dbcpu.targets.oracle.target import OracleTarget
+from dbcpu.variants import cage
+from dbcpu.variants.base import VariantContext
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.profiles import Instance
 
@@ -57,5 +59,16 @@ def test_in_a_cluster_only_the_measured_instance_is_caged() -> None:
         target.set_parameter(COUNT, "1")
         name = target.describe().parameters["instance_name"].lower()
         assert (written(double, COUNT), written(double, PLAN)) == ([("1", name)], [("'default_plan'", name)])
+        target.set_parameter(PLAN, "")
+        assert target.parameter(PLAN) == ""
+
+
+def test_the_root_of_a_container_database_has_a_plan_of_its_own() -> None:
+    with OracleDouble(instance=Instance(container="CDB$ROOT")) as double, open_target(double) as target:
+        context = VariantContext(None, target.describe())
+        changes = {each.what: each.after for each in cage.changes("1", context, 1)}
+        assert changes[f"parameter:{PLAN}"] == "DEFAULT_CDB_PLAN"
+        target.set_parameter(PLAN, "DEFAULT_CDB_PLAN")
+        assert target.parameter(PLAN) == "DEFAULT_CDB_PLAN"
         target.set_parameter(PLAN, "")
         assert target.parameter(PLAN) == ""

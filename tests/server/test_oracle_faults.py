@@ -143,6 +143,18 @@ def test_retries_and_pooled_servers_of_a_connect_string_are_overruled() -> None:
     assert "(INSTANCE_NAME=orcl2)" in dialer._params.get_connect_string()
 
 
+@pytest.mark.parametrize(
+    ("address", "minutes"),
+    [
+        (Address("scott", "db1/orcl"), 1),
+        (Address("scott", "db1/orcl?expire_time=7"), 7),
+        (Address("scott", options={"host": "db1", "service_name": "orcl", "expire_time": 3}), 3),
+    ],
+)
+def test_long_executions_are_kept_alive_unless_the_address_says_how(address: Address, minutes: int) -> None:
+    assert f"(EXPIRE_TIME={minutes})" in Dialer(address, "tiger", "tag")._params.get_connect_string()
+
+
 # --- identity
 
 
@@ -194,7 +206,7 @@ def test_without_any_grant_the_run_goes_on_unsampled_and_doctor_says_what_to_gra
         told = doctor(double)["oracle-privileges"]
         assert told.level == Level.WARNING
         # Whether it is a cluster is asked only of one that says so.
-        wanted = [each for each in privileges.every() if each != "GV_$INSTANCE"]
+        wanted = [each for each in privileges.every() if not each.startswith("GV_$")]
         grants = " ".join(f"grant select on sys.{each.lower()} to dbcpu;" for each in wanted)
         assert told.remedy == f"`{grants}`"
         with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
@@ -358,6 +370,32 @@ def test_what_a_killed_driver_left_is_found_and_ended() -> None:
         told = doctor(double)
         assert "leftovers-ended" in told
         wait_for(lambda: not double.sessions())
+
+
+@pytest.mark.parametrize("ungranted", [(), ("alter system",), ("gv$session",)])
+def test_what_a_killed_driver_left_on_another_instance_is_found(ungranted: tuple[str, ...]) -> None:
+    """The driver's sessions are on the second instance, doctor's control session is on the first."""
+    with OracleDouble(instance=Instance(instances=2), faults=Faults(ungranted=ungranted)) as double:
+        there = f"{double.url}&instance_name=DOUBLE2"
+        driver = subprocess.Popen([sys.executable, "-c", DRIVER, there], stdout=subprocess.PIPE, text=True)
+        assert driver.stdout is not None
+        with driver:
+            assert driver.stdout.readline() == "started\n"
+            wait_for(lambda: any(_computing(entry["pid"]) for entry in double.sessions()))
+            driver.send_signal(signal.SIGKILL)
+        wait_for(lambda: len(double.sessions()) == 1)
+        (entry,) = double.sessions()
+        assert entry["instance"] == 2
+        with open_target(double, "instance_name=DOUBLE1") as target:
+            told = {each.code: each for each in target.findings()}
+        if "gv$session" in ungranted:
+            assert not {"leftovers", "leftovers-ended"} & set(told)
+            assert "sessions of killed runs on other instances" in told["oracle-privileges"].meaning
+        elif ungranted:
+            assert f"'{entry['sid']},{entry['serial']},@2' immediate;" in told["leftovers"].remedy
+        else:
+            assert "leftovers-ended" in told
+            wait_for(lambda: not double.sessions())
 
 
 def test_leftovers_that_may_not_be_ended_are_listed_with_the_statement() -> None:

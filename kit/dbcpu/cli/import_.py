@@ -17,9 +17,9 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     """Add runs from files to the store.
 
     FILE is .json or .json.gz, the output of shell/increment, gzip-pipe, psql-fanout or sqlplus-fanout, or CSV with
-    the columns n,repeat,session,seconds or n,repeat,rate (docs/published.md); what such a file does not say itself
-    can be said by options. Prints each run_id. A run that is already in the store is skipped; a different run with
-    the same run_id is refused.
+    the columns n,repeat,session,seconds or n,repeat,rate, or a log of cputoolkit or of the gzip test of 2017
+    (docs/published.md); what such a file does not say itself can be said by options. Prints each run_id. A run that
+    is already in the store is skipped; a different run with the same run_id is refused.
 
     \b
     Example: dbcpu import old-box.json.gz fanout.lines --samples samples.lines

@@ -7,10 +7,31 @@ DISCLAIMER = (
     "licence and price figures are arithmetic on dated rules, neither an offer nor legal advice: contracts differ and "
     "policies change, only the vendor's current documents and your contract count"
 )
-PER = ("vcpu", "core", "socket", "host")
+PER = ("vcpu", "core", "socket", "host", "ocpu")
 WHEN = ("always", "smt", "no-smt")
 PLACES = ("cloud", "oracle-cloud", "own")
 """Another provider's public cloud, Oracle's own, or hardware without a hypervisor."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcpuSize:
+    """How many vCPUs one OCPU, the unit of Oracle's cloud, is on such CPUs; ``threads``: of a core, None for any."""
+
+    models: tuple[str, ...]
+    threads: int | None
+    vcpus: int
+    words: str
+
+
+OCPU_SIZES = (
+    OcpuSize(("neoverse-n1", "altra"), None, 1, "Arm A1: 1 core, 1 vCPU"),
+    OcpuSize(("ampereone",), None, 2, "Arm A2: 2 cores, 2 vCPUs"),
+    OcpuSize(("intel", "amd", "xeon", "epyc"), 2, 2, "x86: 1 core with two threads, 2 vCPUs"),
+)
+"""The first that fits. An ECPU is an abstract measure of no fixed number of cores: nothing converts it.
+
+Source: Oracle Cloud Infrastructure documentation, Compute Shapes; Autonomous Database, Compute Models (2026-11-22).
+"""
 
 
 @dataclass(frozen=True, slots=True)

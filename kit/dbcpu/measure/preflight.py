@@ -10,6 +10,7 @@ from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import usable_vcpus
+from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import HostInfo
 from dbcpu.targets.base import Target
@@ -26,9 +27,10 @@ def examine(
     found = [*target.findings(), *restore.findings()]
     found += [noted("plug-in-ignored", clash) for clash in registry.clashes()]
     if any(finding.code == "not-identified" for finding in found):
-        found.append(noted("not-sampled", "server processes are not sampled: the database does not report them"))
+        seen = "server processes are not sampled: the database does not report them"
+        found.append(noted("not-sampled", seen + counted_instead(target)))
     else:
-        found += sampling(host, why)
+        found += sampling(host, why, counted_instead(target))
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)
@@ -39,15 +41,21 @@ def examine(
     return tuple(sorted(found, key=lambda finding: -finding.level))
 
 
-def sampling(host: Host | None, why: str) -> Iterator[Finding]:
-    """The sampler that will be used, and the route to the host."""
+def sampling(host: Host | None, why: str, instead: str = "") -> Iterator[Finding]:
+    """The sampler that will be used, and the route to the host; ``instead``: what there is without one, in words."""
     best = best_sampler(host)
     if best != "none":
         yield noted("sampled", f"verified server processes are sampled {why} (sampler {best})")
         return
     if host is not None:
         why = "; ".join(filter(None, (_unavailable(name, host) for name in _by_preference())))
-    yield noted("not-sampled", f"server processes are not sampled: {why}", level=Level.INFO)
+    yield noted("not-sampled", f"server processes are not sampled: {why}{instead}", level=Level.INFO)
+
+
+def counted_instead(target: Target) -> str:
+    """Which counters of the host the database offers where its processes are not sampled; '' for none."""
+    counters = reading(target)
+    return f"; host's CPU counters: by {counters.source}" if counters else ""
 
 
 def best_sampler(host: Host | None) -> str:

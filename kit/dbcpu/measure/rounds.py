@@ -14,12 +14,13 @@ from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Again
 from dbcpu.measure.gate import Gate, Member, Released
 from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, KitCost, Residency, Round, Server, ServerUse
+from dbcpu.record import Clock, Execution, HostCounters, KitCost, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord
 from dbcpu.record import Session as SessionRecord
 from dbcpu.targets.base import Outcome, Session, Target, Work
@@ -160,9 +161,11 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         conditions.apply_to(spec, [member.server for member in gate.members])
         setting.gathered(gate.members)
         quiet = settled(setting)
+        counted_before = host_counters.reading(setting.target) if setting.not_sampled else None
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
         released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, _more(setting, spec.level))
         sampled = setting.sampler.stop()
+        counted_after = host_counters.reading(setting.target) if counted_before else None
         paced = setting.witness.end() if setting.witness else None
         outcomes = gate.outcomes()
         took_s = [sum(each.elapsed_s for each in outcome.executions) for outcome in outcomes if outcome.executions]
@@ -172,7 +175,9 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
     conditions.end(spec)
     clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
-    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use, paced)
+    kit_cpu_s = released.driver_cpu_s if counted_before and setting.target.host() else 0.0
+    counted = host_counters.between(counted_before, counted_after, kit_cpu_s)
+    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use, paced, counted)
 
 
 def settled(setting: Setting) -> Quiet:
@@ -230,6 +235,7 @@ def assemble(
     clocks: tuple[Clock, ...],
     use: ServerUse | None = None,
     paced: Paced | None = None,
+    counted: HostCounters | None = None,
 ) -> Round:
     """The round as the record keeps it; ``clocks`` are before and, if it could be asked, after it."""
     seen = {one.ordinal: one for one in sampled.sessions}
@@ -267,6 +273,7 @@ def assemble(
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
         server_use=use,
         witness=paced.from_release(released.monotonic_s) if paced else None,
+        host_counters=counted,
     )
 
 

@@ -18,6 +18,7 @@ from dbcpu.record import (
     Driver,
     Foreign,
     Header,
+    HostCounters,
     HostInfo,
     Limits,
     Party,
@@ -161,6 +162,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Clock: {"source": _clock},
     Foreign: {"command": Names.command},
     CgroupUse: {"path": Names.path},
+    HostCounters: {"source": _keep},
     Round: {"variant": Names.variant, "released_at": _keep, "not_sampled": _left_out, "error": _left_out},
 }  # fmt: skip
 """For every text of the record, by class and field. A new one has to be added here before anything is exported."""

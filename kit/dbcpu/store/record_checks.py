@@ -5,6 +5,7 @@ relations are those that ``dbcpu.record`` promises and the analysis relies on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from itertools import pairwise
 
 from dbcpu.formatting import moment
@@ -14,6 +15,7 @@ from dbcpu.record import (
     IMPORTED,
     CpuSeries,
     Header,
+    HostCounters,
     HostInfo,
     Party,
     Plan,
@@ -152,6 +154,8 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
         yield from _seconds(round_.cost.witness_cpu_s, ".cost.witness_cpu_s")
     if round_.witness is not None:
         yield from _of_witness(round_.witness)
+    if round_.host_counters is not None:
+        yield from _of_host_counters(round_.host_counters)
     yield from _seconds(round_.gate.skew_s, ".gate.skew_s")
 
 
@@ -223,6 +227,13 @@ def _of_witness(witness: Witness) -> Iterator[str]:
         for ns in each.ns:
             yield from _within(ns, 1, MAX_WHOLE, f"{where}.ns")
         yield from _offsets((value / 1e6 for value in each.at_us), f"{where}.at_us")
+
+
+def _of_host_counters(counters: HostCounters) -> Iterator[str]:
+    yield from _within(counters.cpus, 1, MAX_CPUS, ".host_counters.cpus")
+    for each in fields(counters):
+        if each.name.endswith("_s") or each.name == "load":
+            yield from _seconds(getattr(counters, each.name), f".host_counters.{each.name}")
 
 
 # --- values -------------------------------------------------------------------------------------

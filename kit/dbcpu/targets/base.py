@@ -162,6 +162,28 @@ class Target(AbstractContextManager["Target"], Protocol):
         """What in the database would distort a measurement, for ``doctor``."""
 
 
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """The host's CPU counters at one moment (``at_s``, driver monotonic seconds), as a database reports them.
+
+    ``seconds``: cumulative, by the names of the fields of ``record.HostCounters``; what is not counted is absent.
+    """
+
+    source: str
+    at_s: float
+    seconds: Mapping[str, float]
+    cpus: int | None = None
+    load: float | None = None
+
+
+@runtime_checkable
+class CountsItsHost(Protocol):
+    """A target whose database counts what its host's CPUs do: the evidence where nothing else of the host is seen."""
+
+    def host_reading(self) -> HostReading | None:
+        """The counters now, or None where they may not be read. Raises ServerError."""
+
+
 @runtime_checkable
 class TargetModule(Protocol):
     """What a member module of this room offers; its name is the kind on the command line and of URLs."""

@@ -10,7 +10,8 @@ SCOPE = "server"
 ARGUMENT = "2"
 HELP = "Oracle instance caging: so many CPUs for the instance"
 _PLAN, _COUNT = "resource_manager_plan", "cpu_count"
-_DEFAULT_PLAN = "DEFAULT_PLAN"
+_DEFAULT_PLAN, _DEFAULT_CDB_PLAN = "DEFAULT_PLAN", "DEFAULT_CDB_PLAN"
+_ROOT = "CDB$ROOT"
 
 
 def check(argument: str) -> None:
@@ -33,5 +34,6 @@ def why_not(argument: str, context: VariantContext) -> str | None:
 def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     parameters = context.database.parameters
     plan = parameters.get(_PLAN, "")
-    planned = () if plan else (Change(f"parameter:{_PLAN}", "", _DEFAULT_PLAN),)
+    usual = _DEFAULT_CDB_PLAN if parameters.get("container") == _ROOT else _DEFAULT_PLAN
+    planned = () if plan else (Change(f"parameter:{_PLAN}", "", usual),)
     return (*planned, Change(f"parameter:{_COUNT}", parameters[_COUNT], argument))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dbcpu.analysis.comparison.published import NEEDED
 from dbcpu.errors import RecordFormatError, UsageError
 from dbcpu.record import RunRecord
-from dbcpu.store import csv_file, line_file, record_file
+from dbcpu.store import csv_file, line_file, other_logs, record_file
 from dbcpu.store.csv_file import RunFacts
 from dbcpu.store.record_checks import inconsistency
 
@@ -31,6 +31,7 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
         _refuse(facts, path)
         return record_file.read(path), ""
     text = _text(content, path)
+    text = other_logs.as_csv(text, path) or text
     columns = csv_file.columns_of(text)
     if csv_file.holds_run(columns):
         if samples:

@@ -27,7 +27,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
-from dbcpu.measure.preflight import best_sampler, cores_of, examine, vcpus_of
+from dbcpu.measure.preflight import best_sampler, cores_of, counted_instead, examine, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
 from dbcpu.measure.samplers.base import load_sampler
@@ -249,7 +249,7 @@ def _open(
     chosen = choose_access(target, requested, work, CLOCK_TICKS, stack, guard)
     if not target.private:
         sampled = "sampling server processes" if chosen.host else "server processes are not sampled:"
-        watcher.stage(f"{sampled} {chosen.why}")
+        watcher.stage(f"{sampled} {chosen.why}" + ("" if chosen.host else counted_instead(target)))
     quiet = settle(chosen.host, patience) if chosen.host else None
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
         quiet = settle(chosen.host, BUSY_TIMES * patience)

@@ -19,7 +19,8 @@ from dbcpu.analysis.levels.consistency import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import LevelView, SharedCore
+from dbcpu.analysis.results.host import SharedCore
+from dbcpu.analysis.results.run import LevelView
 
 HARDLY = 0.1
 """A session that shared its core for no more of its CPU time had one to itself."""

@@ -21,7 +21,8 @@ from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import CrossTable, SessionView, SharedCore, ThreadSpeed
+from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
+from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 

@@ -8,7 +8,9 @@ where a session ran, so this is a likelihood, said as such in the verdict, and n
 The rest is time that the process was neither on a CPU nor in a wait that the database counts: on a run queue,
 steal or throttled by a quota. The database cannot distinguish these, so no cause is claimed for it.
 DB CPU beyond that of a session alone is a slower CPU. Two different diagnoses.
-Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT.
+Where the database counts what its host's CPUs do, these counters say whether the CPUs were busy, and by whom: a cause
+that they agree with is no longer said to be of lower confidence.
+Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT, V$OSSTAT.
 """
 
 from collections.abc import Sequence
@@ -19,9 +21,11 @@ import numpy as np
 from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
 from dbcpu.analysis.levels.consistency import gate
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.host_counters import HostUse, host_use
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView, Reference, Scaling
+from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
 
@@ -29,15 +33,27 @@ ACCOUNTS = 0.6
 """A counter must cover this share of the loss."""
 PAIRED = (1.15, 2.2)
 """How much slower a session on a shared core is: from a yield of 0.74 to worse than none at all."""
+BUSY = 0.85
+"""Of the host's CPU time: busy all the time but for the release and for sessions that end before the last."""
+OTHERS = 0.05
+"""Of it: more than background work."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Medians over the sessions of a level that lost more than the tolerance, as shares of their loss."""
+    """Medians over the sessions of a level that lost more than the tolerance, as shares of their loss.
+
+    ``off_s``: seconds of all of them in a round that were neither CPU time nor a wait; None where not known.
+    """
 
     cpu: float | None
     waits: float
     event: str
+    off_s: float | None = None
+
+    @property
+    def off(self) -> float:
+        return 0.0 if self.cpu is None else 1 - self.cpu - self.waits
 
 
 def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -> tuple[LevelView, ...]:
@@ -57,22 +73,44 @@ def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -
         if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
             explained.append(level)
             continue
-        found = _cause(level, _counted(members, reference, solo_cpu), scaling, context.vcpus, context.cores)
-        explained.append(level if found is None else replace(level, likely_cause=found[0], likely_why=found[1]))
+        counted = _counted(members, reference, solo_cpu)
+        use = host_use(list({each.round.order: each.round for each in members}.values()))
+        found = _cause(level, counted, scaling, context, use)
+        if found is not None:
+            cause, why = found
+            agrees = use is not None and _agrees(cause, use, counted)
+            why = why if use is None else f"{why}; {use.words} by {use.source}"
+            by = use.source if use is not None and agrees else None
+            level = replace(level, likely_cause=cause, likely_why=why, likely_by=by)
+        explained.append(level)
     return tuple(explained)
 
 
+def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
+    """Whether what the host's CPUs did is what this cause makes them do, and others are not a cause as well."""
+    alone = use.others is not None and use.others <= OTHERS
+    if cause == Cause.RUN_QUEUE:
+        off_s = counted.off_s if counted is not None else None
+        queued = use.queue_s is not None and off_s is not None and use.queue_s >= ACCOUNTS * off_s
+        return alone and (use.busy >= BUSY or queued)
+    if cause == Cause.COMPETITOR:
+        return use.busy >= BUSY
+    return alone and cause in (Cause.SHARED_CORE, Cause.SLOWER_CPU)
+
+
 def _cause(
-    level: LevelView, counted: _Counted | None, scaling: Scaling, vcpus: int | None, cores: int | None
+    level: LevelView, counted: _Counted | None, scaling: Scaling, context: RunContext, use: HostUse | None
 ) -> tuple[str, str] | None:
+    vcpus, cores = context.vcpus, context.cores
     if counted is not None and counted.waits >= ACCOUNTS:
         part = percent(counted.waits)
         return wait_cause(counted.event), f"the database counts waits for {plain(counted.event)}, {part} of the loss"
     if vcpus is not None and level.level > vcpus:
         return Cause.RUN_QUEUE, f"there are more sessions than the {plural(vcpus, 'vCPU')}"
-    if counted is not None and counted.cpu is not None and 1 - counted.cpu - counted.waits >= ACCOUNTS:
-        off = percent(1 - counted.cpu - counted.waits)
-        return Cause.RUN_QUEUE, f"by the database's counters {off} of the loss was neither CPU time nor a wait"
+    if counted is not None and counted.off >= ACCOUNTS:
+        others = use is not None and use.others is not None and use.others > OTHERS and use.busy >= BUSY
+        why = f"by the database's counters {percent(counted.off)} of the loss was neither CPU time nor a wait"
+        return Cause.COMPETITOR if others else Cause.RUN_QUEUE, why
     sharing = _shared(level, scaling, vcpus, cores)
     if sharing is not None:
         return Cause.SHARED_CORE, sharing
@@ -113,6 +151,7 @@ def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | N
     """The database's counters of the sessions that lost; None where it counts nothing."""
     cpu: list[float] = []
     waits: list[float] = []
+    off_s: dict[int, float] = {}
     events: dict[str, float] = {}
     for each in members:
         assert each.span is not None
@@ -123,13 +162,16 @@ def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | N
         used = database_cpu_s(each.session)
         if used is not None and solo_cpu is not None:
             cpu.append((used - solo_cpu * executions) / loss_s)
+            left_s = (1 - cpu[-1]) * loss_s - sum(wait.waited_s for wait in each.session.waits)
+            off_s[each.round.order] = off_s.get(each.round.order, 0.0) + max(0.0, left_s)
         waits.append(sum(wait.waited_s for wait in each.session.waits) / loss_s)
         for wait in each.session.waits:
             events[wait.event] = events.get(wait.event, 0.0) + wait.waited_s
     if not waits or not (cpu or events):
         return None
     longest = max(events, key=lambda event: events[event], default="")
-    return _Counted(float(np.median(cpu)) if cpu else None, float(np.median(waits)), longest)
+    lost_s = float(np.median(list(off_s.values()))) if off_s else None
+    return _Counted(float(np.median(cpu)) if cpu else None, float(np.median(waits)), longest, lost_s)
 
 
 def _cpu_alone(sessions: Sequence[Timed]) -> float | None:

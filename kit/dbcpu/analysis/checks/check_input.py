@@ -4,17 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.pace import TwoSpeeds
-from dbcpu.analysis.results.run import (
-    LevelView,
-    MoreRounds,
-    NoiseFloor,
-    Reference,
-    Scaling,
-    SessionView,
-    SharedCore,
-    TopologyCheck,
-)
+from dbcpu.analysis.results.run import LevelView, MoreRounds, NoiseFloor, Reference, SessionView
 from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
 

@@ -50,10 +50,27 @@ def resource_manager_waits(given: CheckInput) -> Finding | None:
         if each.span and waited_s > WORTH_WAITING * each.span.elapsed_s:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
     if not held:
-        return None
+        return _held_by_the_host(given)
     return noted(
         "resource-manager-waits",
         f"sessions waited up to {seconds(max(held.values()))} for the resource manager at N={ranges(held)}",
+    )
+
+
+def _held_by_the_host(given: CheckInput) -> Finding | None:
+    """By a counter of the whole instance: where no session shows its waits, these are not known to be of this run."""
+    held = [
+        (counters.managed_s, counters.source, each)
+        for each in given.rounds
+        if (counters := each.host_counters) and (counters.managed_s or 0.0) > WORTH_WAITING * counters.window_s
+    ]
+    if not held:
+        return None
+    most_s, source, _ = max(held, key=lambda entry: entry[0] or 0.0)
+    return noted(
+        "resource-manager-waits",
+        f"sessions of the instance, of this run or others, waited up to {seconds(most_s or 0.0)} for the resource "
+        f"manager by {plain(source)}, at {places(each for _, _, each in held)}",
     )
 
 

@@ -53,14 +53,20 @@ def foreign_load(given: CheckInput) -> Finding | None:
     if not loaded:
         return None
     share, worst = max(loaded, key=lambda pair: pair[0])
+    many = f"(in {len(loaded)} of {plural(len(given.rounds), 'round')})"
+    if worst.host_counters:
+        return noted(
+            "foreign-load",
+            f"other processes used up to {percent(share)} of the host's CPUs {many}: by {worst.host_counters.source} "
+            f"they were busy for longer than the sessions used them (N={worst.level})",
+        )
     top = max(worst.foreign, key=lambda process: process.cpu_s)
     who = f"most of it {plain(top.command)} (pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})"
     if top.pid == UNLISTED:
         who = f"{seconds(top.cpu_s)} at N={worst.level}; which processes was not recorded"
     return noted(
         "foreign-load",
-        f"other processes used up to {percent(share)} of all vCPUs (in {len(loaded)} of "
-        f"{plural(len(given.rounds), 'round')}), {who}",
+        f"other processes used up to {percent(share)} of all vCPUs {many}, {who}",
     )
 
 

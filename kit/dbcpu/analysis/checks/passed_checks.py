@@ -7,11 +7,12 @@ simulated or imported run.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
-from dbcpu.formatting import percent, plural, seconds
+from dbcpu.formatting import percent, plain, plural, seconds
 from dbcpu.record import IMPORTED, RunRecord, Session
 
 
@@ -87,6 +88,15 @@ def _polls(record: RunRecord, _: Analysis) -> str:
 
 
 def _quiet(record: RunRecord, _: Analysis) -> str:
+    counted = [
+        (share, each.host_counters.source)
+        for each in record.rounds
+        if each.host_counters and (share := others_share(each)) is not None
+    ]
+    if counted:
+        many = f"{len(counted)} of {plural(len(record.rounds), 'round')}"
+        most, source = max(counted)
+        return f"others used at most {percent(most)} of the host's CPUs by {plain(source)} in {many}"
     return f"idle before {sum(each.gate.settled for each in record.rounds)} of {plural(len(record.rounds), 'round')}"
 
 
@@ -158,7 +168,7 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
         _reference,
     ),
     ("simultaneous release", frozenset({"gate-skew"}), _skew),
-    ("consistent clock", frozenset({"client-clock"}), _clock),
+    ("consistent clock", frozenset({"client-clock", "coarse-clock"}), _clock),
     ("server processes verified", frozenset({"not-sampled"}), _verified),
     ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
     ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),

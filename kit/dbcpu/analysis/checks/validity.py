@@ -1,23 +1,30 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS, solo
+from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
-from dbcpu.record import IMPORTED
+from dbcpu.record import IMPORTED, Round
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
 FEWEST_SOLOS = 3
 MIN_CPU_PART = 0.5
 """Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
+CLOCK_STEPS_S = (0.015625, 0.01, 0.001)
+"""Of system clocks, the coarsest first: Windows at its usual 64 ticks per second, hundredths, milliseconds."""
+CLOCK_DIGIT_S = 1.5e-6
+FINE_ENOUGH = 100
+"""Executions of so many steps are timed to a per cent."""
+FEW_TIMES = 8
 
 
 def wrong_answers(given: CheckInput) -> Finding | None:
@@ -113,8 +120,20 @@ def no_host_evidence(given: CheckInput) -> Finding | None:
         return None
     reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
     return noted(
-        "not-sampled", f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
+        "not-sampled",
+        f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
+        f"{_counted_host(blind)}",
     )
+
+
+def _counted_host(rounds: Sequence[Round]) -> str:
+    """Which of the host's counters there are instead, in words; '' for none."""
+    counted = [each.host_counters for each in rounds if each.host_counters]
+    if not counted:
+        return ""
+    usable = sum(covers(each) for each in counted)
+    of_them = "" if usable == len(rounds) else f" (usable in {usable} of {plural(len(rounds), 'round')})"
+    return f"; host's CPU counters: by {plain(counted[0].source)}{of_them}"
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:
@@ -191,6 +210,29 @@ def client_clock(given: CheckInput) -> Finding | None:
     )
 
 
+def coarse_clock(given: CheckInput) -> Finding | None:
+    """By the elapsed times alone: many different ones, all of them multiples of one step."""
+    times_s = {
+        round(each.server_elapsed_s, 6)
+        for member in given.sessions
+        for each in member.session.executions
+        if each.server_elapsed_s
+    }
+    if len(times_s) < FEW_TIMES or min(times_s) > FINE_ENOUGH * max(CLOCK_STEPS_S):
+        return None
+    step_s = next((step for step in CLOCK_STEPS_S if all(_is_multiple(each, step) for each in times_s)), None)
+    if step_s is None or min(times_s) >= FINE_ENOUGH * step_s:
+        return None
+    return noted(
+        "coarse-clock",
+        f"all server times are multiples of {seconds(step_s)}, and the shortest execution took {seconds(min(times_s))}",
+    )
+
+
+def _is_multiple(time_s: float, step_s: float) -> bool:
+    return abs(time_s / step_s - round(time_s / step_s)) * step_s < CLOCK_DIGIT_S
+
+
 def parallel_plan(given: CheckInput) -> Finding | None:
     shape = given.record.header.plan.workload.plan_shape
     if not shape or not ("Gather" in shape or "PX COORDINATOR" in shape.upper()):
@@ -222,6 +264,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     not_settled,
     quick_run,
     client_clock,
+    coarse_clock,
     parallel_plan,
     temp_spill,
 )

@@ -10,7 +10,8 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView, MoreRounds, Scaling, TopologyCheck
+from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 
@@ -221,8 +222,9 @@ class _Words:
             reason = plain(blind.not_sampled or "no reason recorded")
             if level.likely_cause is None:
                 return f"cause unknown, not sampled: {reason}"
+            how = "" if level.likely_by else ", with lower confidence"
             return (
-                f"probably {Cause(level.likely_cause).words}, with lower confidence: {level.likely_why}, "
+                f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}, "
                 f"and the host was not sampled: {reason}"
             )
         cause = Cause(level.main_cause)

@@ -31,6 +31,12 @@ def _sql(header: Header) -> str | None:
     return f"hash {hashlib.sha256(bare.encode()).hexdigest()[:12]} without hints"
 
 
+def _block(header: Header) -> str | None:
+    """Of the workload that reads blocks: as many rows fit in other blocks, and a row then is another piece of work."""
+    size = header.database.parameters.get("db_block_size")
+    return f"{size} bytes" if size and header.plan.workload.name == "logical_io" else None
+
+
 def _hints(header: Header) -> str:
     return "; ".join(" ".join(found.split()) for found in _HINTS.findall(header.plan.workload.sql or ""))
 
@@ -47,6 +53,7 @@ MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
     "answer": lambda header: header.plan.workload.answer,
     "SQL": _sql,
     "plan shape": _shape,
+    "block size": _block,
 }
 
 

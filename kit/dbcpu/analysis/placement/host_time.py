@@ -12,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.residency import stretches
 from dbcpu.record import Round
 
@@ -36,7 +37,12 @@ def window_s(round_: Round) -> float:
 
 
 def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
-    """What other processes used of all vCPUs while the round lasted; 0 where either is not known."""
+    """What other processes used of all vCPUs while the round lasted; 0 where either is not known.
+
+    Where only the database counts the host's CPUs, it is their share of all CPUs of the host.
+    """
+    if round_.host_counters:
+        return others_share(round_) or 0.0
     if not vcpus or lasted_s <= 0:
         return 0.0
     return sum(process.cpu_s for process in round_.foreign) / (lasted_s * vcpus)

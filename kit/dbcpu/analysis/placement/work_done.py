@@ -37,6 +37,7 @@ PLANS: Mapping[tuple[str, str], tuple[str, int]] = {
     ("oracle", "cartesian"): ("MERGE JOIN CARTESIAN", 3),
     ("oracle", "cartesian_cte"): ("MERGE JOIN CARTESIAN", 3),
     ("oracle", "emp_join"): ("MERGE JOIN CARTESIAN", 4),
+    ("oracle", "hashing"): ("MERGE JOIN CARTESIAN", 1),
     ("oracle", "logical_io"): ("NESTED LOOPS", 1),
     ("postgresql", "cartesian"): ("Nested Loop", 3),
     ("postgresql", "cartesian_wide"): ("Nested Loop", 3),

@@ -6,9 +6,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
+from dbcpu.analysis.results.host import Capacity, Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.pace import Pace, TwoSpeeds
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.range_bound import NoiseRange
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
@@ -17,9 +17,6 @@ CAUSES = tuple(cause.value for cause in Cause)
 
 REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
-
-STEEP = 0.5
-"""A session that adds more than this of one with a core to itself may have a core, too: turbo bends curves as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +152,8 @@ class LevelView:
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
-    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to.
+    ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to;
+    ``likely_by``: the source of the host's CPU counters that agree with it, None where none do.
     Where only total rates are known (not ``shares_known``, as in the rounds) all figures of spread and of single
     sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
     ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
@@ -206,6 +204,7 @@ class LevelView:
     stickiness: float | None = None
     likely_cause: str | None = None
     likely_why: str = ""
+    likely_by: str | None = None
     shares_known: bool = True
     at_one_pace: bool = False
     pace_ratio: float | None = None
@@ -217,59 +216,6 @@ class LevelView:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
         whole_s = sum(s or 0.0 for s in (self.alone_s, self.misplaced_s, self.sharing_s, self.oversubscribed_s))
         return (part_s or 0.0) / whole_s if whole_s > 0 else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TopologyCheck:
-    """The curve against the cores that the kernel shows (see ``topology_check``).
-
-    ``verdict``: agrees, like_full_cores, fewer_cores, ``told`` (none were shown) or unclear. ``cores`` and ``vcpus`` as
-    shown, ``cores_told`` by the data, None where it gives no number. ``why`` in words. ``two_speeds``: found by two
-    groups of sessions, not by a bend of the curve. ``unmeasured``: what else bends a curve and was not looked at, in
-    words; with any of it the verdict is a probability.
-    """
-
-    verdict: str
-    cores: int | None
-    vcpus: int
-    cores_told: float | None
-    why: str
-    two_speeds: bool = False
-    unmeasured: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LicenceNeed:
-    """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
-
-    rule: str
-    count: float
-    unit: str
-    how: str
-    applies: str
-    date: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
-
-    ``at_least``: that is the highest level measured, so that there may be more. ``even_again``: a larger level at which
-    all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``most_throughput``: of any level.
-    ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
-    """
-
-    even_up_to: int | None
-    at_least: bool
-    even_again: int | None
-    full_speed_up_to: int | None
-    even_throughput: float | None
-    most_throughput: float | None
-    per_vcpu: float | None
-    per_core: float | None
-    even_share: float | None
-    licences: tuple[LicenceNeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,75 +232,6 @@ class NoiseFloor:
     spread_ratio: float | None
     level_seen: float
     spread_seen: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """The throughput curve in a few numbers; None and () until enough levels were measured.
-
-    ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone.
-    ``turbo``: share of speed that a session loses from one busy core to all; ``turbo_until``: the sessions from which
-    on the speed is held, None where it falls up to the first knee. ``further``: what a session beyond the
-    first knee adds, against one with a core to itself; below 0 where it costs some. ``saturated``: the curve became
-    flat. ``fit_error`` is the relative root mean square over levels, without ``left_out``, a level that misses the
-    curve of all others. ``makespan_share``: least makespan over rate sum while cores are shared; well below 1 where
-    placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over levels of the
-    observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
-    """
-
-    knees: tuple[float, ...]
-    smt_yield: float | None
-    effective_cores: float | None
-    knee_intervals: tuple[Interval, ...] = ()
-    smt_yield_interval: Interval | None = None
-    turbo: float | None = None
-    further: float | None = None
-    saturated: bool | None = None
-    fit_error: float | None = None
-    makespan_share: float | None = None
-    curve: tuple[tuple[float, float], ...] = ()
-    stickiness: float | None = None
-    turbo_until: float | None = None
-    left_out: int | None = None
-
-    @property
-    def steep(self) -> bool:
-        """Sessions beyond the first knee add so much that it need not be where cores are used up."""
-        return self.further is not None and self.further > STEEP
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadSpeed:
-    """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval.
-
-    ``costs``: it is below 1 by more than chance explains (once in a thousand runs).
-    """
-
-    threads: int
-    speed: float
-    low: float
-    high: float
-    costs: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CrossTable:
-    """Sessions by whether they shared their core (for half of their CPU time) and whether they lost anything."""
-
-    shared_slow: int
-    shared_fine: int
-    alone_slow: int
-    alone_fine: int
-
-
-@dataclass(frozen=True, slots=True)
-class SharedCore:
-    """What sharing a core costs, over ``sessions`` sessions of ``rounds`` rounds; ``speeds`` () if too few shared."""
-
-    sessions: int
-    rounds: int
-    speeds: tuple[ThreadSpeed, ...]
-    table: CrossTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from itertools import takewhile
 from dbcpu.analysis.levels.outcome import is_fine
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import Capacity, LevelView, Scaling, TopologyCheck
+from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
+from dbcpu.analysis.results.run import LevelView
 
 
 def capacity(

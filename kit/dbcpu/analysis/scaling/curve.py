@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.results.run import STEEP, LevelView, Reference, Scaling, SharedCore
+from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
+from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import Hinge

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dbcpu.analysis.results import run
-from dbcpu.config.rules import Licence, Price, Rule
+from dbcpu.analysis.results.host import LicenceNeed
+from dbcpu.config.rules import OCPU_SIZES, Licence, OcpuSize, Price, Rule
 from dbcpu.formatting import number, plural
 from dbcpu.record import Header, RunRecord
 
@@ -34,6 +34,21 @@ class LicenceFacts:
     hosts: int = 1
     edition: str = ""
     place: str = ""
+
+    @property
+    def ocpu_size(self) -> OcpuSize | None:
+        """None elsewhere than on a host in Oracle's cloud whose CPU is known: what is sold there may be ECPUs."""
+        model, threads = self.cpu_model.lower(), self.threads_per_core
+        if self.place != "oracle-cloud" or not model:
+            return None
+        sizes = (each for each in OCPU_SIZES if any(name in model for name in each.models))
+        return next((each for each in sizes if each.threads in (None, threads)), None)
+
+    @property
+    def ocpus(self) -> int | None:
+        """Whole ones, for which the vCPUs of the sessions pay; None where they are not known."""
+        size = self.ocpu_size
+        return None if size is None or self.vcpus is None else math.ceil(self.vcpus / size.vcpus)
 
 
 def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str = "") -> LicenceFacts:
@@ -73,7 +88,7 @@ def place_of(header: Header) -> str:
     return "own" if host is not None and host.hypervisor is None and host.facts.get("product") else ""
 
 
-def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[run.LicenceNeed, ...]:
+def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[LicenceNeed, ...]:
     """What each rule that fits asks for, in their order; where somebody chose rules, what these ask for."""
     found = [(rule, count) for rule in rules if (count := licence_count(rule, facts)) is not None]
     chosen = [each for each in found if each[0].chosen]
@@ -131,9 +146,9 @@ def choice(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
     return next((rule for rule in rules if rule.chosen and fits(rule, facts)), None)
 
 
-def _asked(rule: Licence, count: int, facts: LicenceFacts) -> run.LicenceNeed:
+def _asked(rule: Licence, count: int, facts: LicenceFacts) -> LicenceNeed:
     how = f"{plural(_counted(rule, facts) or 0, rule.per)} x {number(_factor(rule, facts))}"
-    return run.LicenceNeed(
+    return LicenceNeed(
         rule.name, float(count), rule.unit, how, rule.applies or "as configured", rule.dated.isoformat(), rule.source
     )
 
@@ -143,7 +158,21 @@ def _counted(rule: Rule, facts: LicenceFacts) -> int | None:
         return facts.hosts
     if rule.per == "socket":
         return None if facts.sockets is None else facts.sockets * facts.hosts
-    return facts.vcpus if rule.per == "vcpu" else facts.cores
+    return {"vcpu": facts.vcpus, "core": facts.cores, "ocpu": facts.ocpus}[rule.per]
+
+
+def not_counted(facts: LicenceFacts) -> str:
+    """Why no rule that comes with dbcpu counts licences of this Oracle database, in words; '' where some may."""
+    if facts.database != "oracle" or facts.place != "oracle-cloud":
+        return ""
+    size, ocpus = facts.ocpu_size, facts.ocpus
+    known = "its OCPUs or ECPUs are not visible from here"
+    if size is not None and ocpus is not None:
+        known = f"{plural(facts.vcpus or 0, 'vCPU')} are {plural(ocpus, 'OCPU')} ({size.words})"
+    return (
+        f"not counted: {known}; how many of them a licence covers in Oracle's cloud depends on service and contract, "
+        "and dbcpu has no rule for it"
+    )
 
 
 def _factor(rule: Licence, facts: LicenceFacts) -> float | None:

@@ -13,8 +13,10 @@ import numpy as np
 
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.host_time import foreign_share, typical_share, window_s
-from dbcpu.analysis.results.run import LevelView, Reference, Scaling, SessionView, TopologyCheck
+from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import listed, number, percent, plural
@@ -194,7 +196,9 @@ def _unmeasured(record: RunRecord, knee: float) -> tuple[str, ...]:
     missing = {
         "steal": typical_share(beyond) is None,
         "CPU quotas": record.header.host is None or not (sampled or any(each.cgroups for each in beyond)),
-        "other processes": not any(window_s(each) > 0 and not each.not_sampled for each in beyond),
+        "other processes": not any(
+            (window_s(each) > 0 and not each.not_sampled) or others_share(each) is not None for each in beyond
+        ),
     }
     return tuple(name for name, unknown in missing.items() if unknown)
 

@@ -86,8 +86,10 @@ class TargetGroup:
         return self.targets[0].explain(work)
 
     def clock(self) -> Clock:
-        """Of the first: they all are on one host."""
-        return self.targets[0].clock()
+        """Of the first, as uncertain as the others are apart from it: instances of a cluster have a clock each."""
+        first, *others = (target.clock() for target in self.targets)
+        apart_s = [abs(each.offset_s - first.offset_s) + each.uncertainty_s for each in others]
+        return replace(first, uncertainty_s=max([first.uncertainty_s, *apart_s]))
 
     def connections_free(self) -> int | None:
         """The room of the fullest, as if every target had that much more than its own sessions need."""

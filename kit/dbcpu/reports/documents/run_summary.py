@@ -4,8 +4,10 @@ from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Scaling, SessionView, TopologyCheck
+from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
+from dbcpu.analysis.scaling.licences import facts_of, not_counted
 from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
@@ -80,7 +82,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("capacity", _capacity(analysis)),
         ("terms", _answers(analysis)),
-        ("licences", _licences(analysis)),
+        ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
@@ -235,8 +237,10 @@ def _answers(analysis: Analysis) -> str:
     return f"equal, full speed: the true ratio is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
 
 
-def _licences(analysis: Analysis) -> str:
+def _licences(record: RunRecord, analysis: Analysis) -> str:
     found = analysis.capacity.licences if analysis.capacity else ()
+    if not found:
+        return not_counted(facts_of(record, analysis.vcpus, analysis.cores)) if analysis.capacity else ""
     counts = [f"{plural(each.count, each.unit)} by {each.rule} ({each.how}, {each.date})" for each in found]
     sources = listed(list(dict.fromkeys(each.source for each in found)))
     return f"{'; '.join(counts)}. Not legal advice; source: {sources}" if counts else ""

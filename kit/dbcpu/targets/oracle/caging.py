@@ -14,7 +14,12 @@ from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Row, Views, query
 
 COUNT, PLAN = "cpu_count", "resource_manager_plan"
-DEFAULT_PLAN = "DEFAULT_PLAN"
+_PLANS = {
+    "": "clear_resource_plan",
+    "DEFAULT_PLAN": "set_resource_plan",
+    "DEFAULT_CDB_PLAN": "set_cdb_resource_plan",
+}
+"""The statement for each plan; the last one is of the root of a container database."""
 NOT_SET = "0"
 _EVERY_INSTANCE = "sid = '*'"
 _INSTANCE = re.compile(r"[\w$#]{1,16}")
@@ -51,8 +56,8 @@ class Cage:
             self._send(statements.filled("set_cpu_count", cpus=int(value)))
             row = self._row(COUNT)
             self._wrote = (value, "" if row is None else str(row[1]))
-        elif name == PLAN and value in ("", DEFAULT_PLAN):
-            self._send(statements.text("set_resource_plan" if value else "clear_resource_plan"))
+        elif name == PLAN and value in _PLANS:
+            self._send(statements.text(_PLANS[value]))
         else:
             raise ServerError(f"dbcpu does not set {name} = {value!r}; by hand: alter system set {name} = {value!r}")
 

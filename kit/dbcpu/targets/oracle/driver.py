@@ -24,6 +24,9 @@ from dbcpu.targets.oracle.error_messages import codes, explained, one_line
 PROGRAM = "dbcpu"
 QUERY_TIMEOUT_MS = 60_000
 """For everything but the measured call; a query of a view takes milliseconds, on a saturated host seconds."""
+KEEPALIVE_MIN = 1
+"""Minutes between probes of TCP, unless the address says so itself: load balancers and firewalls forget a connection
+on which nothing passes for some minutes, as during a long execution."""
 LOG_OFF_S = 2.0
 THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
@@ -75,6 +78,9 @@ class Dialer:
                 self._params.parse_connect_string(address.dsn)
             # A pooled or shared server would measure somebody else's process, a retry would hide in the time.
             self._params.set(program=PROGRAM, retry_count=0, retry_delay=0)
+            given = self._params.expire_time
+            if not (any(given) if isinstance(given, list) else given):
+                self._params.set(expire_time=KEEPALIVE_MIN)
             if not self._local:
                 self._params.set(server_type="dedicated")
         except oracledb.Error as error:

@@ -7,6 +7,7 @@ from typing import Any
 from dbcpu.errors import ServerError
 from dbcpu.targets.oracle.driver import Connection, Views
 from dbcpu.targets.oracle.error_messages import one_line
+from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process
 
 
@@ -87,7 +88,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         threads=bool(process and process[3] == "THREAD"),
         consumer_group=process[5] if process else None,
         parameters=parameters,
-        osstat={name: float(value) for name, value in pairs("osstat").items()},
+        osstat=numbers(views.rows(connection, "osstat") or ()),
         plan=(str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None,
         window=(str(window[0]), str(window[1] or "")) if window else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),

@@ -9,6 +9,7 @@ cloned machines and containers share host names, and its sessions are left alone
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -25,7 +26,7 @@ _LONGEST_TAG = 64
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A session of another run of dbcpu. ``dead``: its driver ran here and is gone."""
+    """A session of another run of dbcpu. ``dead``: its driver ran here and is gone. ``instance``: of a cluster."""
 
     sid: int
     serial: int
@@ -33,6 +34,7 @@ class Leftover:
     age_s: int
     dead: bool
     ended: bool = False
+    instance: int | None = None
 
 
 def own_tag() -> str:
@@ -48,9 +50,9 @@ def own_tag() -> str:
 def found(
     rows: Iterable[tuple[Any, ...]], own: str, user: str, gone: Callable[[Driver], bool] = is_gone
 ) -> list[Leftover]:
-    """Tagged sessions that are not this driver's. Rows as tagged_sessions.sql gives them."""
+    """Tagged sessions that are not this driver's, from rows of tagged_sessions.sql or, in a cluster, its other form."""
     others = []
-    for sid, serial, _, tag, age_s, owner in rows:
+    for sid, serial, _, tag, age_s, owner, *instance in rows:
         host, _, rest = str(tag or "").partition("/")
         pid, _, rest = rest.partition("/")
         start, _, where = rest.partition("/")
@@ -59,23 +61,41 @@ def found(
         driver = Driver(host, int(pid), int(start) or None, python="")
         near = where not in ("", "0") and where == own.rpartition("/")[2]
         dead = owner == user and near and gone(driver)
-        others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead))
+        where_to = int(instance[0]) if instance else None
+        others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead, instance=where_to))
     return others
 
 
-def end_leftovers(connection: Connection, views: Views, user: str, rds: bool) -> tuple[Leftover, ...]:
-    """Find them, and end those whose driver is dead. Raises ServerError only when the connection is lost."""
-    rows = views.rows(connection, "tagged_sessions") or []
-    others = found(rows, own_tag(), user)
+def end_leftovers(
+    connection: Connection, views: Views, user: str, rds: bool, *, cluster: bool = False
+) -> tuple[Leftover, ...]:
+    """Find them, in a cluster on every instance where that is granted, and end those whose driver is dead.
+
+    Raises ServerError only when the connection is lost.
+    """
+    rows = views.rows(connection, "tagged_sessions_cluster") if cluster else None
+    if rows is None:
+        rows = views.rows(connection, "tagged_sessions") or []
     return tuple(
-        replace(each, ended=each.dead and _sent(connection, "end_session", each.sid, each.serial, rds))
-        for each in others
+        replace(each, ended=each.dead and _ended(connection, each, rds)) for each in found(rows, own_tag(), user)
     )
 
 
 def statement(each: Leftover) -> str:
     """What a DBA sends to end it."""
-    return statements.filled("end_session", sid=each.sid, serial=each.serial) + ";"
+    if each.instance is None:
+        return statements.filled("end_session", sid=each.sid, serial=each.serial) + ";"
+    return statements.filled("end_session_cluster", sid=each.sid, serial=each.serial, instance=each.instance) + ";"
+
+
+def _ended(connection: Connection, each: Leftover, rds: bool) -> bool:
+    if each.instance is None:
+        return _sent(connection, "end_session", each.sid, each.serial, rds)
+    try:
+        query(connection, statement(each).removesuffix(";"))
+    except DbcpuError:
+        return False
+    return True
 
 
 def findings(leftovers: Iterable[Leftover]) -> tuple[Finding, ...]:
@@ -123,12 +143,13 @@ class FromControl:
 
 
 def _sent(connection: Connection, name: str, sid: int, serial: int, rds: bool) -> bool:
-    """Whether the statement, in Amazon RDS's form if need be, was carried out."""
-    try:
-        if rds:
-            query(connection, statements.text(f"{name}_rds"), {"sid": sid, "serial": serial})
-        else:
-            query(connection, statements.filled(name, sid=sid, serial=serial))
-    except DbcpuError:
-        return False
-    return True
+    """Whether the statement was carried out; on Amazon RDS in its own form first, since only RDS Custom has both."""
+    plain = partial(query, connection, statements.filled(name, sid=sid, serial=serial))
+    own = partial(query, connection, statements.text(f"{name}_rds"), {"sid": sid, "serial": serial})
+    for send in (own, plain) if rds else (plain,):
+        try:
+            send()
+        except DbcpuError:
+            continue
+        return True
+    return False

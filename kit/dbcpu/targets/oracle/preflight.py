@@ -18,6 +18,7 @@ from dbcpu.targets.oracle.vcpus import FREE_CPUS, edition_cap
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
+ROOT = "CDB$ROOT"
 _PARALLEL_LEVELS = ("_high", "_medium")
 
 
@@ -82,7 +83,7 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
 
 
 def _edition(facts: Facts) -> Iterator[Finding]:
-    cap = edition_cap(facts.product)
+    cap = edition_cap(facts.product, facts.version)
     cpus = facts.osstat.get("NUM_CPUS")
     if cap is None or (cap[0] > FREE_CPUS and (cpus is None or cpus <= cap[0])):
         return
@@ -143,6 +144,11 @@ def _managed(facts: Facts) -> Iterator[Finding]:
         yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions use {facts.instance_name}")
 
 
+def _container(facts: Facts) -> Iterator[Finding]:
+    if facts.container and facts.container != ROOT and not facts.cloud_service:
+        yield noted("one-container", f"the container {facts.container} shows its own sessions and resource plans alone")
+
+
 def _activity(facts: Facts) -> Iterator[Finding]:
     if facts.busy:
         yield noted("instance-busy", f"{plural(facts.busy, 'other session')} executing statements")
@@ -157,5 +163,6 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _session,
     _account,
     _managed,
+    _container,
     _activity,
 )

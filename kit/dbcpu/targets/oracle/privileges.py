@@ -16,7 +16,7 @@ _SERVES = {
     "waits": "wait events, including those of the resource manager",
     "cursor_plans": "proof that all sessions ran the same plan",
     "plan_operators": "the execution plan",
-    "osstat": "the number of CPUs of a remote host",
+    "osstat": "the CPUs of a host that cannot be read, and how busy they are",
     "parameters": "parameters that affect the measurement",
     "resource_plan": "whether the resource manager limits CPU",
     "session_limits": "the limit of sessions",
@@ -24,6 +24,7 @@ _SERVES = {
     "session_state": "whether parallel query is off, and whether a session is traced",
     "busy_sessions": "whether other sessions are active",
     "tagged_sessions": "sessions of killed runs",
+    "tagged_sessions_cluster": "sessions of killed runs on other instances",
     "instance": "whether the database is a cluster",
     "cluster_instances": "the number of instances of a cluster",
 }

@@ -10,13 +10,14 @@ from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import UNSET, Clock, Database
-from dbcpu.targets.base import Work
+from dbcpu.targets.base import HostReading, Work
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle import leftovers, preflight, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
 from dbcpu.targets.oracle.facts import Facts, read_facts
+from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
 from dbcpu.targets.oracle.plans import is_query, shape, sql_id
@@ -67,9 +68,10 @@ class OracleTarget:
             self._facts = read_facts(control, self._views)
             if not same_host(self._facts.server_host, self._here):
                 self._contained = in_container(server_process(control, self._views), LocalHost(), self._busy)
-            self._leftovers = leftovers.end_leftovers(control, self._views, self._facts.user, self._facts.rds)
+            facts, cluster = self._facts, (self._facts.instances or 1) > 1
+            self._leftovers = leftovers.end_leftovers(control, self._views, facts.user, facts.rds, cluster=cluster)
             # One instance is one host. A single instance is not pinned: proxies do not know it by name.
-            if (self._facts.instances or 1) > 1 and not self._dialer.pinned:
+            if cluster and not self._dialer.pinned:
                 self._dialer.pin(self._facts.instance_name)
         except BaseException:
             self.__exit__()
@@ -170,7 +172,13 @@ class OracleTarget:
 
     def vcpus(self) -> tuple[int, str] | None:
         facts = self._facts
-        return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged)
+        return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged, facts.version)
+
+    def host_reading(self) -> HostReading | None:
+        """See ``targets.base.CountsItsHost``."""
+        asked_s = time.monotonic()
+        rows = self._views.rows(self._connection(), "osstat")
+        return None if rows is None else host_reading(numbers(rows), (asked_s + time.monotonic()) / 2)
 
     def findings(self) -> tuple[Finding, ...]:
         # What sessions will ask is tried here once, so that all missing grants are reported at once.

@@ -14,21 +14,26 @@ Source: Oracle Database Free Installation Guide, Licensing Restrictions; Licensi
 """
 
 
-def edition_cap(product: str) -> tuple[int, str] | None:
+_SE2_SINCE = (12, 1, 0, 2)
+"""From this version on the only Standard Edition is Standard Edition 2, though 12c's product name has no 2."""
+
+
+def edition_cap(product: str, version: str = "") -> tuple[int, str] | None:
     """CPUs an edition uses at most, and its name; None for Enterprise Edition and what is not known.
 
-    The older Standard Edition and Standard Edition One were limited by sockets alone.
+    The older Standard Edition and Standard Edition One, of versions below 12.1.0.2, were limited by sockets alone.
     """
     name = product.lower()
+    parts = tuple(int(part) for part in version.split(".")[:4] if part.isdecimal())
     if "express edition" in name or name.endswith(" free") or " free " in name:
         return FREE_CPUS, "Free" if "free" in name else "Express Edition"
-    if "standard edition 2" in name:
+    if "standard edition 2" in name or ("standard edition" in name and parts >= _SE2_SINCE):
         return STANDARD_CPUS, "Standard Edition 2"
     return None
 
 
 def usable(
-    osstat: Mapping[str, float], parameters: Mapping[str, str], product: str, caged: bool
+    osstat: Mapping[str, float], parameters: Mapping[str, str], product: str, caged: bool, version: str = ""
 ) -> tuple[int, str] | None:
     """The least of what the host has, a cage and the edition allow; with the name of what decided.
 
@@ -45,6 +50,6 @@ def usable(
         found.append((cpu_count, "cpu_count (instance caging)" if caged else "cpu_count"))
     if not found:
         return None
-    if cap := edition_cap(product):
+    if cap := edition_cap(product, version):
         found.append((cap[0], f"edition cap of {cap[1]}"))
     return min(found, key=lambda each: each[0])

@@ -57,7 +57,8 @@ def _set(session: Session, name: str, value: str) -> None:
 def _kill_session(statement: Statement, session: Session) -> int:
     if not session.granted("alter system"):
         raise OracleError(1031)
-    session.end_other(statement.numbers["sid"], statement.numbers["serial"])
+    own = session.entry["instance"]
+    session.end_other(statement.numbers["sid"], statement.numbers["serial"], statement.numbers.get("instance", own))
     return 0
 
 

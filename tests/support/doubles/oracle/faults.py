@@ -87,6 +87,10 @@ class Faults:
     """Work areas that each execution of work reports as onepass."""
     missing_columns: tuple[str, ...] = ()
     """Columns that this version's views lack: ``v$process.stid``."""
+    missing_statistics: tuple[str, ...] = ()
+    """Rows that this platform's V$OSSTAT lacks: ``IDLE_TIME``."""
+    frozen_statistics: bool = False
+    """V$OSSTAT is not refreshed: its times stay what they are."""
     notices_gone_client: bool = False
     """A running statement ends when its client is gone. A real server goes on, and so does the double."""
     ignores_break: bool = False

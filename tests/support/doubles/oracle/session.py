@@ -114,17 +114,21 @@ class Session:
         comma = self.server.instance.decimal_comma and self.settings.get("nls_numeric_characters") != ".,"
         return text.replace(".", ",") if comma else text
 
-    def end_other(self, sid: int, serial: int) -> None:
-        """Kill another session, as ALTER SYSTEM KILL SESSION does. Raises OracleError (ORA-00030) if there is none."""
-        self._tell(sid, serial, signal.SIGUSR1)
+    def end_other(self, sid: int, serial: int, instance: int | None = None) -> None:
+        """Kill another session, as ALTER SYSTEM KILL SESSION does; None: on this instance.
+
+        Raises OracleError (ORA-00030) if there is none.
+        """
+        self._tell(sid, serial, signal.SIGUSR1, instance)
 
     def cancel_other(self, sid: int, serial: int) -> None:
         """End what another session executes, as ALTER SYSTEM CANCEL SQL does. Raises as ``end_other``."""
         self._tell(sid, serial, signal.SIGUSR2)
 
-    def _tell(self, sid: int, serial: int, how: signal.Signals) -> None:
+    def _tell(self, sid: int, serial: int, how: signal.Signals, instance: int | None = None) -> None:
+        wanted = (sid, serial, instance or self.entry["instance"])
         for entry in self.server.table.entries():
-            if (entry["sid"], entry["serial"]) == (sid, serial):
+            if (entry["sid"], entry["serial"], entry["instance"]) == wanted:
                 os.kill(entry["pid"], how)
                 return
         raise OracleError(30, "User session ID does not exist.")

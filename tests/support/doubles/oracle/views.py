@@ -43,6 +43,9 @@ _PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
         ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("SORT", "AGGREGATE"),
         *_product(4, _STORED),
     ),
+    "hashing": (
+        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("VIEW", None), ("COUNT", None), *_product(2, _ROWS),
+    ),
     "emp_join": (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(5, _ROWS)),
     "logical_io": (
         ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
@@ -58,6 +61,11 @@ def _address(entry: Entry) -> str:
 
 
 def sessions(me: Session) -> Iterable[Row]:
+    """Of this instance; those of others are in GV$SESSION."""
+    return (row for row in every_session(me) if row.get("inst_id", me.entry["instance"]) == me.entry["instance"])
+
+
+def every_session(me: Session) -> Iterable[Row]:
     now_s = time.time()
     faults, instance = me.server.faults, me.server.instance
     yield {"sid": 1, "serial#": 1, "type": "BACKGROUND", "status": "ACTIVE", "server": "DEDICATED", "paddr": "00",
@@ -128,13 +136,18 @@ def os_statistics(me: Session) -> Iterable[Row]:
         "IDLE_TIME": round(idle),
         "USER_TIME": round(hundredths["user"]),
         "SYS_TIME": round(hundredths["system"]),
+        "NICE_TIME": round(hundredths["nice"]),
+        "IOWAIT_TIME": round(hundredths["iowait"]),
         "RSRC_MGR_CPU_WAIT_TIME": round(me.waits.get(CPU_QUANTUM, [0, 0.0])[1] / 1e4),
         "PHYSICAL_MEMORY_BYTES": int(memory["MemTotal"].split()[0]) * 1024,
         "FREE_MEMORY_BYTES": int(memory["MemAvailable"].split()[0]) * 1024,
         **me.server.instance.osstat,
     }
+    known = {name: value for name, value in values.items() if name not in me.server.faults.missing_statistics}
+    if me.server.faults.frozen_statistics:
+        known = {name: 0 if name.endswith("_TIME") else value for name, value in known.items()}
     return ({"stat_name": name, "value": value, "cumulative": "YES" if name.endswith("_TIME") else "NO"}
-            for name, value in values.items())  # fmt: skip
+            for name, value in known.items())  # fmt: skip
 
 
 def parameters(me: Session) -> Iterable[Row]:
@@ -294,6 +307,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$parameter": parameters,
     "v$instance": my_instance,
     "gv$instance": instances,
+    "gv$session": every_session,
     "v$version": versions,
     "product_component_version": components,
     "v$rsrc_plan": resource_plans,

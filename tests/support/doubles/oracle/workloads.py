@@ -4,6 +4,7 @@ The count comes from the statement's own text (how many row sources of which siz
 about 45 ns per row; between chunks of some 20 ms the session looks for a break.
 """
 
+import hashlib
 import math
 import os
 import re
@@ -95,6 +96,8 @@ def _work(
         rows = levels[0] * session.entry["private_rows"]
         session.statistics["session logical reads"] += round(rows * part)
         return count(round(rows * part), session.poll)
+    if "standard_hash" in statement.sql.lower():
+        return _hash_rows(round(math.prod(levels) * part), session)
     joined = _SELF_JOIN.search(statement.sql)
     product = levels[0] ** (joined[1].count(",") + 1) if joined else math.prod(levels)
     return count(round(product * part), session.poll)
@@ -131,6 +134,16 @@ def _bursts(turns: int, statement: Statement, sleep_s: float, session: Session) 
     for _ in range(turns):
         counted += count_rows(rows, session.poll)
         session.sleep(sleep_s)
+    return counted
+
+
+def _hash_rows(rows: int, session: Session) -> int:
+    """How many of the numbers from 1 to ``rows`` have a SHA-256 whose first byte is below 128."""
+    counted = 0
+    for begin in range(1, rows + 1, CHUNK_ROWS // 10):
+        numbers = range(begin, min(begin + CHUNK_ROWS // 10, rows + 1))
+        counted += sum(hashlib.sha256(b"%d" % number).digest()[0] < 128 for number in numbers)
+        session.poll()
     return counted
 
 

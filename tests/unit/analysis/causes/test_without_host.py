@@ -1,13 +1,15 @@
 """With nothing seen of the host: what groups, curve and counters point to, said with lower confidence."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.plan import auto_levels
-from dbcpu.record import Round, RunRecord, Session, Wait
+from dbcpu.record import HostCounters, Round, RunRecord, Session, Wait
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, record, round_of, session, solos, unsampled
 from support.builders.record import host as shown_host
@@ -118,3 +120,106 @@ def test_where_nothing_points_to_a_cause_none_is_made_up() -> None:
     run = record([*solos(), slow], vcpus=4)
     told = explain(replace(run, header=replace(run.header, host=None)))
     assert f"cause unknown, not sampled: {REASON}" in told.verdict
+
+
+# --- the host's CPU counters, where the database has them
+
+HOST_CPUS = 4
+
+
+def with_host(round_: Round, busy: float, **changed: float | None) -> Round:
+    """Counters of a host with 4 CPUs, as if it was busy for this share of the round."""
+    sessions = round_.sessions
+    window_s = max(each.start_s + each.elapsed_s for one in sessions for each in one.executions)
+    there_s = window_s * HOST_CPUS
+    given = HostCounters("V$OSSTAT", window_s, HOST_CPUS, busy * there_s, (1 - busy) * there_s)
+    return replace(round_, not_sampled=REASON, host_counters=replace(given, **changed))  # type: ignore[arg-type]
+
+
+def seen_by_sql(busy: float, cpu_s: float, sessions: int = 2, vcpus: int = 4, **changed: float | None) -> RunRecord:
+    """Two rounds of sessions at half speed with this CPU time, after single sessions on an otherwise idle host."""
+    alone = [with_host(replace(each, sessions=(counted(each.sessions[0], SOLO_S),)), 0.25) for each in solos()]
+    slow = round_of([counted(session(i, 2 * SOLO_S), cpu_s) for i in range(sessions)])
+    run = record([*alone, *(with_host(slow, busy, **changed) for _ in range(2))], vcpus=vcpus)
+    return replace(run, header=replace(run.header, host=None))
+
+
+def last_level(run: RunRecord) -> LevelView:
+    return explain(run).levels[-1]
+
+
+def test_a_busy_host_with_few_others_raises_the_confidence_of_queueing() -> None:
+    told = explain(seen_by_sql(1.0, SOLO_S, sessions=8))
+    assert told.levels[-1].likely_by == "V$OSSTAT"
+    assert told.levels[-1].likely_why.endswith("the host's CPUs were 100 % busy, 0.0 % by other processes by V$OSSTAT")
+    (seen,) = [each.seen for each in told.findings if each.code == "not-sampled"]
+    assert seen == f"5 of 5 rounds not sampled: {REASON}; host's CPU counters: by V$OSSTAT"
+
+
+def test_time_off_the_cpu_on_a_host_that_others_keep_busy_is_theirs() -> None:
+    run = seen_by_sql(1.0, SOLO_S)
+    found = explain(run)
+    assert (found.levels[-1].likely_cause, found.levels[-1].likely_by) == ("competitor", "V$OSSTAT")
+    (seen,) = [each.seen for each in found.findings if each.code == "foreign-load"]
+    assert seen.startswith("other processes used up to 75 % of the host's CPUs (in 2 of 5 rounds): by V$OSSTAT")
+    (quiet,) = [each for each in assurances(run, found) if each.name == "no other load on the host"]
+    assert quiet.seen == "others used at most 75 % of the host's CPUs by V$OSSTAT in 5 of 5 rounds"
+
+
+def test_time_off_the_cpu_on_an_idle_host_keeps_its_lower_confidence() -> None:
+    told = explain(seen_by_sql(0.25, SOLO_S))
+    assert (told.levels[-1].likely_cause, told.levels[-1].likely_by) == ("run_queue", None)
+    assert "with lower confidence" in told.verdict
+    assert "the host's CPUs were 25 % busy, 0.0 % by other processes" in told.verdict
+
+
+def test_the_operating_systems_own_count_of_waiting_is_evidence_on_an_idle_host() -> None:
+    """Two sessions on one CPU, the others idle: as many seconds in the run queues as the sessions lost."""
+    assert last_level(seen_by_sql(0.25, SOLO_S, queue_s=2 * SOLO_S)).likely_by == "V$OSSTAT"
+    assert last_level(seen_by_sql(0.25, SOLO_S, queue_s=0.1)).likely_by is None
+
+
+@pytest.mark.parametrize(("busy", "expected"), [(0.5, "V$OSSTAT"), (0.9, None)])
+def test_slower_cpus_are_believed_where_others_are_no_reason(busy: float, expected: str | None) -> None:
+    told = explain(seen_by_sql(busy, 2 * SOLO_S))
+    assert (told.levels[-1].likely_cause, told.levels[-1].likely_by) == ("slower_cpu", expected)
+    assert ("with lower confidence" in told.verdict) == (expected is None)
+    assert "by other processes by V$OSSTAT" in told.verdict
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [{"busy_s": None}, {"idle_s": None}, {"busy_s": 0.0, "idle_s": 0.0}, {"cpus": None}, {"cpus": 16}, {"cpus": 1}],
+)
+def test_counters_that_do_not_cover_the_round_say_nothing(unknown: dict[str, Any]) -> None:
+    found = explain(seen_by_sql(1.0, SOLO_S, **unknown))
+    assert (found.levels[-1].likely_cause, found.levels[-1].likely_by) == ("run_queue", None)
+    assert "busy" not in found.levels[-1].likely_why
+    assert "foreign-load" not in {each.code for each in found.findings}
+    (seen,) = [each.seen for each in found.findings if each.code == "not-sampled"]
+    assert seen.endswith("host's CPU counters: by V$OSSTAT (usable in 3 of 5 rounds)")
+
+
+def uncounted(round_: Round) -> Round:
+    return replace(round_, sessions=tuple(replace(each, db={}) for each in round_.sessions))
+
+
+def test_others_are_unknown_where_a_sessions_own_cpu_time_is() -> None:
+    run = seen_by_sql(1.0, SOLO_S)
+    assert "foreign-load" in {each.code for each in explain(run).findings}
+    run = replace(run, rounds=tuple(uncounted(each) for each in run.rounds))
+    assert "foreign-load" not in {each.code for each in explain(run).findings}
+
+
+def test_what_dbcpu_itself_used_is_not_other_load() -> None:
+    window_s = 2 * SOLO_S
+    run = seen_by_sql(0.6, SOLO_S, kit_cpu_s=0.35 * window_s * HOST_CPUS)
+    assert "foreign-load" not in {each.code for each in explain(run).findings}
+
+
+def test_the_instances_waits_for_the_resource_manager_are_reported_without_a_sessions_own() -> None:
+    (seen,) = [
+        each.seen for each in explain(seen_by_sql(0.5, SOLO_S, managed_s=1.5)).findings
+        if each.code == "resource-manager-waits"
+    ]  # fmt: skip
+    assert "of this run or others, waited up to 1.50 s for the resource manager by V$OSSTAT, at N=2" in seen

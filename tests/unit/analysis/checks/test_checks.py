@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import Finding, Level
-from dbcpu.record import CgroupUse, Foreign, KitCost, Round, RunRecord
+from dbcpu.record import CgroupUse, Execution, Foreign, KitCost, Round, RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
 
 
@@ -165,3 +165,26 @@ def test_a_run_of_nothing_can_be_explained(rounds: list[Round]) -> None:
     analysis = explain(record(rounds, status="failed"))
     assert (analysis.levels, analysis.sessions, analysis.telling_order) == ((), (), None)
     assert analysis.verdict.startswith("Nothing was measured")
+
+
+def stamped(times_s: Sequence[float]) -> Round:
+    """One session whose executions took these times by the database's clock."""
+    executions = tuple(Execution(sum(times_s[:at]), each, sum(times_s[:at]), each) for at, each in enumerate(times_s))
+    return round_of([replace(session(0), executions=executions)])
+
+
+@pytest.mark.parametrize(
+    ("times_s", "step"),
+    [
+        ([0.010 + 0.001 * at for at in range(9)], "1.0 ms"),
+        ([0.046875 + 0.015625 * at for at in range(9)], "16 ms"),
+        ([0.0102 + 0.0011 * at for at in range(9)], None),
+        ([0.010 + 0.001 * at for at in range(4)], None),
+        ([0.5 + 0.001 * at for at in range(9)], None),
+    ],
+)
+def test_a_clock_of_whole_milliseconds_is_told_where_executions_are_short(
+    times_s: list[float], step: str | None
+) -> None:
+    seen = found(record([*solos(run_s=1.875), stamped(times_s)])).get("coarse-clock")
+    assert (seen is not None and f"multiples of {step}" in seen.seen) == (step is not None)

@@ -49,6 +49,18 @@ def test_other_work_is_refused_by_the_name_of_the_fact(work: dict[str, Any], fac
         against(noisy_run(1), changed(noisy_run(2), **work))
 
 
+def with_blocks(run: RunRecord, size: str, workload: str) -> RunRecord:
+    database = replace(run.header.database, parameters={"db_block_size": size})
+    return changed(replace(run, header=replace(run.header, database=database)), name=workload)
+
+
+def test_blocks_of_another_size_are_other_work_where_blocks_are_read() -> None:
+    small, large = noisy_run(1), noisy_run(2)
+    with pytest.raises(UsageError, match="their block size differs"):
+        against(with_blocks(small, "8192", "logical_io"), with_blocks(large, "16384", "logical_io"))
+    against(with_blocks(small, "8192", "cartesian"), with_blocks(large, "16384", "cartesian"))
+
+
 def test_other_hints_are_the_same_work_and_are_listed() -> None:
     """The plan says what hints do; texts of earlier versions have fewer of them."""
     texts = [

@@ -6,10 +6,11 @@ from datetime import date
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import Capacity
-from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences, place_of
+from dbcpu.analysis.results.host import Capacity
+from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences, not_counted, place_of
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence
+from dbcpu.formatting import plural
 from dbcpu.record import Round
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 
@@ -143,3 +144,33 @@ def test_facts_come_from_the_cpus_that_may_be_used() -> None:
     found = facts_of(run, 8, 4, "box")
     assert replace(found, names=frozenset()) == LicenceFacts(8, 4, 1, 2, "Example CPU 2.6 GHz", "postgresql")
     assert {"box", "embedded"} <= found.names
+
+
+@pytest.mark.parametrize(
+    ("model", "threads", "vcpus", "ocpus"),
+    [
+        ("Intel(R) Xeon(R) Platinum 8358", 2, 8, 4),
+        ("AMD EPYC 7J13 64-Core Processor", 2, 3, 2),
+        ("Neoverse-N1", 1, 4, 4),
+        ("AmpereOne A192", 1, 4, 2),
+        ("Intel(R) Xeon(R) Platinum 8358", 1, 8, None),
+        ("POWER9", 8, 8, None),
+        ("", None, 8, None),
+    ],
+)
+def test_ocpus_are_counted_by_the_kind_of_cpu_and_only_in_oracles_cloud(
+    model: str, threads: int | None, vcpus: int, ocpus: int | None
+) -> None:
+    rule = Licence("ours", "ocpu", date(2026, 1, 1), "our contract", factor=0.5)
+    there = LicenceFacts(vcpus, None, 1, threads, model, "oracle", place="oracle-cloud")
+    assert there.ocpus == ocpus
+    assert [each.how for each in licences([rule], there)] == ([f"{plural(ocpus, 'ocpu')} x 0.50"] if ocpus else [])
+    assert licences([rule], replace(there, place="cloud")) == ()
+
+
+def test_what_has_no_rule_is_not_counted_and_says_so() -> None:
+    there = LicenceFacts(8, 4, 1, 2, "AMD EPYC 7J13", "oracle", edition="Enterprise Edition", place="oracle-cloud")
+    assert licences(shipped(), there) == ()
+    assert not_counted(there).startswith("not counted: 8 vCPUs are 4 OCPUs (x86: 1 core with two threads, 2 vCPUs)")
+    assert "OCPUs or ECPUs are not visible" in not_counted(replace(there, cpu_model=""))
+    assert not_counted(replace(there, place="cloud")) == not_counted(replace(there, database="postgresql")) == ""

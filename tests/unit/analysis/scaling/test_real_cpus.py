@@ -11,7 +11,8 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.valid_sessions import Span
-from dbcpu.analysis.results.run import Analysis, Reference, Scaling, TopologyCheck
+from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check, widened
 from dbcpu.analysis.statistics.interval import Interval

@@ -8,7 +8,8 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.valid_sessions import Span
-from dbcpu.analysis.results.run import Analysis, Reference, TopologyCheck
+from dbcpu.analysis.results.host import TopologyCheck
+from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check
 from dbcpu.plan import auto_levels

@@ -143,6 +143,27 @@ def test_how_many_cpus_the_instance_may_use(
     assert usable(osstat, parameters, product, caged) == expected
 
 
+@pytest.mark.parametrize(
+    ("product", "version", "cap"),
+    [
+        ("Oracle Database 12c Standard Edition Release", "12.1.0.2.0", 16),
+        ("Oracle Database 12c Standard Edition Release", "12.1.0.1.0", None),
+        ("Oracle Database 11g Release 11.2.0.4.0 (Standard Edition)", "11.2.0.4.0", None),
+        ("Oracle Database 19c Standard Edition 2", "19.3.0.0.0", 16),
+    ],
+)
+def test_the_standard_edition_of_12c_is_standard_edition_2_from_12_1_0_2_on(
+    product: str, version: str, cap: int | None
+) -> None:
+    assert (edition_cap(product, version) or (None,))[0] == cap
+
+
+def test_a_pluggable_database_says_what_it_does_not_show() -> None:
+    assert "other pluggable databases" in by_code(replace(QUIET, container="ORCLPDB1"))["one-container"].meaning
+    assert "one-container" not in by_code(replace(QUIET, container="CDB$ROOT"))
+    assert "one-container" not in by_code(replace(QUIET, container="ADB1", cloud_service="OLTP"))
+
+
 def test_only_capped_editions_are_capped() -> None:
     assert edition_cap("Oracle Database 19c Enterprise Edition") is None
     assert edition_cap("Oracle Database 11g Release 11.2.0.4.0 - 64bit Production (Standard Edition One)") is None
