@@ -124,7 +124,7 @@ def full_record() -> RunRecord:
         plan=plan,
         host=host,
         database=Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
-        driver=ELSEWHERE,
+        driver=dataclasses.replace(ELSEWHERE, machine="2f6c"),
         notes=("the governor was not fixed",),
         facts={"source": "a magazine"},
     )

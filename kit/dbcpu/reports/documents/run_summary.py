@@ -121,7 +121,7 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     if analysis.scaling.fit_error is not None:
         return f"throughput shows no knee up to {plural(levels[-1], 'session')}, the highest level measured"
     if len(levels) < LEVELS_OF_A_CURVE:
-        return f"no curve: {len(levels)} levels are too few for a knee, {LEVELS_OF_A_CURVE} the least"
+        return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
     return "no curve: the throughput of these levels fits none; `--sessions auto` measures those near possible knees"
 
 
@@ -221,7 +221,10 @@ def _capacity(analysis: Analysis) -> str:
         parts.append(f"equal shares at full speed up to {plural(room.full_speed_up_to, 'session')}")
     if room.even_up_to is not None and room.even_up_to > 1:
         again = f", equal again at {room.even_again}" if room.even_again is not None else ""
-        parts.append(f"equal shares up to {plural(room.even_up_to, 'session')}{highest}{again}")
+        if parts and room.even_up_to == room.full_speed_up_to:
+            parts[0] += f"{highest}{again}"
+        else:
+            parts.append(f"equal shares up to {plural(room.even_up_to, 'session')}{highest}{again}")
     shares = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
     per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
     parts.append(
