@@ -5,7 +5,6 @@ reads its input from, and leaves its results on, a raw disk that holds a tar arc
 ended after ``limit_s``; nothing is left behind but the cache.
 """
 
-import contextlib
 import gzip
 import io
 import json
@@ -21,6 +20,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from support.priority import prefer
 
 PACKAGES = ("qemu-system-x86", "busybox-static", "cpio", "kmod", "e2fsprogs", "debootstrap")
 _PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "depmod", "mke2fs", "debootstrap", "apt-get", "dpkg")
@@ -203,7 +204,8 @@ class Builder:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
             try:
-                _prefer(process.pid)
+                # Other work here looks like a slow CPU in the guest.
+                prefer(process.pid, NICE)
                 pin(qmp, shape)
                 process.wait(limit_s)
             except subprocess.TimeoutExpired:
@@ -233,13 +235,6 @@ def pin(path: Path, shape: Shape) -> None:
             _ask(lines, "qmp_capabilities")
             for cpu in _ask(lines, "query-cpus-fast"):
                 os.sched_setaffinity(cpu["thread-id"], {shape.host_cpu(cpu["cpu-index"], usable)})
-
-
-def _prefer(pid: int) -> None:
-    """Give the guest's processes most of the CPU: other work here looks like a slow CPU in the guest. sched(7)"""
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, NICE)
-        Path(f"/proc/{pid}/autogroup").write_text(str(NICE))
 
 
 def _ask(lines: io.TextIOWrapper, command: str) -> list[dict[str, int]]:

@@ -7,10 +7,9 @@ Nothing of the generator is in the record: what was done to whom stands apart, i
 import os
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -30,6 +29,7 @@ from dbcpu.targets.base import Session, Target, Work
 from lab.cpu_speed import Instrument, Speeds
 from lab.generator import Generator
 from lab.labelled import LabelledRun, Treatment
+from support.priority import prefer
 
 SIZES = (64, 84)
 """Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
@@ -59,18 +59,12 @@ class _Between:
         if self._generator is not None:
             self._generator.begin()
             pids += [helper.pid for helper in self._generator.helpers]
+        # Sessions and what is done to them come before other work, and stay equal among themselves.
         for pid in pids:
-            _prefer(pid)
+            prefer(pid, NICE)
 
     def stop(self) -> Sampled:
         return self._sampler.stop()
-
-
-def _prefer(pid: int) -> None:
-    """Sessions and what is done to them come before other work on this machine, and stay equal among themselves."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, NICE)
-        Path(f"/proc/{pid}/autogroup").write_text(str(NICE))
 
 
 class _Altered:

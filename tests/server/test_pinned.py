@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +19,7 @@ from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices
 from support.busy import fail_unless_busy
+from support.priority import prefer
 from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.alone]
@@ -37,10 +37,7 @@ class PinnedSession(LibpqSession):
     def warm(self) -> None:
         pid = self._connection.backend_pid
         os.sched_setaffinity(pid, {self.cpu})
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, pid, -20)
-            # Where each login has its share, nice counts within that only. Source: sched(7), autogroup
-            Path(f"/proc/{pid}/autogroup").write_text("-20")
+        prefer(pid, -20)
         super().warm()
 
 

@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+from support.priority import prefer
+
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _ARG_START, _ARG_END = 45, 46
 _libc = ctypes.CDLL(None)
@@ -32,13 +34,10 @@ def rename(name: str, title: str) -> None:
 
 
 def go_ahead() -> None:
-    """Be scheduled before everything else of the ordinary kind, if permitted.
-
-    Where each login has its share, nice counts within that only. Source: sched(7), autogroup
-    """
+    """Be scheduled before everything else of the ordinary kind, if permitted."""
     with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
-        Path("/proc/self/autogroup").write_text("-20")
+        os.setsid()
+    prefer(os.getpid(), -20)
 
 
 def pin(cpu: int) -> None:
