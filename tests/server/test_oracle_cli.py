@@ -61,12 +61,13 @@ def test_doctor_reports_on_a_database_that_grants_nothing(drive: Drive) -> None:
 
 
 def test_a_run_is_shown_kept_and_reported(drive: Drive, double: OracleDouble) -> None:
-    given = ("--sessions", "1,2", "--size", "tiny", "--executions", "10", "--repeats", "1", "--yes")
+    given = ("--sessions", "1,2", "--size", "tiny", "--executions", "10", "--repeats", "1", "--yes", "--report", "markdown")
     code, out, err = drive("run", double.url, *given).finish()
     assert code in (0, 1), err
-    assert "N" in out
-    assert "report" in err + out
     record = drive.last()
+    assert record.header.run_id in out
+    (report,) = (drive.folder / "reports" / record.header.run_id).iterdir()
+    assert PASSWORD not in report.read_text()
     assert (record.header.status, record.header.database.kind) == ("complete", "oracle")
     assert all(session.answer_ok and session.server.verified for each in record.rounds for session in each.sessions)
     assert PASSWORD not in out
