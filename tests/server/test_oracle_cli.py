@@ -61,8 +61,8 @@ def test_doctor_reports_on_a_database_that_grants_nothing(drive: Drive) -> None:
 
 
 def test_a_run_is_shown_kept_and_reported(drive: Drive, double: OracleDouble) -> None:
-    given = ("--sessions", "1,2", "--size", "tiny", "--executions", "10", "--repeats", "1", "--yes", "--report", "markdown")
-    code, out, err = drive("run", double.url, *given).finish()
+    given = ("--sessions", "1,2", "--size", "tiny", "--executions", "10", "--repeats", "1", "--yes")
+    code, out, err = drive("run", double.url, *given, "--report", "markdown").finish()
     assert code in (0, 1), err
     record = drive.last()
     assert record.header.run_id in out

@@ -27,6 +27,8 @@ from support.builders.comparison import aa_run, noisy_run
 from support.page_reader import without_pictures
 from support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 FORMS = ("table", "markdown", "csv", "json")
 PUBLISHED = ROOT / "reports" / "examples" / "published"
 GOLDEN_NAMES = {"table": "table.txt", "markdown": "markdown.md", "csv": "csv.csv", "json": "json.json"}

@@ -18,6 +18,8 @@ from dbcpu.reports.formats.base import format_names, load_format
 from support.documents import KINDS, of_comparison, of_history, of_published, of_variants
 from support.page_reader import read_page, without_pictures
 
+pytestmark = pytest.mark.slow
+
 EVIL = "<script>alert(1)</script><img src=x>\"'&--><svg onload=alert(1)>"
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -25,6 +25,8 @@ from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.page_reader import drawn_texts, read_page, without_pictures
 
+pytestmark = pytest.mark.slow
+
 RUNS = {"three_on_two": three_on_two, "nine_on_eight": nine_on_eight}
 TEXTS = ("table", "json", "csv", "markdown")
 PICTURES = {"host", "slowdown", "throughput", "sessions", "cpu_map", "lanes", "connect"}
