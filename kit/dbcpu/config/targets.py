@@ -12,6 +12,7 @@ password. DBCPU_CONFIG names one file to read instead. A secret never stands in 
 
 import getpass
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -39,6 +40,9 @@ TABLES = ("targets", "licences", "prices", "check")
 """The last three are read by ``settings``."""
 TARGET_KEYS = ("url", "host", "password", "password_env", "password_file")
 PROMPT = "prompt"
+_LOGON = re.compile(r"[^\s/@]+/[^\s@]+@")
+"""sqlplus's USER/PASSWORD@, where no URL is."""
+_HIDDEN = re.compile(r"(?:password|passwd)=", re.IGNORECASE)
 _OTHER_SECRETS = frozenset({"passwd", "sslpassword", "oauth_client_secret", "wallet_password", "access_token"})
 _WAYS = 'use password_env = "VARIABLE", password_file = "FILE" or password = "prompt"'
 
@@ -98,7 +102,10 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
     if "://" in text:
         url, password = _take_password(_parse(text))
         if password is not None:
-            warn(f"the password in the URL was visible in the process list; name a target in {FILE_NAME} and {_WAYS}")
+            warn(
+                f"the password in the URL is visible in the process list until this command ends; name a target in "
+                f"{FILE_NAME} and {_WAYS}"
+            )
         return Request(name=url, kind=_kind(url), url=url, password=password)
     configured = targets()
     if named := configured.get(text):
@@ -107,6 +114,7 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
         return _from_config(named)
     if registry.is_known("targets", text):
         return Request(name=text, kind=text)
+    _refuse_logon(text)
     raise UnknownName(
         "target", text, {*configured, *registry.all_names("targets"), "a URL such as postgresql://HOST/DB"}
     )
@@ -206,7 +214,9 @@ def _checked(name: str, table: object, file: Path) -> Named:
         raise UsageError(f"{where} holds a password, and a configuration file is no place for one; {_WAYS}")
     if len(ways := [key for key in TARGET_KEYS if key.startswith("password") and key in texts]) > 1:
         raise UsageError(f"{where} has {' and '.join(ways)}; keep one of them")
-    if "://" in texts["url"] and _take_password(_parse(texts["url"], f"{where}: "))[1] is not None:
+    if "://" not in texts["url"]:
+        _refuse_logon(texts["url"], f"{where}: ")
+    elif _take_password(_parse(texts["url"], f"{where}: "))[1] is not None:
         raise UsageError(f"{where}: the url holds a password; take it out of the url and {_WAYS}")
     return Named(
         name,
@@ -290,6 +300,8 @@ def _take_password(url: "URL") -> tuple[str, str | None]:
 
     if found := sorted(_OTHER_SECRETS & {key.lower() for key in url.query}):
         raise UsageError(f"the target URL has {', '.join(found)} in it; a URL is shown and stored, keep it elsewhere")
+    if _LOGON.search(str(url.query.get("dsn", ""))) or any(_HIDDEN.search(str(each)) for each in url.query.values()):
+        raise UsageError("a parameter of the target URL holds a password; a URL is shown and stored, keep it elsewhere")
     password = str(url.password) if url.password is not None else None
     for key in [key for key in url.query if key.lower() == "password"]:
         value = url.query[key]
@@ -298,6 +310,15 @@ def _take_password(url: "URL") -> tuple[str, str | None]:
     # URL.set(password=None) would leave the password as it is.
     bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
     return bare.render_as_string(hide_password=False), password
+
+
+def _refuse_logon(text: str, where: str = "") -> None:
+    """Raises UsageError for what sqlplus takes: in a message or a record it would show its password."""
+    if _LOGON.search(text):
+        raise UsageError(
+            f"{where}a target is a name or a URL, not sqlplus's USER/PASSWORD@{text.rpartition('@')[2]}; for example: "
+            "oracle+oracledb://USER@HOST:1521/?service_name=NAME, with the password kept elsewhere"
+        )
 
 
 def _kind(url: str) -> str:

@@ -1,5 +1,6 @@
 """Explains a run with the user's own rules: what ``run``, ``show`` and ``report`` show."""
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.explain import explain_rounds
@@ -14,13 +15,22 @@ from dbcpu.store.database import open_store
 def explained(header: Header, rounds: Iterable[Round], licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:
     """The record that pictures are drawn of, and the analysis with licences by the rules of dbcpu.toml.
 
-    Of a soak only some of the rounds are kept. ``licences``: only the rules of these names.
+    Of a soak only some of the rounds are kept. ``licences``: only the rules of these names; one that is not applied is
+    named on standard error.
 
     Raises:
         UnknownName: no rule is called so; the message lists those there are.
         UsageError: dbcpu.toml is wrong.
     """
-    return explain_rounds(header, rounds, choose(settings().sizing.licences, licences))
+    record, analysis = explain_rounds(header, rounds, choose(settings().sizing.licences, licences))
+    applied = {each.rule for each in analysis.capacity.licences} if analysis.capacity else set[str]()
+    for name in licences:
+        if name not in applied:
+            sys.stderr.write(
+                f"dbcpu: the licence rule {name} is not applied: it is not for this host or database, or what it "
+                "counts is not known of this run\n"
+            )
+    return record, analysis
 
 
 def explained_run(name: str, url: str | None, licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:

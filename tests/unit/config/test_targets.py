@@ -243,3 +243,20 @@ def test_a_password_is_asked_for_at_a_terminal(places: Path, monkeypatch: pytest
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("getpass.getpass", {"password for x: ": SECRET}.__getitem__)
     assert targets.resolve("x").password == SECRET
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"dbcpu/{SECRET}@127.0.0.1:1521/orclpdb",
+        f"oracle+oracledb:/dbcpu:{SECRET}@127.0.0.1",
+        f"oracle+oracledb://dbcpu@?dsn=dbcpu/{SECRET}@127.0.0.1",
+        f"oracle+oracledb://dbcpu@?dsn=tcps://h/x?wallet_password={SECRET}",
+    ],
+)
+def test_a_password_where_none_belongs_is_refused_and_not_repeated(text: str, places: Path) -> None:
+    write(places, f'[targets.x]\nurl = "{text}"\n')
+    for given in (text, "x"):
+        with pytest.raises(UsageError) as caught:
+            targets.resolve(given)
+        assert SECRET not in str(caught.value)

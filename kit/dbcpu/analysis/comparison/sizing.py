@@ -26,6 +26,7 @@ FAIR = 1.1
 class Kind:
     """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
 
+    ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does.
     ``cores``: as shown by the host, as given, or by the throughput curve; ``cores_from`` says which in words, '' where
     the host shows them. None where nothing gives them.
     """
@@ -38,8 +39,14 @@ class Kind:
     sockets: int
     fair: int
     fair_throughput: float
+    measured: int
     licence: Licence | None = None
     price: Price | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the levels say what the host can do: they load all its cores, or end beyond the largest fair one."""
+        return self.fair < self.measured or self.measured >= (self.cores or self.vcpus)
 
     @property
     def threads(self) -> float | None:
@@ -107,6 +114,11 @@ def size(
     kinds = [_kind(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
     needs: tuple[Need, ...] = ()
     if busy is not None:
+        if short := [each for each in kinds[1:] if not each.loaded]:
+            raise UsageError(
+                f"{short[0].name} was measured up to N={short[0].measured} only, and all were equal there: what its "
+                f"{plural(short[0].vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
+            )
         demand = _throughput_of(busy, kinds[0], runs[0][2])
         needs = tuple(_need(kind, each, demand) for kind, each in zip(kinds[1:], facts[1:], strict=True))
     used = [rule for kind in kinds for rule in (kind.licence, kind.price) if rule]
@@ -159,13 +171,19 @@ def _facts(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
 
 
 def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
+    found = [
+        f"{each.name} was measured up to N={each.measured} only, and all were equal there: more may be, and its place "
+        "in the ranking is too low then."
+        for each in kinds
+        if not each.loaded
+    ]
     names = [each.name for each in kinds if each.cores is None]
     if not names:
-        return ()
-    found = [
+        return tuple(found)
+    found.append(
         f"Cores behind the vCPUs of {listed(names)} are not known, so nothing is counted per core there; give "
         "`--cores NAME=N` or `--threads-per-core NAME=N`."
-    ]
+    )
     if busy is not None and kinds[0].cores is None:
         found.append(f"A busy core of {kinds[0].name} is counted as one single session.")
     return tuple(found)
@@ -191,6 +209,7 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
         sockets=facts.sockets or 1,
         fair=fair.level,
         fair_throughput=fair.throughput,
+        measured=max(each.level for each in levels if each.level <= analysis.vcpus),
         licence=licence if isinstance(licence, Licence) else None,
         price=price if isinstance(price, Price) else None,
     )

@@ -60,8 +60,8 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
     names = frozenset(filter(None, (name, header.plan.target, header.label, host.hostname if host else "")))
     edition, place = header.database.parameters.get("edition", ""), place_of(header)
     if host is None:
-        kind = header.database.kind
-        return LicenceFacts(vcpus, cores, None, None, "", kind, names, edition=edition, place=place)
+        kind, threads = header.database.kind, math.ceil(vcpus / cores) if vcpus and cores else None
+        return LicenceFacts(vcpus, cores, None, threads, "", kind, names, edition=edition, place=place)
     usable = [each for each in host.topology.cpus if each.online and each.cpu in host.limits.allowed_cpus]
     return LicenceFacts(
         vcpus=vcpus,

@@ -167,3 +167,11 @@ def test_the_curve_gives_the_cores_of_a_managed_host(levels: tuple[int, ...]) ->
     run = managed(simulate(preset("c4.4xlarge"), levels, repeats=2, seed=3), vcpus=16)
     cores, words = cores_behind(run, explain(run))
     assert (cores, words) == (8, "by the throughput curve")
+
+
+def test_a_host_that_was_never_loaded_sizes_nothing_and_is_ranked_with_a_note() -> None:
+    part = noisy_run(4, levels=(1, 2), cores=8, threads=1, noise=0.001)
+    with pytest.raises(UsageError, match=r"part was measured up to N=2 only.*what its 8 vCPUs can do is not known"):
+        sized(("old", old_box()), ("part", part))
+    ranked = sized(("old", old_box()), ("part", part), busy=None)
+    assert [each for each in ranked.unknown if each.startswith("part was measured up to N=2 only")] != []
