@@ -76,6 +76,11 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
     for other, called in samples:
         _add_samples(lines, parse(other, called), called)
         digest.update(other.encode())
+    if not lines.ended and lines.rounds:
+        # The round in which the file was cut short: nothing shows that it is whole.
+        lines.rounds.popitem()
+        if not lines.rounds:
+            raise RecordFormatError(f"{name} was cut short in its first round: no round of it is whole")
     rounds = tuple(_round(lines, order) for order in sorted(lines.rounds) if lines.rounds[order].sessions)
     return RunRecord(_header(lines, digest.hexdigest(), rounds), rounds)
 

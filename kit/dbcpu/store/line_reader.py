@@ -101,6 +101,8 @@ class Lines:
     ticks: list[Ticks] = field(default_factory=list)
     """In a file of samples."""
     status: str = "interrupted"
+    ended: bool = False
+    """The file has its last line."""
 
     def take(self, line: str) -> None:
         """Raises KeyError, ValueError or UsageError when it is not one of the lines."""
@@ -127,7 +129,7 @@ class Lines:
             case "cpu":
                 self._take_cpu(values)
             case "end":
-                self.status = _end(values["status"])
+                self.status, self.ended = _end(values["status"]), True
             case "round":
                 begun = RoundLines(_whole(values["level"], 1), _whole(values["repeat"]), epoch_s(values["released"]))
                 self.rounds[_whole(values["order"])] = begun

@@ -26,10 +26,18 @@ def with_shapes(
         option: _by_name(option, texts, names)
         for option, texts in (("--vcpus", vcpus), ("--cores", cores), ("--threads-per-core", threads))
     }
+    unseen = any(not _shows_cpus(each.record) for _, candidates in sides for each in candidates)
+    for option, values in given.items():
+        if "" in values and not unseen:
+            raise UsageError(f"every host of this comparison shows its own CPUs and cores, so leave {option} out")
     return [
         (name, tuple(replace(each, record=_shaped(name, each.record, given)) for each in candidates))
         for name, candidates in sides
     ]
+
+
+def _shows_cpus(record: RunRecord) -> bool:
+    return record.header.host is not None and bool(record.header.host.topology.cpus)
 
 
 def _by_name(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
@@ -46,7 +54,7 @@ def _by_name(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[st
 
 def _shaped(name: str, record: RunRecord, given: Mapping[str, Mapping[str, int]]) -> RunRecord:
     header = record.header
-    if header.host is not None and header.host.topology.cpus:
+    if _shows_cpus(record):
         named = next((option for option, values in given.items() if name in values), None)
         if named is not None:
             raise UsageError(f"{name} shows its own CPUs and cores, so {named} {name}=N is not possible; leave it out")

@@ -12,6 +12,7 @@ from dbcpu import plan
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
@@ -62,7 +63,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
 
     ``target``: by default as the run names it. Raises as ``measure_run.run``.
     """
-    with open_store(delivery.store) as store:
+    with open_store(delivery.store, create=False) as store:
         record = store.load(store.resolve(name))
         header = record.header
         if why := why_no_more(header):
@@ -159,6 +160,11 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
     """(level, rounds), one session alone first."""
     more, run_id = explain(record).more_rounds, record.header.run_id
     if sessions is None:
+        if more is None and not _undecided(record):
+            raise UsageError(
+                f"nothing is undecided in run {run_id}; to measure levels more precisely name them: "
+                "--sessions 4,8 --rounds 6"
+            )
         if more is None:
             raise UsageError(
                 f"no number of rounds is known that would decide run {run_id}: `dbcpu show {run_id}` says what is "
@@ -173,6 +179,10 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
         )
     count = rounds or record.header.plan.repeats
     return tuple((level, count) for level in sorted({1, *levels}))
+
+
+def _undecided(record: RunRecord) -> bool:
+    return any(Answer.UNDECIDED in (each.even, each.full_speed) for each in explain(record).levels)
 
 
 def _in_turn(wanted: Sequence[tuple[int, int]]) -> Iterator[int]:

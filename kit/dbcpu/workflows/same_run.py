@@ -25,6 +25,9 @@ def _differences(
     earlier: Header, host: HostInfo | None, database: Database, workload: WorkloadInfo, vcpus: int | None
 ) -> Iterator[str]:
     was, before = earlier.host, earlier.database
+    if before.kind != database.kind:
+        yield f"the run is of {before.kind}, and the target is {database.kind}"
+        return
     pairs: list[tuple[str, object, object]] = [
         ("the database", f"{before.kind} {before.version}", f"{database.kind} {database.version}"),
         ("its driver", before.driver, database.driver),

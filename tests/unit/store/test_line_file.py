@@ -135,8 +135,15 @@ def test_damage_is_told_by_its_line(text: str, sentence: str) -> None:
         record(text)
 
 
-def test_an_interrupted_run_keeps_what_it_has() -> None:
-    cut = record(LINES.partition("round order=1")[0])
+@pytest.mark.parametrize("at", ["round order=1", "execution order=1", "failed order=1", "end status"])
+def test_a_file_that_was_cut_short_keeps_the_rounds_before_the_last(at: str) -> None:
+    """Nothing shows that the last one is whole."""
+    text = LINES.partition(at)[0]
+    if at == "round order=1":
+        with pytest.raises(RecordFormatError, match="lines was cut short in its first round"):
+            record(text)
+        return
+    cut = record(text)
     assert (cut.header.status, len(cut.rounds)) == ("interrupted", 1)
 
 

@@ -15,6 +15,9 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
+WAITED = 0.05
+"""Of a single session's time behind other processes: it is they that the remedy is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -127,9 +130,11 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     worst = found.worst
     if worst is None:
         return ""
-    if found.losses and found.losses[0].level == 1 and (remedy := _noise_remedy(analysis)):
-        return remedy
     by_code = {each.code: each.remedy for each in analysis.findings}
+    if found.losses and found.losses[0].level == 1 and (remedy := _noise_remedy(analysis)):
+        ref = analysis.reference
+        waited = ref is not None and (ref.queue_s or 0.0) > WAITED * ref.elapsed_s
+        return (by_code.get("foreign-load") if waited else "") or remedy
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling):
         return Cause.FREQUENCY.remedy

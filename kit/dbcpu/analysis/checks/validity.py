@@ -73,9 +73,9 @@ def incomplete_run(given: CheckInput) -> Finding | None:
         return None
     if header.status == "running" and planned is None:
         return None
-    whole = f" of {planned}" if planned is not None else ""
+    words = plural(done, "round") if planned is None else f"{done} of {planned} rounds"
     level = Level.PROBLEM if header.status == "failed" else Level.WARNING
-    return noted("incomplete-run", f"the run is {header.status} with {done}{whole} rounds", level=level)
+    return noted("incomplete-run", f"the run is {header.status} with {words}", level=level)
 
 
 def no_reference(given: CheckInput) -> Finding | None:

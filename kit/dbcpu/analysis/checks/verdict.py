@@ -47,11 +47,11 @@ def verdict(
 
 def _restriction(record: RunRecord) -> str:
     status, planned = record.header.status, record.header.plan.rounds
-    whole = f" of {planned}" if planned is not None else ""
+    done = plural(len(record.rounds), "round") if planned is None else f"{len(record.rounds)} of {planned} rounds"
     if status == "interrupted":
-        return f"Interrupted after {len(record.rounds)}{whole} rounds: "
+        return f"Interrupted after {done}: "
     if status == "failed":
-        return f"Failed after {len(record.rounds)}{whole} rounds: "
+        return f"Failed after {done}: "
     return ""
 
 
