@@ -17,7 +17,7 @@ _STEP = re.compile(r"^\s*\d\d/\d\d/\d\d [\d:]{8}\s*,\s*(\d+)\s*,\s*\d+\s*,\s*[\d
 _SESSIONS = re.compile(r"^#\s*sessions\s*:\s*(.+?)\s*$", re.MULTILINE)
 _REMARK = re.compile(r"^#(?!\s*sessions\s*:).*$", re.MULTILINE)
 _GZIP = re.compile(r"^\s*Running (\d+) parallel gzip\s*$", re.MULTILINE)
-_COPIED = re.compile(r"\bbytes\b.*\bcopied, ([\d.]+) s\b")
+_COPIED = re.compile(r"(\d+) bytes\b.*\bcopied, ([\d.,]+) s\b")
 
 
 def as_csv(text: str, name: str) -> str | None:
@@ -26,7 +26,7 @@ def as_csv(text: str, name: str) -> str | None:
     Raises:
         RecordFormatError: the log is not whole; the sentence says where.
     """
-    if _TOOLKIT.search(text):
+    if _TOOLKIT.search(text) or (_SESSIONS.search(text) and _STEP.search(text)):
         return _of_toolkit(text, name)
     return _of_gzip(text, name) if _GZIP.search(text) else None
 
@@ -59,12 +59,20 @@ def _of_gzip(text: str, name: str) -> str:
     """Each process's seconds. A number of processes that was run again is another round."""
     rows: list[str] = []
     repeats: dict[int, int] = {}
+    copied: set[str] = set()
     for number, block in _blocks(text):
         times = _COPIED.findall(block)
         if len(times) != number:
             raise RecordFormatError(f"{name}: {number} processes were started and {len(times)} lines say `copied`")
+        copied |= {size for size, _ in times}
+        if len(copied) > 1:
+            sizes = " and ".join(sorted(copied, key=int))
+            raise RecordFormatError(f"{name}: the processes copied {sizes} bytes; only equal work can be compared")
         repeats[number] = repeats.get(number, 0) + 1
-        rows += [f"{number},{repeats[number]},{at},{time_s}" for at, time_s in enumerate(times, start=1)]
+        rows += [
+            f"{number},{repeats[number]},{at},{time_s.replace(',', '.')}"
+            for at, (_, time_s) in enumerate(times, start=1)
+        ]
     return _csv(text, ("# kind: shell", "# workload: gzip"), "n,repeat,session,seconds", rows)
 
 

@@ -72,6 +72,19 @@ def test_a_process_that_did_not_end_is_noticed() -> None:
         as_csv("\n".join(GZIP.splitlines()[:-1]), "gzip.log")
 
 
+def test_processes_that_did_other_work_are_refused() -> None:
+    with pytest.raises(RecordFormatError, match="copied 500000 and 2147483648 bytes; only equal work"):
+        as_csv(GZIP.replace("2147483648", "500000", 1), "gzip.log")
+
+
+def test_a_decimal_comma_is_read_and_a_report_needs_no_header() -> None:
+    assert as_csv(GZIP.replace("copied, 15.7105 s", "copied, 15,7105 s"), "gzip.log") == as_csv(GZIP, "gzip.log")
+    rows = "".join(line + "\n" for line in TOOLKIT.splitlines() if line.lstrip()[:1].isdigit())
+    made = as_csv(f"# sessions: 1,2,4,8\n{rows}", "report.txt")
+    assert made == as_csv(f"# sessions: 1,2,4,8\n{TOOLKIT}", "report.txt")
+    assert as_csv(rows, "report.txt") is None
+
+
 def test_other_texts_are_left_alone() -> None:
     assert as_csv("n,repeat,rate\n1,1,2\n", "x") is None
     assert as_csv("", "x") is None
