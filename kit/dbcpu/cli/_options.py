@@ -21,12 +21,12 @@ LONGEST_S = 30 * 86400.0
 
 
 class Duration(click.ParamType[float]):
-    """Seconds from ``90``, ``90s``, ``500ms``, ``10m``, ``1h30m`` or ``2d``; above 0, at most 30 days or ``most_s``."""
+    """Seconds from ``90``, ``90s``, ``500ms``, ``10m``, ``1h30m`` or ``2d``; above 0, at most 30 days or ``max_s``."""
 
     name = "duration"
 
-    def __init__(self, most_s: float = LONGEST_S) -> None:
-        self.most_s = most_s
+    def __init__(self, max_s: float = LONGEST_S) -> None:
+        self.max_s = max_s
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
@@ -37,8 +37,8 @@ class Duration(click.ParamType[float]):
         seconds = math.fsum(float(number) * _UNIT_S[unit] for number, unit in parts)
         if not parts or "".join(number + unit for number, unit in parts) != text:
             self.fail(f"{value!r} is not a duration; give 90, 90s, 10m or 1h30m", param, ctx)
-        if not 0 < seconds <= self.most_s:
-            self.fail(f"{value!r} is not above 0 and at most {self.most_s / 86400:g} days", param, ctx)
+        if not 0 < seconds <= self.max_s:
+            self.fail(f"{value!r} is not above 0 and at most {self.max_s / 86400:g} days", param, ctx)
         return seconds
 
 

@@ -10,7 +10,7 @@ from dbcpu.cli._options import Duration, confirm, store_option, yes_option
 @click.option("--like", metavar="RUN", help="Delete old runs with the target and label of RUN.")
 @click.option("--keep", type=click.IntRange(1), default=30, show_default=True, metavar="N",
               help="With --like: keep the newest N, whatever their age.")  # fmt: skip
-@click.option("--older-than", "older_than_s", type=Duration(most_s=36_525 * 86_400.0), default="90d", show_default=True,
+@click.option("--older-than", "older_than_s", type=Duration(max_s=36_525 * 86_400.0), default="90d", show_default=True,
               metavar="TIME", help="With --like: keep younger runs.")  # fmt: skip
 @yes_option
 @store_option

@@ -158,9 +158,10 @@ def unfinished(record: RunRecord) -> Addition | None:
 
 def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple[tuple[int, int], ...]:
     """(level, rounds), one session alone first."""
-    more, run_id = explain(record).more_rounds, record.header.run_id
+    found, run_id = explain(record), record.header.run_id
+    more = found.more_rounds
     if sessions is None:
-        if more is None and not _undecided(record):
+        if more is None and not any(Answer.UNDECIDED in (each.even, each.full_speed) for each in found.levels):
             raise UsageError(
                 f"nothing is undecided in run {run_id}; to measure levels more precisely name them: "
                 "--sessions 4,8 --rounds 6"
@@ -179,10 +180,6 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
         )
     count = rounds or record.header.plan.repeats
     return tuple((level, count) for level in sorted({1, *levels}))
-
-
-def _undecided(record: RunRecord) -> bool:
-    return any(Answer.UNDECIDED in (each.even, each.full_speed) for each in explain(record).levels)
 
 
 def _in_turn(wanted: Sequence[tuple[int, int]]) -> Iterator[int]:

@@ -135,15 +135,15 @@ def test_damage_is_told_by_its_line(text: str, sentence: str) -> None:
         record(text)
 
 
-@pytest.mark.parametrize("at", ["round order=1", "execution order=1", "failed order=1", "end status"])
+def test_of_a_file_that_was_cut_short_in_its_first_round_nothing_is_kept() -> None:
+    with pytest.raises(RecordFormatError, match="lines was cut short in its first round"):
+        record(LINES.partition("round order=1")[0])
+
+
+@pytest.mark.parametrize("at", ["execution order=1", "failed order=1", "end status"])
 def test_a_file_that_was_cut_short_keeps_the_rounds_before_the_last(at: str) -> None:
     """Nothing shows that the last one is whole."""
-    text = LINES.partition(at)[0]
-    if at == "round order=1":
-        with pytest.raises(RecordFormatError, match="lines was cut short in its first round"):
-            record(text)
-        return
-    cut = record(text)
+    cut = record(LINES.partition(at)[0])
     assert (cut.header.status, len(cut.rounds)) == ("interrupted", 1)
 
 
