@@ -9,6 +9,7 @@ from dbcpu.analysis.causes.shared_core_cost import shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.checks.disturbance import main_disturbance
 from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.levels.answers import EQUAL
@@ -82,6 +83,7 @@ def explain_variant(
         unit=record.header.plan.workload.unit,
         two_speeds=speeds,
         more_rounds=more,
+        disturbance=main_disturbance(given),
     )
     return refused(found)
 

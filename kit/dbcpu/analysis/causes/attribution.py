@@ -31,6 +31,8 @@ from dbcpu.record import Round, RunRecord
 ACCOUNTED = 0.6
 LEADING = 0.4
 WORTH_WORDS = 0.15
+WORTH_COUNTING = 0.05
+"""Of its elapsed time: a session that lost less, as the kernel counted, has no cause for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
     if not each.shares_known:
         split = reference_s = None
     cause, evidence, pace_only = _cause(case, split, reference_s)
+    counted_s, counted_cause = _counted(case, split)
     seen = case.evidence
     return SessionView(
         level=each.level,
@@ -205,7 +208,8 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         unsplit_s=split.unsplit_s if split else None,
         shared_s=seen.sibling_s if seen else None,
         avoidable_s=_avoidable_s(cause, seen) if seen else None,
-        counted_s=_counted_s(case, split),
+        counted_s=counted_s,
+        counted_cause=counted_cause,
         pace_s=case.pace_s if case.pace else None,
         pace=case.pace.speed if case.pace else None,
         pieces=case.pace.pieces if case.pace else None,
@@ -213,14 +217,31 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
     )
 
 
-def _counted_s(case: _Case, split: Loss | None) -> float | None:
-    """What the kernel counted as lost, with steal that is in the CPU time; of a gap what one alone does not have."""
-    delay_s, evidence = case.timed.session.run_delay_s, case.evidence
-    if case.timed.span is None or delay_s is None or case.timed.session.cpu_s is None:
-        return None
+def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
+    """What the kernel counted as lost, and to what most of it: 'none' where it is not worth words.
+
+    With steal that is in the CPU time; of a gap what one session alone does not have.
+    """
+    session, span, evidence = case.timed.session, case.timed.span, case.evidence
+    if span is None or session.run_delay_s is None or session.cpu_s is None:
+        return None, Cause.NONE
     asleep_s = (split.gap_s or 0.0) if split else 0.0
     stolen_s = (evidence.steal_s or 0.0) if evidence else 0.0
-    return min(delay_s + max(0.0, asleep_s, stolen_s), case.timed.span.elapsed_s)
+    off_s = max(0.0, asleep_s, stolen_s)
+    lost_s = min(session.run_delay_s + off_s, span.elapsed_s)
+    if lost_s < WORTH_COUNTING * span.elapsed_s:
+        return lost_s, Cause.NONE
+    throttled_s = min(case.throttled_s or 0.0, session.run_delay_s)
+    queued_s = session.run_delay_s - throttled_s
+    parts: dict[str, float] = {Cause.THROTTLED: throttled_s}
+    lone = len(case.timed.round.sessions) == 1
+    for share in evidence_rules.queueing(queued_s, span.elapsed_s, evidence, (), case.timed.round.foreign, lone):
+        # That it waited for a CPU is counted, also where who was there is not known.
+        behind = Cause.COMPETITOR if share.cause is Cause.COMPETITOR else Cause.RUN_QUEUE
+        parts[behind] = parts.get(behind, 0.0) + share.seconds
+    stopped = evidence is not None and evidence.stopped_s >= off_s / 2
+    parts[Cause.STEAL if stolen_s >= asleep_s else Cause.STOPPED if stopped else Cause.WAIT] = off_s
+    return lost_s, max(parts, key=lambda name: parts[name])
 
 
 def _avoidable_s(cause: str, evidence: Evidence) -> float | None:

@@ -8,15 +8,22 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.checks.refusal import WORDS, refusal
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, lost_words, unreliable
-from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, Outcome, is_loss, outcome
+from dbcpu.analysis.levels.outcome import (
+    BAD,
+    GOOD,
+    PARTLY,
+    UNKNOWN,
+    Outcome,
+    is_counted_only,
+    is_loss,
+    lost_to,
+    outcome,
+)  # fmt: skip
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
-
-WAITED = 0.05
-"""Of a single session's time behind other processes: it is they that the remedy is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +105,19 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
     spread = [each for each in levels if each.max_over_min is not None]
     if spread:
         widest = max(spread, key=lambda each: each.max_over_min or 1.0)
-        facts.append(Fact("slowest over fastest", times(widest.max_over_min), f"at most, at {widest.level} sessions"))
-    if worst is not None and worst.main_cause != Cause.NONE:
-        many = dict(worst.causes).get(worst.main_cause, 0)
-        share = f"{many} of {worst.sessions} sessions at N = {worst.level}"
-        facts.append(Fact("main cause", Cause(worst.main_cause).words, share))
+        facts.append(
+            Fact(
+                "slowest over fastest",
+                times(widest.max_over_min),
+                f"median of rounds, at {plural(widest.level, 'session')}",
+            )
+        )
+    cause = Cause.NONE if worst is None else lost_to(worst)
+    if worst is not None and cause is not Cause.NONE:
+        lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
+        share = f"{dict(worst.causes).get(cause, 0)} of {plural(worst.sessions, 'session')}"
+        share = f"{percent(lost)} of the time" if is_counted_only(worst) else share
+        facts.append(Fact("main cause", cause.words, f"{share} at N = {worst.level}"))
     elif worst is not None and worst.likely_cause:
         facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
     elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:
@@ -131,10 +146,8 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     if worst is None:
         return ""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    if found.losses and found.losses[0].level == 1 and (remedy := _noise_remedy(analysis)):
-        ref = analysis.reference
-        waited = ref is not None and (ref.queue_s or 0.0) > WAITED * ref.elapsed_s
-        return (by_code.get("foreign-load") if waited else "") or remedy
+    # What even a single session loses, all lose.
+    worst = found.losses[0] if found.losses and found.losses[0].level == 1 else worst
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling):
         return Cause.FREQUENCY.remedy
@@ -149,7 +162,7 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
 
 def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
     """What the worst level lost most to: as attributed, as likely, or as a finding about the whole run says."""
-    cause = Cause(worst.main_cause)
+    cause = lost_to(worst)
     if cause.is_known:
         return cause
     if worst.likely_cause:
@@ -159,9 +172,11 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
 
 
 def _noise_remedy(analysis: Analysis) -> str:
-    """What takes the noise away: of the finding that explains it, else of the noise itself."""
+    """More rounds where they would decide; else of the finding that explains the noise, or of the noise itself."""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    codes = ("steal", "foreign-load", "throttled", "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive")
+    codes = [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
+    if analysis.more_rounds is not None:
+        codes.insert(0, "inconclusive")
     return next((by_code[code] for code in codes if by_code.get(code)), "")
 
 

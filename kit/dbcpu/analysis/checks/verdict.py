@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.outcome import Outcome, is_fine, is_loss, loss, outcome
+from dbcpu.analysis.levels.outcome import Outcome, is_counted_only, is_fine, is_loss, loss, lost_to, outcome
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.answer import Answer
@@ -81,7 +80,7 @@ class _Words:
         if self.reference is None:
             worst = max(together or levels, key=lambda each: each.max_over_min or 1.0)
             return (
-                f"Without a valid single-session baseline only the spread is known: max/min is at most "
+                f"Without a valid single-session baseline only the spread is known: the largest median max/min is "
                 f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
             )
         found = outcome(levels, self.vcpus)
@@ -192,9 +191,11 @@ class _Words:
             many = level.slow if level.slow else level.slower or 0.0
             if 1 <= round(many) < level.level:
                 same = level.slower is not None and round(level.slower) == round(many)
-                factor = times(level.slower_factor) if same else f"up to {times(level.slowdown_max)}"
                 has = "has" if round(many) == 1 else "have"
-                return f"{here} {count(round(many))} of {level.level} {has} a slowdown of {factor}{why}"
+                slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
+                if same:
+                    return f"{slow} of {times(level.slower_factor)}{why}"
+                return f"{slow}, typically {times(level.slowdown_max)} for the slowest{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
@@ -205,16 +206,8 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        assert self.reference is not None
         lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
-        stolen = typical_share(self.record.rounds) or 0.0
-        parts = {
-            Cause.THROTTLED: self.reference.throttled_s or 0.0,
-            Cause.COMPETITOR: self.reference.queue_s or 0.0,
-            Cause.STEAL: stolen * self.reference.elapsed_s,
-        }
-        cause = max(parts, key=lambda each: parts[each])
-        return f"even a single session loses {percent(lost)} of its time ({cause.words})"
+        return f"even a single session loses {percent(lost)} of its time ({lost_to(level).words})"
 
     def _why(self, level: LevelView) -> str:
         blind = next((r for r in self.record.rounds if r.level == level.level and not_sampled(r)), None)
@@ -227,7 +220,7 @@ class _Words:
                 f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}, "
                 f"and the host was not sampled: {reason}"
             )
-        cause = Cause(level.main_cause)
+        cause = lost_to(level)
         if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling):
             return "as by a turbo frequency that falls with the number of busy cores"
         if not cause.is_known:
@@ -264,12 +257,6 @@ def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:
     return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
 
 
-def is_counted_only(level: LevelView) -> bool:
-    """Whether a loss was counted that the slowdown does not show: one session alone loses as much."""
-    counted = level.counted_slowdown or 1.0
-    return counted > EQUAL and (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2
-
-
 def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
     if level.even is not Answer.NO and is_counted_only(level):
@@ -291,7 +278,7 @@ def fast_levels(found: Outcome) -> tuple[LevelView, ...]:
 def _fine(found: Outcome) -> str:
     if not found.fine:
         return ""
-    ratio = f"max/min at most {number(max(each.max_over_min or 1.0 for each in found.fine))}"
+    ratio = f"median max/min at most {number(max(each.max_over_min or 1.0 for each in found.fine))}"
     up_to = plural(found.fine[-1].level, "session")
     if all(map(is_fine, found.levels)):
         return f"all sessions get equal CPU at full speed, at every level up to {up_to} ({ratio})"

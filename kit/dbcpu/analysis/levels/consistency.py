@@ -113,6 +113,7 @@ def _level(
     slower = [_slower(members, views, same) for members in used if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     causes = [[_cause(views[each.key], same) for each in members] for members in used]
+    main_cause = _main_cause(causes)
     counted = _counted([[views[each.key] for each in members] for members in used])
     whole = used and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
@@ -147,8 +148,8 @@ def _level(
         slower_factor=median_of_known(float(np.median(each)) if each else 1.0 for each in slower)
         if any(slower)
         else None,
-        causes=tuple(Counter(cause for members in causes for cause in members if reference and shares).most_common()),
-        main_cause=_main_cause(causes),
+        causes=_by_sessions(causes, main_cause) if reference and shares else (),
+        main_cause=main_cause,
         even=answered.even,
         full_speed=answered.full_speed,
         even_bound=answered.even_bound,
@@ -156,6 +157,7 @@ def _level(
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
         counted_slowdown=counted.slowdown if counted else None,
+        counted_cause=_main_cause([[views[each.key].counted_cause for each in members] for members in used]),
         alone_s=median_of_known(each.alone_s for each in spent),
         misplaced_s=median_of_known(each.misplaced_s for each in spent),
         sharing_s=median_of_known(each.sharing_s for each in spent),
@@ -306,6 +308,12 @@ def _main_cause(causes: Sequence[Sequence[str]]) -> str:
     lost = [[cause for cause in members if cause != Cause.NONE] for members in causes]
     votes = Counter(Counter(members).most_common(1)[0][0] for members in lost if members)
     return votes.most_common(1)[0][0] if votes else Cause.NONE
+
+
+def _by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str, int], ...]:
+    """How many sessions have which cause: the main one, and then the commonest."""
+    counts = Counter(cause for members in causes for cause in members)
+    return tuple(sorted(counts.items(), key=lambda item: (item[0] != first, -item[1])))
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:

@@ -32,6 +32,7 @@ MIN_FREEDOM = 4.0
 ASSUMED = 0.10
 """Noise of a run with a single solo session, which has no spread: only large differences are shown there."""
 ENOUGH_FREEDOM = 6
+FEW_SOLOS = 3
 MIN_TO_SPLIT = 5
 SPLIT = 5.0
 """Largest gap over the deviation within the two groups: equal sessions pass it less than once in a hundred rounds."""
@@ -73,13 +74,20 @@ def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | No
 def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Chance:
     groups = [np.log(own), *within_rounds(sessions, cores)]
     freedom = sum(logs.size - 1 for logs in groups)
-    solo = relative_deviation(own)
+    solo = _solo_spread(own)
     if own.size < 2 and freedom < ENOUGH_FREEDOM:
         return Chance(ASSUMED, MIN_FREEDOM)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
         return Chance(solo, max(MIN_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
     spread = min(pooled_robust(groups).spread, _largest_deviation(own))
     return Chance(max(solo, spread), max(MIN_FREEDOM, EFFICIENT["pooled"] * freedom))
+
+
+def _solo_spread(times: Floats) -> float:
+    """Relative; of three the standard deviation: two that agree by chance would hide how far out the third is."""
+    if times.size > FEW_SOLOS:
+        return relative_deviation(times)
+    return float(np.std(np.log(times), ddof=1)) if times.size > 1 else 0.0
 
 
 def within_rounds(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:

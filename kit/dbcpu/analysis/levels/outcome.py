@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView
 
 GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
@@ -62,6 +64,18 @@ class Outcome:
 def loss(level: LevelView) -> float:
     """How much is lost at a level: the larger of its slowdown, its max/min, and the slowdown that was counted."""
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
+
+
+def is_counted_only(level: LevelView) -> bool:
+    """Whether a loss was counted that the slowdown does not show: one session alone loses as much."""
+    counted = level.counted_slowdown or 1.0
+    alike = (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2
+    return counted > EQUAL and (level.level == 1 or alike)
+
+
+def lost_to(level: LevelView) -> Cause:
+    """What a level lost most to: of its slowdown, or of what was only counted."""
+    return Cause(level.counted_cause if is_counted_only(level) else level.main_cause)
 
 
 def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:

@@ -75,6 +75,7 @@ class SessionView:
     session ran on its core; ``avoidable_s`` it lost to its cause (shared core, run queue, competitor) while
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
+    ``counted_cause``: to what most of that was lost, 'none' below 5 % of its time.
     ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs; ``pace`` is their speed meanwhile (1: full) by
     so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that. ``paced_slowdown``: without
     it, at levels whose figures are at one pace.
@@ -104,6 +105,7 @@ class SessionView:
     shared_s: float | None = None
     avoidable_s: float | None = None
     counted_s: float | None = None
+    counted_cause: str = "none"
     pace_s: float | None = None
     pace: float | None = None
     pieces: int | None = None
@@ -145,10 +147,11 @@ class LevelView:
     ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached (None
     where that is impossible), and
     ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions whose cause is not
-    'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, commonest first;
-    ``main_cause`` is what most rounds lost most sessions to, 'none' if nobody lost anything. ``even`` (equal shares)
-    and ``full_speed`` (as fast as alone) are the answers of this level; ``even_bound``, ``slowdown_low``,
-    ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``).
+    'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, ``main_cause`` first and
+    then the commonest; that is what most rounds lost most sessions to, 'none' if nothing was lost. ``even``
+    (equal shares) and ``full_speed`` (as fast as alone) are this level's answers; ``even_bound``, ``slowdown_low``,
+    ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``). ``counted_slowdown``: of the median
+    session by what the kernel counted alone; ``counted_cause``: what most rounds counted most of it for.
     ``alone_s``, ``misplaced_s``, ``sharing_s`` and ``oversubscribed_s`` are session-seconds per round by regime, while
     all sessions ran, ``tail_misplaced_s`` those misplaced later (see ``regimes``). ``slow_expected`` and ``frozen_cv``:
     slow sessions and CV if nobody were ever moved (see ``stickiness``), ``stickiness`` is ``cv`` over ``frozen_cv``.
@@ -194,6 +197,7 @@ class LevelView:
     slowdown_high: float | None = None
     detectable: float | None = None
     counted_slowdown: float | None = None
+    counted_cause: str = "none"
     alone_s: float | None = None
     misplaced_s: float | None = None
     sharing_s: float | None = None
@@ -257,6 +261,7 @@ class Analysis:
     the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
     ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
     ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
+    ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     """
 
     run_id: str
@@ -281,3 +286,4 @@ class Analysis:
     unit: str = ROWS_UNIT
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
+    disturbance: str = ""

@@ -46,7 +46,7 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
                 "baseline",
                 f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({plural(ref.sessions, 'round')}, noise {percent(ref.spread)}; "
-                f"slowdowns below {times(1 + ref.tolerance)} are noise unless counted)",
+                f"a session's slowdown below {times(1 + ref.tolerance)} is noise unless counted)",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)

@@ -105,7 +105,7 @@ def test_an_unsteady_cpu_shows_in_rounds_that_share_nothing_too() -> None:
         round_of([session(0, first), session(1, second)], order=order)
         for order, (first, second) in enumerate(((1.5, 2.1), (2.2, 1.6), (1.7, 1.3), (1.9, 2.5), (1.4, 1.9)), 3)
     ]
-    alone = [round_of([session(0, value)], order=order) for order, value in enumerate((1.72, 1.75, 1.85))]
+    alone = [round_of([session(0, value)], order=order) for order, value in enumerate((1.73, 1.75, 1.80))]
     assert "unsteady-cpu" in found(record([*alone, *side_by_side]))
     waiting = [
         round_of([session(0, 1.5, gap_s=gap_s), session(1, 1.5)], order=order)

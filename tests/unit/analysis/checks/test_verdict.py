@@ -29,7 +29,7 @@ def replace_status(run: RunRecord, status: str) -> RunRecord:
 
 def test_two_cpus_and_three_sessions() -> None:
     assert explain(three_on_two()).verdict == (
-        "Up to 2 sessions all get equal CPU at full speed (max/min at most 1.01); above the 2 vCPUs shares are "
+        "Up to 2 sessions all get equal CPU at full speed (median max/min at most 1.01); above the 2 vCPUs shares are "
         "unequal: at 3 sessions 2 of 3 have a slowdown of 2.02x (run-queue wait: more sessions than the 2 vCPUs)."
     )
 
@@ -43,7 +43,7 @@ def test_a_shared_core() -> None:
 
 def test_equal_cpu_is_said_where_it_is_shown() -> None:
     said = explain(even()).verdict
-    assert said == "All sessions get equal CPU at full speed, at every level up to 2 sessions (max/min at most 1.03)."
+    assert said == "All sessions get equal CPU at full speed, at every level up to 2 sessions (median max/min at most 1.03)."
 
 
 def test_one_round_of_a_level_shows_no_equality_and_more_would() -> None:

@@ -1,6 +1,8 @@
 """What one session takes alone."""
 
 from dataclasses import replace
+from math import log
+from statistics import stdev
 
 import pytest
 
@@ -18,8 +20,16 @@ def test_medians_per_execution_over_all_solo_sessions_anchors_included() -> None
     assert ref is not None
     assert [ref.sessions, ref.elapsed_s, ref.cpu_s] == pytest.approx([3, 1.8, 1.8])
     assert ref.mrows_per_s == pytest.approx(ROWS / 1.8 / 1e6)
-    assert ref.spread == pytest.approx(1.4826 * 0.1 / 1.8)
+    assert ref.spread == pytest.approx(stdev(log(value) for value in (1.8, 1.9, 1.7)))
     assert ref.tolerance == pytest.approx(3 * ref.spread)
+
+
+def test_of_three_the_one_far_out_is_noise_and_of_four_an_outlier() -> None:
+    rounds = [round_of([session(0, run_s=value)], order=order) for order, value in enumerate((1.8, 1.82, 4.1, 1.81))]
+    three, four = explain(record(rounds[:3])).reference, explain(record(rounds)).reference
+    assert three is not None and four is not None
+    assert three.spread == pytest.approx(stdev(map(log, (1.8, 1.82, 4.1))))
+    assert four.spread < 0.02
 
 
 def test_a_quiet_reference_tolerates_ten_percent() -> None:
