@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import RunRecord
@@ -92,6 +93,24 @@ def _remedies(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
         yield f"the remedy asks for a kernel that is there ({host.kernel}): {remedy}"
     if remedy.startswith("run one session per core") and analysis.vcpus == analysis.cores:
         yield f"the remedy is about SMT, and there is none: {remedy}"
+
+
+def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """The first cause of a row of the table, that in the verdict and that of the figure above are one."""
+    named = {each.level: [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"] for each in levels}
+    counted = {each.level: CAUSE_WORDS[each.counted_cause] for each in levels if each.counted_cause != "none"}
+    for at, words in re.findall(r"at (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
+        if words in CAUSE_WORDS.values() and words not in (*named[int(at)][:1], counted.get(int(at))):
+            yield f"the verdict says {words} at N={at}, the table {named[int(at)]}"
+    for fact in headline(analysis).facts:
+        found = re.search(r"N = (\d+)$", fact.beside)
+        if fact.name != "main cause" or found is None:
+            continue
+        at = int(found[1])
+        if "of the time" not in fact.beside and [fact.value] != named[at][:1]:
+            yield f"the main cause is {fact.value} at N={at}, the table says {named[at]}"
+        if at == 1 and f"of its time ({fact.value})" not in analysis.verdict:
+            yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
 
 
 def _capacity(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
@@ -180,5 +199,5 @@ def _numbers(text: str) -> set[int]:
 
 
 RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
-    _rows, _words, _remedies, _capacity, _findings, _limits, _figures,
+    _rows, _words, _remedies, _causes, _capacity, _findings, _limits, _figures,
 )  # fmt: skip

@@ -43,7 +43,10 @@ def test_a_shared_core() -> None:
 
 def test_equal_cpu_is_said_where_it_is_shown() -> None:
     said = explain(even()).verdict
-    assert said == "All sessions get equal CPU at full speed, at every level up to 2 sessions (median max/min at most 1.03)."
+    assert (
+        said
+        == "All sessions get equal CPU at full speed, at every level up to 2 sessions (median max/min at most 1.03)."
+    )
 
 
 def test_one_round_of_a_level_shows_no_equality_and_more_would() -> None:
