@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dbcpu.errors import UsageError
@@ -11,6 +12,8 @@ from dbcpu.hosts.proc import cpu_ticks
 QUIET_SHARE = 0.05
 WINDOW_S = 0.15
 PATIENCE_S = 2.0
+RUN_SHARE = 0.1
+"""Of the time that a run is expected to take: its rounds wait no longer than that, all of them together."""
 VARIABLE = "DBCPU_SETTLE_S"
 
 
@@ -57,6 +60,29 @@ def settle(host: Host | None, timeout_s: float) -> Quiet:
             return Quiet(False, share, waited_s)
         before = after
     return Quiet(True, None, time.monotonic() - began_s)
+
+
+class Patience:
+    """How long the rounds of a run wait for a quiet host: one of them and, without DBCPU_SETTLE_S, all of them.
+
+    ``run_s``: how long the run is expected to take. ``used_up`` is called once, when no time to wait is left. Raises
+    UsageError.
+    """
+
+    def __init__(self, run_s: float | None = None, used_up: Callable[[], object] = lambda: None) -> None:
+        self.each_s, self._used_up = patience_s(), used_up
+        bounded = run_s is not None and not os.environ.get(VARIABLE)
+        self._left_s = RUN_SHARE * (run_s or 0.0) if bounded else float("inf")
+
+    def settle(self, host: Host | None) -> Quiet:
+        """As ``settle``; where no time is left one look at the host, so that a busy one is marked."""
+        quiet = settle(host, min(self.each_s, self._left_s))
+        if self._left_s > 0:
+            # A quiet host costs one look in any case.
+            self._left_s = max(0.0, self._left_s - quiet.waited_s + (WINDOW_S if quiet.settled else 0.0))
+            if not self._left_s:
+                self._used_up()
+        return quiet
 
 
 def _ticks(host: Host | None) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from typing import Protocol
 from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
-from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.hosts.quiesce import Patience, Quiet
 from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Again
 from dbcpu.measure.gate import Gate, Member, Released
@@ -82,6 +82,7 @@ class Setting:
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
     share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
     ``gathered`` is called with the verified sessions before they are released. ``witness``: of the CPUs' pace, if any.
+    ``patience``: for a quiet host before each round.
     """
 
     target: Target
@@ -100,6 +101,7 @@ class Setting:
     gathered: Callable[[Sequence[Member]], object] = lambda _: None
     conditions: RoundConditions = field(default_factory=Unchanged)
     witness: Witness | None = None
+    patience: Patience = field(default_factory=Patience)
 
 
 def measure(
@@ -183,10 +185,10 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
 def settled(setting: Setting) -> Quiet:
     """Wait for a quiet host; the witness works from then on, and sees the CPUs without a session first."""
     if setting.witness is None:
-        return settle(setting.host, patience_s())
+        return setting.patience.settle(setting.host)
     setting.witness.begin()
-    quiet = settle(setting.host, patience_s())
-    setting.witness.lead(patience_s())
+    quiet = setting.patience.settle(setting.host)
+    setting.witness.lead(setting.patience.each_s)
     return quiet
 
 

@@ -21,7 +21,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
-from dbcpu.hosts.quiesce import Quiet, patience_s, settle
+from dbcpu.hosts.quiesce import Patience, Quiet, patience_s, settle
 from dbcpu.hosts.topology import limits_of, read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
@@ -50,6 +50,7 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
 BUSY_TIMES = 5
 """On a busy host the first check waits this many times longer than a round does."""
+STAYS_BUSY = "the host stays busy with other work: rounds no longer wait for it, and are marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,7 @@ def run(
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
             witness=witness,
+            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(STAYS_BUSY)),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import UsageError
-from dbcpu.hosts.quiesce import WINDOW_S, patience_s, settle
+from dbcpu.hosts.quiesce import WINDOW_S, Patience, patience_s, settle
 from support.doubles.proc_folder import FakeProc
 
 
@@ -64,6 +64,37 @@ def test_host_that_stays_busy_is_given_up(proc: FakeProc, windows: Windows) -> N
     quiet = settle(proc.host, 1.0)
     assert (quiet.settled, quiet.busy_share) == (False, 0.8)
     assert 1.0 <= quiet.waited_s < 1.0 + WINDOW_S
+
+
+def test_rounds_of_a_run_wait_for_a_tenth_of_it_together(
+    proc: FakeProc, windows: Windows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DBCPU_SETTLE_S", raising=False)
+    windows.follow(*[(24, 6)] * 100)
+    said: list[str] = []
+    patience = Patience(run_s=30.0, used_up=lambda: said.append("used up"))
+    waits_s = [patience.settle(proc.host).waited_s for _ in range(6)]
+    assert 3.0 <= sum(waits_s[:2]) < 3.0 + 2 * WINDOW_S
+    assert waits_s[2:] == pytest.approx([WINDOW_S] * 4)
+    assert not patience.settle(proc.host).settled
+    assert said == ["used up"]
+
+
+def test_a_quiet_host_uses_no_patience_up(proc: FakeProc, windows: Windows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DBCPU_SETTLE_S", raising=False)
+    windows.follow(*[(0, 30)] * 20, *[(24, 6)] * 20)
+    patience = Patience(run_s=10.0)
+    assert all(patience.settle(proc.host).settled for _ in range(20))
+    assert patience.settle(proc.host).waited_s >= 1.0
+
+
+def test_a_wait_that_the_user_gives_is_kept_by_every_round(
+    proc: FakeProc, windows: Windows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBCPU_SETTLE_S", "3")
+    windows.follow(*[(24, 6)] * 200)
+    patience = Patience(run_s=1.0)
+    assert all(patience.settle(proc.host).waited_s >= 3.0 for _ in range(5))
 
 
 @pytest.mark.parametrize("text", ["", "nothing known\n"])
