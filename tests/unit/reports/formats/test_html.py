@@ -73,7 +73,8 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: 
     for text in [text for _, text in (*head(run, analysis), *summary(run, analysis))] + [
         f"{each.seen}; {each.meaning}." for each in analysis.findings
     ]:
-        assert " ".join(text.split()) in page.text
+        assert " ".join(text.replace("`", "").split()) in page.text
+    assert "see `docs" not in page.text
     rows = [list(row) for row in levels_table(analysis).texts()]
     assert page.tables["Medians over rounds, by concurrency (N)"][1:] == rows
     bars = page.tables["Where the time of each session went"]
