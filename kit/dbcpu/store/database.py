@@ -13,6 +13,7 @@ from typing import Self
 
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
+from dbcpu.config.drafts import check_way
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
@@ -36,6 +37,7 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
 
     Raises:
         StoreError: cannot be reached, written or understood; the sentence says which.
+        UntrustedFile: the way to a file leads through a link of another user.
     """
     location = locate(url)
     _make_room(location, create)
@@ -78,6 +80,7 @@ def _make_room(location: Location, create: bool) -> None:
     path = location.path
     if path is None:
         return
+    check_way(path)
     if not location.named:
         with translated_errors(location):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

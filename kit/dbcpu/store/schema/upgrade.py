@@ -118,7 +118,7 @@ def _back_up(path: Path, found: str) -> Path:
         with (
             draft_of(backup) as draft,
             closing(sqlite3.connect(path)) as source,
-            closing(sqlite3.connect(draft)) as copy,
+            closing(sqlite3.connect(f"/proc/self/fd/{draft.fileno()}")) as copy,
         ):
             source.backup(copy)
     except (OSError, sqlite3.Error) as error:
