@@ -26,12 +26,10 @@ def command(
 
     Examples: dbcpu list --target embedded --limit 5; dbcpu list --history
     """
-    from dbcpu.config.targets import say_faults
     from dbcpu.workflows import list_runs
 
     if out and not history:
         raise click.UsageError("--out goes with --history")
-    say_faults()
     if history:
         from dbcpu.workflows.history import overview_document
         from dbcpu.workflows.show import show

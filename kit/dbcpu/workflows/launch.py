@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from dbcpu.config.drafts import check_way
 from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
@@ -53,10 +52,7 @@ def launch(
     experiment: ExperimentShape | None = None,
     planner: Planner | None = None,
 ) -> int:
-    """Measure, keep, explain and show; returns the exit code. Raises as ``measure_run.run`` and ``check_way``."""
-    for place in (delivery.out, delivery.json_file):
-        if place:
-            check_way(Path(place))  # said before anything is started
+    """Measure, keep, explain and show; returns the exit code. Raises as ``measure_run.run``."""
     # The rounds of a soak of days do not fit: they are read again, one by one.
     keeps = not isinstance(experiment, SoakShape)
     watcher = ProgressWatcher(lambda question: confirm(question, delivery.yes), quiet=delivery.quiet, keeps=keeps)
