@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Self
+from typing import Self, TypeGuard
 
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
@@ -170,8 +170,8 @@ class Store(AbstractContextManager["Store"]):
         newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
         fits = run.c.run_id.startswith(name, autoescape=True)
         with translated_errors(self._location), self._reading.connect() as connection:
-            newest: Sequence[str] = connection.scalars(newest_first.limit(5)).all()
-            found: Sequence[str] = connection.scalars(newest_first.where(fits)).all() if name else ()
+            newest = list(filter(_is_text, connection.scalars(newest_first.limit(5))))
+            found = list(filter(_is_text, connection.scalars(newest_first.where(fits)))) if name else []
         found = [run_id for run_id in found if run_id.startswith(name)]  # SQLite's LIKE takes a for A
         if not newest:
             raise UsageError(f"the store {self.shown} holds no run yet; dbcpu run measures one")
@@ -283,4 +283,11 @@ class Store(AbstractContextManager["Store"]):
         if text is None:
             raise StoreError(f"the store {self.shown} has no run {run_id!r}; dbcpu list shows what there is")
         source = f"run {run_id} in the store {self.shown}"
+        if not isinstance(text, str | bytes):
+            raise codec.damaged(source, "its header is no text")
         return codec.header_from(codec.loads(text, source), source)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """A column of SQLite may hold a value of any type."""
+    return isinstance(value, str)

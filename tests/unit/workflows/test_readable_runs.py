@@ -1,5 +1,7 @@
 """One damaged run in a store hides no other: histories, checks and comparisons leave it out and say so."""
 
+import contextlib
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,3 +56,26 @@ def test_the_damaged_run_is_left_out_and_named(
 def test_a_damaged_run_that_is_asked_for_is_refused(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", DAMAGED, "--store", store]) == 3
     assert "internal error" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["x'ff'", "1e999", "-7", "''", "'9' || char(27) || char(10)", "null"])
+@pytest.mark.parametrize(
+    "column", [*(f"run.{each.name}" for each in run.c), *(f"round.{each.name}" for each in round_.c)]
+)
+def test_a_column_of_sqlite_may_hold_anything(
+    column: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        opened.save(record(solos(1), run_id=DAYS[0]))
+        opened.save(record(solos(1), run_id=DAYS[1], status="running"))
+    table, name = column.split(".")
+    with contextlib.closing(sqlite3.connect(place)) as connection:
+        with contextlib.suppress(sqlite3.IntegrityError):  # the column takes no null
+            connection.execute(f'update {table} set "{name}" = {value} where run_id = ?', [DAYS[1]])
+        connection.commit()
+    for command in (["list"], ["list", "--json"], ["show", "last"], ["delete", DAYS[1], "--yes"]):
+        assert main([*command, "--store", place]) in (0, 1, 2, 3)
+    said = capsys.readouterr()
+    assert "internal error" not in said.err
+    assert "\x1b" not in said.out + said.err
