@@ -147,16 +147,43 @@ say() {
     echo "$1" >>"$work/lines"
 }
 
+# usage: keep STATUS     all rounds so far, as a whole file that can be imported, in place of what is at $output. It is
+# a new one: no link of another user is followed, and whoever reads meanwhile reads the one before.
+keep() {
+    draft=$output.$$.draft
+    rm -f "$draft"
+    if ! { (set -C && { cat "$work/lines" && echo "end status=$1"; } >"$draft") && mv -f "$draft" "$output"; } 2>/dev/null; then
+        rm -f "$draft"
+        fail "$output could not be written"
+    fi
+}
+
+# Whether the result goes into a file, and not to standard output or a device.
+into_file() {
+    [ -n "$output" ] && { [ -f "$output" ] || [ ! -e "$output" ]; }
+}
+
 # usage: deliver STATUS     the whole result, once
 deliver() {
     [ -z "$delivered" ] || return 0
     delivered=yes
+    if into_file; then keep "$1"; return; fi
     say "end status=$1"
     if [ -n "$output" ]; then
         cat "$work/lines" >"$output" || fail "$output could not be written"
     else
         cat "$work/lines"
     fi
+}
+
+# A script that was killed outright has left its folder, and its rounds in it where they went nowhere else.
+name_leftovers() {
+    for left in "${TMPDIR:-/tmp}/dbcpu-$program".*; do
+        case ${left##*.} in '' | *[!0-9]*) continue ;; esac
+        if [ -r "$left/lines" ] && ! kill -0 "${left##*.}" 2>/dev/null; then
+            echo "$program: a run that was killed left $left; dbcpu import $left/lines, or remove the folder" >&2
+        fi
+    done
 }
 
 still_running() {
@@ -177,7 +204,8 @@ leave() {
     trap '' INT TERM HUP
     set +e
     cd "$work" || return
-    if grep '^execution ' lines >/dev/null 2>&1 || grep '^round ' lines >/dev/null 2>&1; then deliver interrupted; fi
+    # In a shell of its own: what comes after it is done even where the file cannot be written.
+    if grep '^execution ' lines >/dev/null 2>&1 || grep '^round ' lines >/dev/null 2>&1; then (deliver interrupted); fi
     # An interrupt first: psql passes it on to the server, which ends the statement.
     ! still_running || end_sessions INT
     tries=0
@@ -195,6 +223,7 @@ begin() {
     output=$1 sessions='' sampler='' delivered=''
     case $output in '' | /*) ;; *) output=$PWD/$output ;; esac
     umask 077
+    name_leftovers
     work=${TMPDIR:-/tmp}/dbcpu-$program.$$
     mkdir "$work" || fail "the folder $work could not be made; set TMPDIR"
     trap leave EXIT
@@ -298,6 +327,7 @@ round() {
         i=$((i + 1))
     done
     show_round
+    ! into_file || keep interrupted
 }
 
 # One line for the eye: the rate of each session, slowest and fastest, and how far apart they are.

@@ -21,6 +21,7 @@ from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
 from support.driving import LOOK_EVERY_S, Drive
 from support.paths import ROOT
+from support.terminal import CTRL_C, Terminal
 
 SCRIPT = ROOT / "shell" / "sqlplus-fanout"
 SHELLS = ("sh", "dash", "busybox sh")
@@ -217,6 +218,28 @@ def test_a_password_file_that_others_can_read_is_refused(fanout: Fanout, double:
     code, _, err = fanout.run(double, "-n", "1", mode=0o644)
     assert code == 2
     assert "can be read by others; chmod 600" in err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give files to another user")
+def test_a_password_file_of_another_user_is_refused(fanout: Fanout, double: OracleDouble) -> None:
+    fanout.password.touch()
+    os.chown(fanout.password, 65534, 65534)
+    code, _, err = fanout.run(double, "-n", "1")
+    assert code == 2
+    assert f"{fanout.password} belongs to another user" in err
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_ctrl_c_at_the_password_prompt_gives_the_terminal_back(shell: str, fanout: Fanout) -> None:
+    path = f"{fanout.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    command = [*shell.split(), str(SCRIPT), "-n", "1", "scott@db"]
+    with Terminal(command, {**os.environ, "PATH": path, "TMPDIR": str(fanout.folder / "tmp")}) as terminal:
+        terminal.await_text("password for scott@db: ")
+        terminal.await_echo(False)
+        terminal.press(CTRL_C)
+        assert terminal.await_end() == 130
+        assert terminal.echo
+    assert list((fanout.folder / "tmp").iterdir()) == []
 
 
 def test_a_password_on_the_command_line_is_refused(fanout: Fanout) -> None:

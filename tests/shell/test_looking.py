@@ -122,6 +122,21 @@ def test_a_capture_takes_the_place_of_a_link_and_does_not_follow_it(one_kit: Kit
     assert [file.name for file in tmp_path.glob("host.tar.gz*")] == ["host.tar.gz"]
 
 
+def test_samples_take_the_place_of_a_link_and_do_not_follow_it(kit: Kit, tmp_path: Path) -> None:
+    victim, link = tmp_path / "victim", tmp_path / "samples"
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    code, out, err = kit.run("sample-psr", "-o", str(link), "-t", "1", str(os.getpid()))
+    assert (code, out, err) == (0, "", "")
+    assert (victim.read_text(), link.is_symlink()) == ("precious", False)
+    assert link.read_text().startswith("dbcpu-lines ")
+    assert kit.run("sample-psr", "-o", str(tmp_path / "none" / "x"), "-t", "1", str(os.getpid())) == (
+        3,
+        "",
+        f"sample-psr: {tmp_path}/none/x could not be written\n",
+    )
+
+
 def test_the_drawing_is_the_same_with_every_awk(kit: Kit, tmp_path: Path) -> None:
     unpack(ROOT / "tests/hosts/c4-4xlarge-half-offline.tar.gz", tmp_path / "host")
     code, out, err = kit.run("topology", "-r", str(tmp_path / "host"))

@@ -84,6 +84,57 @@ def test_sessions_end_by_themselves_when_the_script_is_killed(script: str, work:
     one_kit.no_process_is_left()
 
 
+def test_rounds_that_have_ended_are_in_the_file_when_the_script_is_killed(kit: Kit, tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    with kit.start("increment", "-S", kit.shell, "-o", str(result), "-r", "100", "2", "1") as process:
+        kit.await_lines(process, "\nround order=3 ")
+        process.kill()
+        process.communicate(timeout=60)
+    kit.no_process_is_left()
+    record = line_file.read(str(result))
+    assert record.header.status == "interrupted"
+    assert [each.order for each in record.rounds] == [0, 1, 2]
+    for session in (session for each in record.rounds for session in each.sessions):
+        assert (session.answer_ok, session.error) == (True, None)
+    assert [file.name for file in tmp_path.glob("result*")] == ["result"]
+
+
+def test_the_next_run_names_what_a_killed_one_left(one_kit: Kit) -> None:
+    with one_kit.start("increment", "-r", "100", "1", "1") as process:
+        one_kit.await_lines(process, "\nround order=2 ")
+        process.kill()
+        process.communicate(timeout=60)
+    (left,) = one_kit.folder.iterdir()
+    one_kit.no_process_is_left()
+    with one_kit.start("increment", "1", "1") as process:
+        _, err = process.communicate(timeout=60)
+    assert f"increment: a run that was killed left {left}; dbcpu import {left}/lines, or remove the folder\n" in err
+    assert [each.order for each in line_file.read(str(left / "lines")).rounds] == [0, 1]
+
+
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
+    dangling: bool, one_kit: Kit, tmp_path: Path
+) -> None:
+    """The folder may be of another user, who knows the name."""
+    victim, link = tmp_path / "victim", tmp_path / "result"
+    if not dangling:
+        victim.write_text("precious")
+    link.symlink_to(victim)
+    code, _, err = one_kit.run("increment", "-o", str(link), "1", "1")
+    assert code == 0, err
+    assert not link.is_symlink()
+    assert line_file.read(str(link)).header.status == "complete"
+    assert victim.exists() == (not dangling)
+    assert dangling or victim.read_text() == "precious"
+
+
+def test_a_result_that_cannot_be_written_is_said_and_nothing_is_left(one_kit: Kit, tmp_path: Path) -> None:
+    code, out, err = one_kit.run("increment", "-o", str(tmp_path / "none" / "result"), "1", "1")
+    assert (code, out) == (3, "")
+    assert f"increment: {tmp_path}/none/result could not be written\n" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -143,9 +143,25 @@ def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]
     return value
 
 
+def _checked_way(ctx: click.Context, parameter: click.Parameter, place: Any) -> Any:
+    """Raises UntrustedFile before anything is measured, where nothing could be written."""
+    if place is not None and str(place) != "-":
+        from dbcpu.config.drafts import check_way
+
+        check_way(Path(place))
+    return place
+
+
 def out_option(help_text: str) -> Callable[[Function], Function]:
     """``out``: a folder, or None."""
-    return click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
+    folder = click.Path(file_okay=False, path_type=Path)
+    return click.option("--out", type=folder, metavar="DIR", callback=_checked_way, help=help_text)
+
+
+record_option = click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", callback=_checked_way,
+    help="Also write the record to FILE (.json or .json.gz); - is standard output.",
+)  # fmt: skip
 
 
 report_option = click.option(
@@ -264,11 +280,9 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
         click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
                      help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
         store_option,
-        click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-                     help="Folder of the report.  [default: reports/<run>]"),
+        out_option("Folder of the report.  [default: reports/<run>]"),
         report_option,
-        click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
-                     help="Also write the record to FILE (.json or .json.gz); - is standard output."),
+        record_option,
         yes_option,
         quiet_option,
     )  # fmt: skip

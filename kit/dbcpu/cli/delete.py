@@ -23,6 +23,7 @@ def command(
     Examples: dbcpu delete 20250101 --yes
               dbcpu delete --like last --keep 30 --older-than 90d --yes
     """
+    from dbcpu.formatting import plain
     from dbcpu.store.database import open_store
 
     if bool(runs) == bool(like):
@@ -32,7 +33,7 @@ def command(
             run_ids = list(opened.expired(like, keep, older_than_s))
         else:
             run_ids = list(dict.fromkeys(opened.resolve(run) for run in runs))
-        confirm(f"Delete {', '.join(run_ids)}?", yes or not run_ids)
+        confirm(f"Delete {plain(', '.join(run_ids))}?", yes or not run_ids)
         for run_id in run_ids:
             opened.delete(run_id)
-            click.echo(f"deleted {run_id}", err=True)
+            click.echo(f"deleted {plain(run_id)}", err=True)

@@ -17,8 +17,7 @@ from dbcpu.cli import _options as options
 @options.store_option
 @options.out_option("Folder of the report.  [default: reports/<run>]")
 @options.report_option
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
-              help="Also write the record to FILE (.json or .json.gz); - is standard output.")  # fmt: skip
+@options.record_option
 @options.yes_option
 @options.quiet_option
 @options.fail_on_option

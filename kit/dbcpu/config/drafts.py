@@ -1,28 +1,166 @@
-"""Files that are there whole or not at all: nobody reads half of one, and a failure leaves what was there."""
+"""Files that are there whole or not at all, and nowhere but where the user said.
 
+Nobody reads half of one, and a failure leaves what was there. A symbolic link that belongs to neither the user nor
+root is not followed, in no part of the path: its owner chooses where it leads, and would have a file of the user's or
+of root's replaced. The way is taken from folder to folder by descriptors, so that it cannot be changed meanwhile.
+Sources: open(2), O_PATH, O_NOFOLLOW; symlink(7); proc_sys_fs(5), protected_symlinks.
+"""
+
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
+
+from dbcpu.config.trusted_file import ROOT, UntrustedFile, user_name
+
+MAX_LINKS = 40
+"""As the kernel's own limit. Source: path_resolution(7)"""
 
 
 @contextmanager
-def draft_of(target: Path) -> Iterator[Path]:
-    """The path of a file to write beside ``target``, whose place it takes in one step when the block ends well.
+def draft_of(target: Path) -> Iterator[IO[bytes]]:
+    """A new file beside ``target``, whose place it takes in one step when the block ends well; else it is removed.
 
-    Otherwise it is removed. Raises OSError where it cannot take the place.
+    Where ``target`` is a link of the user's or root's, that to which it leads is replaced.
+
+    Raises:
+        UntrustedFile: the way there leads through a link of another user.
+        OSError: it cannot take the place.
     """
-    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.draft")
-    try:
-        yield draft
-        draft.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    with _place_of(target) as (folder, name):
+        draft = f".{name}.{os.urandom(4).hex()}.draft"
+        with _named(target):
+            stream = os.fdopen(os.open(draft, _NEW, 0o666, dir_fd=folder), "wb")
+        try:
+            with stream:
+                yield stream
+            with _named(target):
+                os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=folder)
+            raise
 
 
 def replace_file(target: Path, content: bytes) -> None:
-    """Write ``content`` to ``target``, whole or not at all. Raises OSError."""
-    with draft_of(target) as draft, draft.open("xb") as stream:  # a new file: no link of another user is followed
+    """Write ``content`` to ``target``, whole or not at all. Raises as ``draft_of``."""
+    with draft_of(target) as stream:
         stream.write(content)
+
+
+def make_folder(folder: Path) -> None:
+    """Make ``folder``, and those above it. Raises as ``draft_of``; FileExistsError where it is no folder."""
+    with _place_of(folder / "x", make=True):
+        pass
+
+
+def check_way(target: Path) -> None:
+    """Raises UntrustedFile where a link of another user is on the way to ``target``, or in its place."""
+    with suppress(OSError), _place_of(target):
+        pass
+
+
+def open_device(target: Path) -> IO[bytes] | None:
+    """A device or FIFO in place of ``target``, to be written to; None where a file is, or nothing.
+
+    Raises:
+        UntrustedFile: as ``draft_of``, or it belongs to another user, who would be handed what is written.
+        OSError: it cannot be opened.
+    """
+    with _place_of(target) as (folder, name), suppress(FileNotFoundError):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
+            return None
+        with _named(target):
+            device = os.fdopen(os.open(name, _DEVICE, dir_fd=folder), "wb")
+        owner = os.fstat(device.fileno()).st_uid
+        if owner in (ROOT, os.geteuid()):
+            return device
+        device.close()
+        raise UntrustedFile(f"{target} belongs to {user_name(owner)}, so nothing is written to it; name a file")
+    return None
+
+
+# --- the way there ------------------------------------------------------------------------------
+
+_PART = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEVICE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@contextmanager
+def _place_of(path: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """The folder in which ``path`` is or will be, open, and its name there, which is no link.
+
+    ``make``: folders that are missing are made.
+    """
+    with _named(path):
+        folder, name = _walk(path, make)
+    try:
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+def _walk(path: Path, make: bool) -> tuple[int, str]:
+    left = [*reversed(path.parts)]  # the first is "/" where the path is absolute
+    followed, way = 0, Path()
+    folder = os.open(".", _PART | os.O_DIRECTORY)
+    try:
+        while left:
+            part = left.pop()
+            try:
+                inner = os.open(part, _PART, dir_fd=folder)
+            except FileNotFoundError:
+                if left and make:
+                    os.mkdir(part, dir_fd=folder)
+                    left.append(part)
+                    continue
+                if left:
+                    raise
+                return folder, part
+            status = os.fstat(inner)
+            if stat.S_ISLNK(status.st_mode):
+                followed += 1
+                left.extend(reversed(Path(_target_of(inner, way / part, status, followed)).parts))
+            elif left:
+                folder, way = _into(inner, folder), way / part
+            else:
+                os.close(inner)
+                return folder, part
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder, "."
+
+
+def _into(inner: int, folder: int) -> int:
+    os.close(folder)
+    return inner
+
+
+def _target_of(link: int, shown: Path, status: os.stat_result, followed: int) -> str:
+    """Where an open link leads; it is closed."""
+    try:
+        if status.st_uid not in (ROOT, os.geteuid()):
+            raise UntrustedFile(
+                f"{shown} is a link of {user_name(status.st_uid)}, who chooses where it leads, so nothing is written "
+                "through it; give the path to which it leads, or another one"
+            )
+        if followed > MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        return os.readlink("", dir_fd=link)
+    finally:
+        os.close(link)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Failures name the path that the user knows, not one part of it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None

@@ -10,6 +10,7 @@ source = "the vendor's policy page"    dated = 2026-01-15
 """
 
 import functools
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +60,7 @@ def licence(name: str, table: Mapping[str, Any], where: str) -> Licence:
     factor_smt, models = table.get("factor_smt"), table.get("models", {})
     if not isinstance(models, dict):
         raise UsageError(f"{where}: models is not a table; write models = {{ POWER = 1.0 }}")
-    return Licence(
+    rule = Licence(
         name,
         **values,
         factor=number_above_0(table["factor"], f"{where}: factor"),
@@ -68,6 +69,13 @@ def licence(name: str, table: Mapping[str, Any], where: str) -> Licence:
         least=whole_number(table.get("least", 1), 0, f"{where}: least"),
         unit=text(table.get("unit", "licence"), "unit", where),
     )
+    factors = [rule.factor, rule.factor_smt or 0.0, *(factor for _, factor in rule.models)]
+    if rule.most is not None and rule.least > (needed := math.ceil(rule.most * max(factors))):
+        raise UsageError(
+            f"{where}: least = {rule.least} is more than the {needed} that the largest host, with most = {rule.most}, "
+            "would need; correct one of them"
+        )
+    return rule
 
 
 def price(name: str, table: Mapping[str, Any], where: str) -> Price:

@@ -27,6 +27,7 @@ from dbcpu.config.folders import config_folder
 from dbcpu.config.toml_checks import only
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.formatting import plain
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -79,7 +80,7 @@ class Named:
 
 
 def _to_stderr(sentence: str) -> None:
-    sys.stderr.write(f"dbcpu: {sentence}\n")
+    sys.stderr.write(f"dbcpu: {plain(sentence)}\n")  # it may quote a name in a stranger's folder
 
 
 @cache
@@ -107,8 +108,14 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
                 f"{FILE_NAME} and {_WAYS}"
             )
         return Request(name=url, kind=_kind(url), url=url, password=password)
-    configured = targets()
-    if named := configured.get(text):
+    configured = _configured()
+    for name, fault in configured.items():
+        if isinstance(fault, UsageError) and name != text:
+            warn(f"{fault}; other targets can be used")
+    named = configured.get(text)
+    if isinstance(named, UsageError):
+        raise named
+    if named is not None:
         if named.replaces:
             warn(f"{text} is the target in {named.file}, which replaces that in {named.replaces}")
         return _from_config(named)
@@ -121,13 +128,33 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
 
 
 def targets() -> Mapping[str, Named]:
-    """Every configured target by name. Raises UsageError naming the file and what is wrong in it."""
-    found: dict[str, Named] = {}
+    """Every configured target that can be used, by name. Raises UsageError naming the file and what is wrong in it."""
+    return {name: named for name, named in _configured().items() if isinstance(named, Named)}
+
+
+def say_faults(warn: Callable[[str], None] = _to_stderr) -> None:
+    """A sentence for each target or file that cannot be used, where no target is needed."""
+    try:
+        faults = [fault for fault in _configured().values() if isinstance(fault, UsageError)]
+    except UsageError as error:
+        faults = [error]
+    for fault in faults:
+        warn(str(fault))
+
+
+def _configured() -> Mapping[str, Named | UsageError]:
+    """By name, each as it is in the last file that has it; a fault refuses its target alone. Raises UsageError."""
+    found: dict[str, Named | UsageError] = {}
     for file, content in contents():
-        for name, named in _targets(file, content).items():
+        for name, table in _tables(file, content).items():
             earlier = found.get(name)
-            differs = earlier is not None and named != replace(earlier, file=file)
-            found[name] = replace(named, replaces=earlier.file) if earlier and differs else named
+            try:
+                named = _checked(name, table, file)
+            except UsageError as fault:
+                found[name] = fault
+                continue
+            differs = isinstance(earlier, Named) and named != replace(earlier, file=file)
+            found[name] = replace(named, replaces=earlier.file) if isinstance(earlier, Named) and differs else named
     return found
 
 
@@ -190,11 +217,11 @@ def _read(file: Path, source: Path | int) -> dict[str, Any]:
     return content
 
 
-def _targets(file: Path, content: Mapping[str, Any]) -> dict[str, Named]:
+def _tables(file: Path, content: Mapping[str, Any]) -> dict[str, object]:
     tables = content.get("targets", {})
     if not isinstance(tables, dict):
         raise UsageError(f"{file}: targets is not a table; write [targets.NAME] and below it url = ...")
-    return {name: _checked(name, table, file) for name, table in tables.items()}
+    return tables
 
 
 def _checked(name: str, table: object, file: Path) -> Named:
@@ -250,17 +277,22 @@ def _from_config(named: Named) -> Request:
 
 
 def _password_from(folder: Path, name: str, where: str) -> str:
-    """The first line of a file that nobody else can read."""
-    file = folder / Path(name).expanduser()
+    """The first line of a file that no other user can read, or can have written."""
     try:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & 0o077:
-            raise UsageError(f"{where}: {file} can be read by others (mode {mode:04o}); chmod 600 {file}")
-        lines = file.read_text("utf-8").splitlines()
+        file = folder / Path(name).expanduser()
+        with open(open_trusted(file), "rb") as stream:  # noqa: PTH123 - a Path opens no descriptor
+            mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+            lines = stream.read(MAX_BYTES).decode("utf-8").splitlines()
+    except UntrustedFile as error:
+        raise UsageError(f"{where}: password_file {error}") from None
     except OSError as error:
         raise UsageError(f"{where}: password_file {file} could not be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{where}: password_file {file} is not UTF-8 text") from None
+    except (RuntimeError, ValueError) as error:  # no such user's home, or a NUL
+        raise UsageError(f"{where}: password_file {name!r} is no path: {error}") from None
+    if mode & 0o077:
+        raise UsageError(f"{where}: {file} can be read by others (mode {mode:04o}); chmod 600 {file}")
     if not lines or not lines[0]:
         raise UsageError(f"{where}: password_file {file} has an empty first line; the password goes there")
     return lines[0]

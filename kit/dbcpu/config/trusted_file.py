@@ -67,12 +67,13 @@ def _check(place: Path, found: os.stat_result) -> None:
 def _check_owner(place: Path, found: os.stat_result) -> None:
     if found.st_uid not in (ROOT, os.geteuid()):
         raise UntrustedFile(
-            f"{place} belongs to {_user(found.st_uid)}, who could have written anything there, so it is not used; "
-            f"it has to belong to {_user(os.geteuid())} or root"
+            f"{place} belongs to {user_name(found.st_uid)}, who could have written anything there, so it is not used; "
+            f"it has to belong to {user_name(os.geteuid())} or root"
         )
 
 
-def _user(uid: int) -> str:
+def user_name(uid: int) -> str:
+    """``user NAME``, or ``user NUMBER`` where it has no name here."""
     try:
         return f"user {pwd.getpwuid(uid).pw_name}"
     except KeyError:

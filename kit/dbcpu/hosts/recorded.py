@@ -1,5 +1,7 @@
 """A host captured earlier by ``shell/capture-host``: a folder or .tar.gz of its files, read-only."""
 
+import gzip
+import io
 import os
 import posixpath
 import tarfile
@@ -13,6 +15,7 @@ from dbcpu.hosts.base import Finished
 MAX_FILE_BYTES = 4 * 1024**2
 MAX_BYTES = 256 * 1024**2
 """Files of /proc and /sys are small: larger ones are not a capture (or were made to fill the memory)."""
+_GZIP = b"\x1f\x8b"
 
 
 class RecordedHost:
@@ -111,19 +114,24 @@ def _files_of_folder(root: Path) -> dict[str, str]:
 
 
 def _files_of_archive(path: Path) -> dict[str, str]:
+    """Unpacked within bounds first: a header may ask for any amount of memory, and is given what there is."""
     files: dict[str, str] = {}
-    room = MAX_BYTES
     try:
-        with tarfile.open(path, "r:*") as archive:
+        with path.open("rb") as packed:
+            is_gzip = packed.read(len(_GZIP)) == _GZIP
+        with gzip.open(path) if is_gzip else path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        _check_size(path, "its end", 0, MAX_BYTES - len(content))
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for member in archive:
-                stream = archive.extractfile(member) if member.isreg() else None
-                if stream is None:
+                inner = archive.extractfile(member) if member.isreg() else None
+                if inner is None:
                     continue
-                room -= member.size
-                _check_size(path, member.name, member.size, room)
+                _check_size(path, member.name, member.size, MAX_BYTES)
                 inside = posixpath.normpath("/" + member.name).lstrip("/")
-                files[inside] = stream.read().decode("utf-8", errors="replace")
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+                files[inside] = inner.read().decode("utf-8", errors="replace")
+    # Wrong numbers in a header of a sparse file are a ValueError.
+    except (tarfile.TarError, EOFError, zlib.error, ValueError, OverflowError) as error:
         raise HostError(f"recorded host {path} is not a whole .tar.gz ({error}); capture it again") from None
     except OSError as error:
         raise HostError(f"recorded host {path} could not be read: {error.strerror or error}") from None

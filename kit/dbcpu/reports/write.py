@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dbcpu.config.drafts import replace_file
+from dbcpu.config.drafts import make_folder, replace_file
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
@@ -35,11 +35,12 @@ def write_document(document: Document, folder: Path, formats: Iterable[str] = ()
         UnknownName: a format that there is not.
         UsageError: a format is not for such a document.
         StoreError: a file could not be written.
+        UntrustedFile: the way to the folder leads through a link of another user.
     """
     members, forms = _chosen(tuple(formats))
     written: list[Path] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for name, content in _files(document, members, forms):
             replace_file(folder / name, content)
             written.append(folder / name)

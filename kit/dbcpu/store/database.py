@@ -9,10 +9,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Self
+from typing import Self, TypeGuard
 
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
+from dbcpu.config.drafts import check_way
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
@@ -36,6 +37,7 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
 
     Raises:
         StoreError: cannot be reached, written or understood; the sentence says which.
+        UntrustedFile: the way to a file leads through a link of another user.
     """
     location = locate(url)
     _make_room(location, create)
@@ -78,6 +80,7 @@ def _make_room(location: Location, create: bool) -> None:
     path = location.path
     if path is None:
         return
+    check_way(path)
     if not location.named:
         with translated_errors(location):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -167,8 +170,8 @@ class Store(AbstractContextManager["Store"]):
         newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
         fits = run.c.run_id.startswith(name, autoescape=True)
         with translated_errors(self._location), self._reading.connect() as connection:
-            newest: Sequence[str] = connection.scalars(newest_first.limit(5)).all()
-            found: Sequence[str] = connection.scalars(newest_first.where(fits)).all() if name else ()
+            newest = list(filter(_is_text, connection.scalars(newest_first.limit(5))))
+            found = list(filter(_is_text, connection.scalars(newest_first.where(fits)))) if name else []
         found = [run_id for run_id in found if run_id.startswith(name)]  # SQLite's LIKE takes a for A
         if not newest:
             raise UsageError(f"the store {self.shown} holds no run yet; dbcpu run measures one")
@@ -280,4 +283,11 @@ class Store(AbstractContextManager["Store"]):
         if text is None:
             raise StoreError(f"the store {self.shown} has no run {run_id!r}; dbcpu list shows what there is")
         source = f"run {run_id} in the store {self.shown}"
+        if not isinstance(text, str | bytes):
+            raise codec.damaged(source, "its header is no text")
         return codec.header_from(codec.loads(text, source), source)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """A column of SQLite may hold a value of any type."""
+    return isinstance(value, str)

@@ -71,7 +71,12 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
     if lines.samples and not lines.run:
         raise RecordFormatError(f"{name} holds samples and no run; import the run's file, with --samples {name}")
     if not lines.run or not lines.workload:
-        raise RecordFormatError(f"{name} has no run and workload lines: it was cut short before the first round")
+        lacks = " and ".join(word for word, found in (("run", lines.run), ("workload", lines.workload)) if not found)
+        raise RecordFormatError(
+            f"{name} is damaged: it has rounds, but not what the line {lacks} says of them; measure again"
+            if lines.rounds
+            else f"{name} was cut short before its first round, so there is nothing to import; measure again"
+        )
     digest = hashlib.sha256(text.encode())
     for other, called in samples:
         _add_samples(lines, parse(other, called), called)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dbcpu.config.drafts import draft_of
+from dbcpu.config.drafts import draft_of, open_device
 from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
@@ -58,6 +58,7 @@ def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
 
     Raises:
         StoreError: not a .json or .json.gz name, disk full, or not writable; nothing is changed then.
+        UntrustedFile: the way to ``path`` leads through a link of another user, or a device there is another user's.
         RecordFormatError: the run holds a value that JSON cannot.
     """
     pieces = codec.json_pieces(header, rounds)
@@ -71,7 +72,7 @@ def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
             f"{target} does not end in .json or .json.gz; name the file so, and it is written in that form"
         )
     try:
-        with _replacing(target.resolve()) as stream:
+        with _replacing(target) as stream:
             for piece in pieces:
                 stream.write(piece.encode("ascii"))
     except OSError as error:
@@ -90,11 +91,11 @@ def _is_device(target: Path) -> bool:
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
     """A stream whose content takes the place of ``target`` in one step, once all of it is on the disk."""
-    if _is_device(target):
-        with target.open("wb") as stream:
-            yield stream
+    if (device := open_device(target)) is not None:
+        with device:
+            yield device
         return
-    with draft_of(target) as draft, draft.open("xb") as raw:
+    with draft_of(target) as raw:
         if target.suffix == ".gz":
             # No name and no time in the header: the same run gives the same bytes.
             with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:

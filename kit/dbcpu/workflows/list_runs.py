@@ -2,6 +2,7 @@
 
 import click
 
+from dbcpu.config.targets import say_faults
 from dbcpu.formatting import aligned
 from dbcpu.store import codec, database
 
@@ -9,7 +10,8 @@ HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "lev
 
 
 def list_runs(store: str | None, target: str | None, host: str | None, limit: int, *, as_json: bool) -> None:
-    """Print them, the newest first, at most ``limit`` (0: all). Raises StoreError."""
+    """Print them, the newest first, at most ``limit`` (0: all), and what is wrong in dbcpu.toml. Raises StoreError."""
+    say_faults()
     most = limit + 1 if limit else None
     with database.open_store(store, create=False) as opened:
         found = opened.list(most, target, host)

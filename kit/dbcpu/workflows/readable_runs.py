@@ -3,6 +3,7 @@
 import sys
 
 from dbcpu.errors import RecordFormatError
+from dbcpu.formatting import plain
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import RunSummary, Store
 
@@ -41,4 +42,4 @@ class ReadableRuns:
 
 def say_left_out(run_id: str, error: RecordFormatError) -> None:
     """A sentence on standard error."""
-    sys.stderr.write(f"dbcpu: run {run_id} is left out: {error}\n")
+    sys.stderr.write(f"dbcpu: {plain(f'run {run_id} is left out: {error}')}\n")

@@ -170,3 +170,12 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
 def test_run_gets_as_far_as_its_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "no-such-target", "--yes"]) == 2
     assert "no target is called 'no-such-target'" in capsys.readouterr().err
+
+
+def test_a_faulty_target_keeps_no_run_from_being_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "dbcpu.toml").write_text("[targets.bad]\nport = 3\n")
+    monkeypatch.setenv("DBCPU_CONFIG", str(tmp_path / "dbcpu.toml"))
+    listed = run("list")
+    assert listed.exit_code == 0
+    assert len(listed.stdout.splitlines()) > 1
+    assert f"{tmp_path}/dbcpu.toml, [targets.bad]: unknown key 'port'" in listed.stderr

@@ -1,10 +1,12 @@
+import os
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from dbcpu.cli import compare, report, show
+from dbcpu.cli import compare, main, report, show
 from dbcpu.cli._options import Duration, confirm, licence_option, measuring_options
 
 
@@ -104,3 +106,22 @@ def test_the_help_shows_one_spelling_of_licence(command: click.Command) -> None:
     assert "--licence RULE" in text
     assert "--license" not in text
     assert any("--license" in option.opts for option in command.params)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give links to another user")
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        *((command, option) for command in ("run", "soak", "pool", "vary", "more") for option in ("--json", "--out")),
+        *((command, "--out") for command in ("compare", "show", "report", "list")),
+    ],
+)
+def test_a_link_of_another_user_is_refused_before_anything_is_measured(
+    command: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "link").symlink_to("own")
+    os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
+    place = tmp_path / "link" / "x.json" if option == "--json" else tmp_path / "link"
+    assert main([command, option, str(place), "no-such-thing"]) == 3
+    assert capsys.readouterr().err.startswith(f"dbcpu: {tmp_path}/link is a link of user ")

@@ -95,3 +95,21 @@ def test_a_rule_is_chosen_by_name_for_all_hosts_or_for_one() -> None:
     assert (everywhere.targets, here.targets, here.databases, here.chosen) == ((), ("old = box",), (), True)
     with pytest.raises(UnknownName, match="no licence rule is called 'oracle'; there are: oracle-cloud-ee"):
         choose(shipped(), ["oracle"])
+
+
+@pytest.mark.parametrize(
+    ("figures", "needed"),
+    [("factor = 1\nleast = 9\nmost = 8\n", 8), ("factor = 0.25\nfactor_smt = 0.5\nleast = 5\nmost = 8\n", 4)],
+)
+def test_a_rule_whose_least_is_never_reached_is_refused(write: Path, figures: str, needed: int) -> None:
+    write.write_text(f"[licences.x]\n{RULE}{figures}")
+    said = rf"\[licences\.x\]: least = \d is more than the {needed} that the largest host, with most = 8, would need"
+    with pytest.raises(UsageError, match=said):
+        settings()
+
+
+@pytest.mark.parametrize("figures", ["factor = 1\nleast = 8\nmost = 8\n", "factor = 2\nleast = 10\nmost = 8\n"])
+def test_a_least_number_that_a_host_can_need_is_taken(write: Path, figures: str) -> None:
+    """``least`` counts licences, ``most`` what is counted of a host."""
+    write.write_text(f"[licences.x]\n{RULE}{figures}")
+    assert settings().sizing.licences[0].most == 8

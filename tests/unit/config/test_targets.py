@@ -185,7 +185,6 @@ def test_dbcpu_config_is_read_instead(places: Path, monkeypatch: pytest.MonkeyPa
         ("[targets]\nx = 3", r"\[targets\.x\] is not a table"),
         ("[targets.x]\n", r"\[targets\.x\] has no url"),
         ("[targets.x]\nurl = 3", "url is not text"),
-        ('[targets.sqlite]\nurl = "sqlite://"', "is a kind of database already"),
         ('[targets.x]\nurl = "mysql://h"', "no kind of database is called 'mysql'"),
         ('[targets.x]\nurl = "nonsense"', "no kind of database is called 'nonsense'"),
         ('[targets.x]\nurl = "sqlite://"\npassword = "hush"', 'holds a password.*use password_env = "VARIABLE"'),
@@ -205,6 +204,12 @@ def test_what_is_wrong_in_a_file_is_said_with_the_file_and_without_secrets(
     with pytest.raises(DbcpuError, match=says) as caught:
         targets.resolve("x")
     assert "hush" not in str(caught.value)
+
+
+def test_a_target_does_not_take_the_name_of_a_kind(places: Path) -> None:
+    write(places, '[targets.sqlite]\nurl = "sqlite://"')
+    with pytest.raises(UsageError, match=r"\[targets\.sqlite\]: 'sqlite' is a kind of database already"):
+        targets.resolve("sqlite")
 
 
 def test_a_file_that_is_not_utf8_is_named(places: Path) -> None:
@@ -229,6 +234,79 @@ def test_a_password_file_is_found_beside_the_configuration_and_kept_private(plac
     file.chmod(0o640)
     with pytest.raises(UsageError, match=r"can be read by others \(mode 0640\); chmod 600"):
         targets.resolve("x")
+
+
+def test_a_password_file_of_another_user_is_refused(places: Path) -> None:
+    write(places, '[targets.x]\nurl = "sqlite://u@h/d"\npassword_file = "pass"\n')
+    file = write(places, f"{SECRET}\n", "here/pass")
+    file.chmod(0o600)
+    give_to_nobody(file)
+    with pytest.raises(UsageError, match=rf"\[targets\.x\]: password_file {file} belongs to user ") as caught:
+        targets.resolve("x")
+    assert SECRET not in str(caught.value)
+
+
+def test_a_link_of_another_user_to_an_own_password_file_is_refused(places: Path) -> None:
+    """It would have the first line of any file of the user's sent to a server."""
+    write(places, '[targets.x]\nurl = "sqlite://u@h/d"\npassword_file = "link"\n')
+    write(places, f"{SECRET}\n", "xdg/key").chmod(0o600)
+    (places / "here" / "link").symlink_to(places / "xdg" / "key")
+    assert targets.resolve("x").password == SECRET
+    give_to_nobody(places / "here" / "link")
+    with pytest.raises(UsageError, match=r"password_file .*/link belongs to user "):
+        targets.resolve("x")
+
+
+@pytest.mark.parametrize("name", ["~no-such-user-here/pass", "a\\u0000b"])
+def test_a_password_file_that_is_no_path_is_refused(places: Path, name: str) -> None:
+    write(places, f'[targets.x]\nurl = "sqlite://u@h/d"\npassword_file = "{name}"\n')
+    with pytest.raises(UsageError, match=r"\[targets\.x\]: password_file '.*' is no path: "):
+        targets.resolve("x")
+
+
+FAULTY = '[targets.good]\nurl = "sqlite://"\n[targets.bad]\nport = 3\n'
+
+
+def test_a_faulty_target_refuses_itself_and_no_other(places: Path) -> None:
+    file, said = write(places, FAULTY), list[str]()
+    assert targets.resolve("good", said.append).url == "sqlite://"
+    assert targets.resolve("sqlite", said.append).kind == "sqlite"
+    fault = f"{file}, [targets.bad]: unknown key 'port'; allowed: {', '.join(targets.TARGET_KEYS)}"
+    assert said == [f"{fault}; other targets can be used"] * 2
+    assert list(targets.targets()) == ["good"]
+    with pytest.raises(UsageError) as caught:
+        targets.resolve("bad", no_warning)
+    assert str(caught.value) == fault
+    with pytest.raises(UnknownName, match=r"there are: .*bad.*good"):
+        targets.resolve("other")
+
+
+def test_the_last_file_decides_whether_a_target_is_faulty(places: Path) -> None:
+    write(places, FAULTY, "xdg/dbcpu/dbcpu.toml")
+    write(places, '[targets.bad]\nurl = "sqlite:///mended"\n[targets.good]\nurl = 3\n')
+    said: list[str] = []
+    assert targets.resolve("bad", said.append).url == "sqlite:///mended"
+    assert len(said) == 1
+    with pytest.raises(UsageError, match=r"here/dbcpu\.toml, \[targets\.good\]: url is not text"):
+        targets.resolve("good")
+
+
+@pytest.mark.parametrize(("text", "count"), [(FAULTY, 1), ("[targets.bad", 1), ("", 0)])
+def test_what_needs_no_target_goes_on_and_says_what_is_faulty(places: Path, text: str, count: int) -> None:
+    write(places, text)
+    said: list[str] = []
+    targets.say_faults(said.append)
+    assert len(said) == count
+
+
+def test_a_name_in_a_file_reaches_the_terminal_without_its_escapes(
+    places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(places, '[targets."\\u001b]0;x\\u0007"]\nport = 3\n')
+    targets.say_faults()
+    said = capsys.readouterr().err
+    assert "[targets. ]0;x ]: unknown key 'port'" in said
+    assert said.count("\n") == 1
 
 
 def test_an_empty_password_file_is_refused(places: Path) -> None:

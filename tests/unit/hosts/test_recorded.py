@@ -1,5 +1,6 @@
 """A recorded host can be read, and nothing else; damaged and hostile captures are refused in a sentence."""
 
+import gzip
 import io
 import subprocess
 import tarfile
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import HostError
+from dbcpu.hosts import recorded
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology.host_info import BOOT_OPTIONS
 from support.paths import ROOT
@@ -92,6 +94,44 @@ def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
     whole.write_bytes(whole.read_bytes()[:-40])
     with pytest.raises(HostError, match="whole"):
         open_host(str(whole))
+
+
+def sparse(**headers: str) -> bytes:
+    """The header of a sparse file of GNU tar, format 1.0, with a map that is none."""
+    member = tarfile.TarInfo("h/proc/stat")
+    member.size, member.pax_headers = 4, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", **headers}
+    return member.tobuf(tarfile.PAX_FORMAT) + b"no map".ljust(512, b"\0")
+
+
+def long_name(size: int) -> bytes:
+    """A member whose name is said to be so long."""
+    member = tarfile.TarInfo("././@LongLink")
+    member.size, member.type = size, tarfile.GNUTYPE_LONGNAME
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [sparse(), sparse(**{"GNU.sparse.realsize": "9" * 30}), sparse(size="-5"), long_name(1 << 40) + b"x" * 2048],
+    ids=["no map", "size of 30 digits", "negative size", "endless name"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_headers_that_lie_are_refused(content: bytes, packed: bool, tmp_path: Path) -> None:
+    where = tmp_path / "host.tar.gz"
+    where.write_bytes(gzip.compress(content) if packed else content)
+    with pytest.raises(HostError, match="recorded host"):
+        open_host(str(where))
+
+
+def test_an_archive_that_unpacks_to_more_than_any_capture_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where all of it is in what is no file: a name, or the space between two."""
+    monkeypatch.setattr(recorded, "MAX_BYTES", 1 << 20)
+    where = tmp_path / "host.tar.gz"
+    where.write_bytes(gzip.compress(long_name(1 << 30) + bytes(2 << 20)))
+    with pytest.raises(HostError, match="too large at its end"):
+        open_host(str(where))
 
 
 def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:

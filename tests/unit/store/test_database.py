@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
+from dbcpu.config.trusted_file import UntrustedFile
 from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.store import engine, schema
 from dbcpu.store.database import open_store, upgrade_store
@@ -94,6 +95,31 @@ def test_missing_folder_and_missing_file_are_told(tmp_path: Path) -> None:
 
 
 # --- faults
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give links to another user")
+def test_a_store_behind_a_link_of_another_user_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "link").symlink_to("own")
+    os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
+    with pytest.raises(UntrustedFile, match=f"^{tmp_path}/link is a link of user "):
+        open_store(str(tmp_path / "link" / "runs.db"))
+    assert list((tmp_path / "own").iterdir()) == []
+
+
+@pytest.mark.parametrize("found", ["x'ff00'", "'../../elsewhere'", "5", "''"])
+def test_a_schema_that_is_no_name_of_one_is_refused(found: str, tmp_path: Path) -> None:
+    place = tmp_path / "runs.db"
+    open_store(str(place)).close()
+    with contextlib.closing(sqlite3.connect(place)) as connection:
+        connection.executescript(
+            "drop table dbcpu_schema_version; create table dbcpu_schema_version (version_num);"
+            f"insert into dbcpu_schema_version values ({found})"
+        )
+    for use in (open_store, upgrade_store):
+        with pytest.raises(StoreError, match=r"has schema .*, which is none of dbcpu's; go back to a copy"):
+            use(str(place))
+    assert [each.name for each in tmp_path.iterdir()] == ["runs.db"]
 
 
 def test_place_that_cannot_be_written_is_told() -> None:

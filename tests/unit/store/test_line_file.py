@@ -127,7 +127,14 @@ def test_the_same_file_gives_the_same_run() -> None:
         (LINES.replace("end=1735787053", "end=later"), "line 20 is not understood"),
         (LINES.replace("siblings=1,3", "siblings=x", 1), "line 4 is not understood"),
         ("dbcpu-fanout 1\nnonsense here\n", "line 2 is not understood .unknown word.: 'nonsense here'"),
-        ("dbcpu-fanout 1\nlabel x\n", "cut short before the first round"),
+        (
+            "dbcpu-fanout 1\nlabel x\n",
+            "was cut short before its first round, so there is nothing to import",
+        ),
+        (
+            f"{LINES.partition('run started')[0]}round order=0 level=1 repeat=0 released=1\n",
+            "not what the line run says",
+        ),
     ],
 )
 def test_damage_is_told_by_its_line(text: str, sentence: str) -> None:

@@ -1,5 +1,7 @@
 """One damaged run in a store hides no other: histories, checks and comparisons leave it out and say so."""
 
+import contextlib
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,3 +56,25 @@ def test_the_damaged_run_is_left_out_and_named(
 def test_a_damaged_run_that_is_asked_for_is_refused(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", DAMAGED, "--store", store]) == 3
     assert "internal error" not in capsys.readouterr().err
+
+
+ODD = ("x'ff'", "1e999", "-7", "''", "'9' || char(27) || char(10)", "null")
+"""Values of SQL of which none belongs into most columns."""
+
+
+@pytest.mark.parametrize("column", [f"{table.name}.{each.name}" for table in (run, round_) for each in table.c])
+def test_a_column_of_sqlite_may_hold_anything(column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place, table, name = str(tmp_path / "runs.db"), *column.split(".")
+    with open_store(place) as opened:
+        for at in range(len(ODD)):
+            opened.save(record(solos(1), run_id=f"run-{at}", status="running"))
+    with contextlib.closing(sqlite3.connect(place)) as connection:
+        for at, value in enumerate(ODD):
+            with contextlib.suppress(sqlite3.IntegrityError):  # the column takes no null
+                connection.execute(f'update {table} set "{name}" = {value} where run_id = ?', [f"run-{at}"])
+        connection.commit()
+    for command in (["list"], ["list", "--json"], ["show", "last"], ["delete", "run-0", "run-1", "--yes"]):
+        assert main([*command, "--store", place]) in (0, 2, 3)
+    said = capsys.readouterr()
+    assert "internal error" not in said.err
+    assert "\x1b" not in said.out + said.err

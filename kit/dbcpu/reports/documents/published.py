@@ -139,18 +139,16 @@ def _panels_of(rows: Sequence[Normalised]) -> list[tuple[str, ...]]:
 def _places(rows: Sequence[Normalised]) -> list[str]:
     """Names below the bars: configuration, led by the label and followed by the count where rows differ by these."""
     several = len({each.measurement.label for each in rows}) > 1
+    counts: dict[tuple[str, str], set[int | None]] = {}
+    for each in rows:
+        counts.setdefault((each.measurement.label, each.measurement.configuration), set()).add(each.measurement.count)
     names = []
     for each in rows:
         one = each.measurement
         name = f"{one.label} {one.configuration}".strip() if several or not one.configuration else one.configuration
-        alike = {
-            other.measurement.count
-            for other in rows
-            if (other.measurement.label, other.measurement.configuration) == (one.label, one.configuration)
-        }
         unit = "CPUs" if one.cpus is not None and one.n is None else "N"
         shown = one.cpus if unit == "CPUs" else one.n
-        names.append(f"{name}, {unit}={shown}" if len(alike) > 1 else name)
+        names.append(f"{name}, {unit}={shown}" if len(counts[one.label, one.configuration]) > 1 else name)
     return names
 
 

@@ -85,12 +85,14 @@ def round_values(run_id: str, finished: Round) -> dict[str, Any]:
     }
 
 
-def round_from(body: bytes, header: Header, order: int, source: str) -> Round:
+def round_from(body: object, header: Header, order: int, source: str) -> Round:
     """The round in the body of the row with that ``order``, of the run with that header.
 
     Raises:
         RecordFormatError: it is damaged, or not consistent.
     """
+    if not isinstance(body, bytes):
+        raise codec.damaged(source, "its body is no binary value")
     found = codec.decode(Round, codec.loads(codec.uncompressed(body, source), source), source)
     reason = round_inconsistency(header, found)
     if reason is None and found.order != order:
@@ -101,14 +103,22 @@ def round_from(body: bytes, header: Header, order: int, source: str) -> Round:
 
 
 def summary(row: Row[Any]) -> RunSummary:
-    """One line of a list, from a row of SUMMARY_COLUMNS."""
-    values: dict[str, Any] = {name: "" if value is None else value for name, value in zip(_NAMES, row, strict=False)}
+    """One line of a list, from a row of SUMMARY_COLUMNS; a column of SQLite may hold a value of any type."""
+    values: dict[str, Any] = {name: _as_text(value) for name, value in zip(_NAMES, row, strict=False)}
+    values["rounds"] = row.rounds if isinstance(row.rounds, int) else 0
     if values["status"] == "running":
-        start_ticks = None if row.driver_start_ticks is None else int(row.driver_start_ticks)
-        where = [part or None for part in (row.driver_boot_id or "").split(" ")[:3]]
-        drove = Driver(row.driver_hostname or "", row.driver_pid, start_ticks, "", *where)
+        ticks, pid = _as_text(row.driver_start_ticks), row.driver_pid
+        start_ticks = int(ticks) if ticks.isascii() and ticks.isdecimal() and len(ticks) < 20 else None
+        where = [part or None for part in _as_text(row.driver_boot_id).split(" ")[:3]]
+        drove = Driver(_as_text(row.driver_hostname), pid if isinstance(pid, int) else 0, start_ticks, "", *where)
         values["status"] = status_now("running", drove)
     return RunSummary(**values)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
 
 
 def status_now(status: str, drove: Driver) -> str:

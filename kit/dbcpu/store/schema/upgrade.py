@@ -1,5 +1,6 @@
 """Which revision a store has, and how it becomes the newest: SQLite by itself after a backup, a server on request."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +18,8 @@ MAY_NOT = (
 LOCK = 0x64626370
 """Any number that nobody else locks: "dbcp"."""
 FOLDER = Path(__file__).parent
+_REVISION = re.compile(r"\w{1,32}")
+"""It becomes part of the name of a backup."""
 _version_table = Table(schema.VERSION_TABLE, MetaData(), Column("version_num", String(32)))
 
 
@@ -28,7 +31,7 @@ def check(engine: Engine, location: Location) -> None:
             ``dbcpu store upgrade``.
     """
     with translated_errors(location), engine.connect() as connection:
-        found = revision(connection)
+        found = revision(connection, location)
     if found == schema.HEAD:
         return
     if location.path is None:
@@ -57,7 +60,7 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
         if connection.dialect.name == "postgresql":
             # Two at once: the second waits, and then finds the work done.
             connection.execute(select(func.pg_catalog.pg_advisory_xact_lock(LOCK)))
-        found = revision(connection)
+        found = revision(connection, location)
         _refuse_newer(found, location)
         if found == schema.HEAD:
             return found, None
@@ -68,12 +71,17 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
         return found, backup
 
 
-def revision(connection: Connection) -> str | None:
-    """The store's revision, or None for one without tables of ours."""
+def revision(connection: Connection, location: Location) -> str | None:
+    """The store's revision, or None for one without tables of ours. Raises StoreError for what cannot be one."""
     if not inspect(connection).has_table(schema.VERSION_TABLE, schema_of(connection)):
         return None
-    found: str | None = connection.scalar(select(_version_table.c.version_num))
-    return found
+    found: object = connection.scalar(select(_version_table.c.version_num))
+    if found is None or (isinstance(found, str) and _REVISION.fullmatch(found)):
+        return found
+    raise StoreError(
+        f"the store {location.shown} has schema {str(found)[:40]!r}, which is none of dbcpu's; "
+        "go back to a copy, or name another by --store or DBCPU_STORE"
+    )
 
 
 def _migrate(connection: Connection, found: str | None, location: Location) -> None:
@@ -118,7 +126,7 @@ def _back_up(path: Path, found: str) -> Path:
         with (
             draft_of(backup) as draft,
             closing(sqlite3.connect(path)) as source,
-            closing(sqlite3.connect(draft)) as copy,
+            closing(sqlite3.connect(f"/proc/self/fd/{draft.fileno()}")) as copy,
         ):
             source.backup(copy)
     except (OSError, sqlite3.Error) as error:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import queue
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,9 @@ NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-0
 
 _LOST = (oracledb.Error, OSError, AttributeError)
 """What thin mode raises when another thread finds the connection dead meanwhile: its transport is None then."""
+
+# Of a connection that is reset before the logon the driver drops the socket, which Python then closes at once.
+warnings.filterwarnings("ignore", "unclosed <s", ResourceWarning, r"oracledb\.")
 
 Connection = oracledb.Connection
 Row = tuple[Any, ...]
