@@ -8,6 +8,7 @@ what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a recor
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -67,6 +68,12 @@ def read(folder: Path) -> Iterator[LabelledRun]:
         )
         record = record_file.read(folder / f"{name}.json.gz")
         yield LabelledRun(name, record, treatments, cpu_speed.read(folder, name))
+
+
+@cache
+def kept(folder: Path) -> tuple[tuple[LabelledRun, tuple[Mapping[str, Any], ...]], ...]:
+    """All labelled runs of a folder with their rows, read and explained once per process."""
+    return tuple((run, tuple(rows(run))) for run in read(folder))
 
 
 def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
