@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.reports.formats import html
 from plugins.browser import Browser
-from support.documents import KINDS
+from support.documents import page_of
 
 DESKTOP, PHONE, PHONE_HEIGHT = 1280, 390, 844
 PAGES = ("comparison", "sizing", "history", "overview", "variants", "published")
@@ -16,7 +15,7 @@ PAGES = ("comparison", "sizing", "history", "overview", "variants", "published")
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a page."""
     file: Path = tmp_path_factory.mktemp(request.param) / f"{request.param}.html"
-    file.write_text(html.render(KINDS[request.param]()), "utf-8")
+    file.write_text(page_of(request.param), "utf-8")
     return file.as_uri()
 
 

@@ -8,14 +8,15 @@ to be struck out. Neither of them proves that a text runs.
 import logging
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pytest
-import sqlglot
-from sqlfluff.core import FluffConfig, Linter
-from sqlglot import exp
 
 from dbcpu.measure import workloads
 from dbcpu.targets.oracle import statements
+
+if TYPE_CHECKING:  # The grammars take a second to load: only where they are used, not wherever tests are collected.
+    from sqlfluff.core import Linter
 
 _SQL = "https://docs.oracle.com/en/database/oracle/oracle-database/19/sqlrf"
 _PLSQL = "https://docs.oracle.com/en/database/oracle/oracle-database/19/lnpls"
@@ -58,42 +59,52 @@ BLOCKS = {name for name, text in TEXTS.items() if is_block(text)}
 
 
 @pytest.fixture(scope="module")
-def linter() -> Linter:
+def linter() -> "Linter":
+    from sqlfluff.core import FluffConfig, Linter
+
     return Linter(config=FluffConfig.from_kwargs(dialect="oracle"))
 
 
-def unparsed(linter: Linter, text: str) -> list[str]:
+def unparsed(linter: "Linter", text: str) -> list[str]:
     """What sqlfluff cannot make sense of."""
     ending = "\n/\n" if is_block(text) else ";\n"
     return [each.desc() for each in linter.parse_string(text + ending).violations]
 
 
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - set(SQLFLUFF_LACKS)))
-def test_sqlfluff_parses_it(name: str, linter: Linter) -> None:
+def test_sqlfluff_parses_it(name: str, linter: "Linter") -> None:
     assert unparsed(linter, TEXTS[name]) == []
 
 
 @pytest.mark.parametrize("name", sorted(SQLFLUFF_LACKS))
-def test_what_sqlfluff_lacks_is_still_lacking(name: str, linter: Linter) -> None:
+def test_what_sqlfluff_lacks_is_still_lacking(name: str, linter: "Linter") -> None:
     assert unparsed(linter, TEXTS[name]), f"sqlfluff parses {name} now: strike it out of SQLFLUFF_LACKS"
 
 
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - BLOCKS))
 def test_sqlglot_parses_it_as_one_statement(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    import sqlglot
+
     caplog.set_level(logging.ERROR, "sqlglot")
     (tree,) = sqlglot.parse(TEXTS[name], read="oracle")
-    assert isinstance(tree, exp.Command) == TEXTS[name].lower().startswith("alter "), "only ALTER is taken unparsed"
+    assert isinstance(tree, sqlglot.exp.Command) == TEXTS[name].lower().startswith("alter "), (
+        "only ALTER is taken unparsed"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(BLOCKS))
 def test_sqlglot_has_no_plsql(name: str) -> None:
     """So each block rests on sqlfluff alone, and on no list of exceptions but the one above."""
+    import sqlglot
+
     with pytest.raises(sqlglot.errors.ParseError):
         sqlglot.parse(TEXTS[name], read="oracle")
 
 
 @pytest.mark.parametrize("text", ["select count(* from dual", "select from where", "begin a := ; end;"])
-def test_the_grammars_refuse_what_is_no_sql(text: str, linter: Linter) -> None:
+def test_the_grammars_refuse_what_is_no_sql(text: str, linter: "Linter") -> None:
+    import sqlglot
+
     assert unparsed(linter, text)
     with pytest.raises(sqlglot.errors.ParseError):
         sqlglot.parse(text, read="oracle")

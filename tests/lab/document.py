@@ -52,11 +52,11 @@ with published yields.
 def page() -> str:
     """The whole page."""
     parts = [_HEAD.format(simulated_only=", ".join(f"`{cause}`" for cause in SIMULATED_ONLY))]
-    runs = list(labelled.read(RESULTS / "live"))
-    live = [row for run in runs for row in labelled.rows(run)]
+    runs = labelled.kept(RESULTS / "live")
+    live = [row for _, rows in runs for row in rows]
     if live:
         parts.append(_live(live))
-        parts.append(_stolen([each for run in runs for each in labelled.stolen(run)]))
+        parts.append(_stolen([each for run, _ in runs for each in labelled.stolen(run)]))
     real = list(pairs.read(RESULTS / "pairs"))
     if real:
         parts.append(_pairs(real))

@@ -8,12 +8,13 @@ what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a recor
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import SessionView
+from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.plan import AA
 from dbcpu.record import Round, RunRecord
 from dbcpu.store import record_file
@@ -69,11 +70,17 @@ def read(folder: Path) -> Iterator[LabelledRun]:
         yield LabelledRun(name, record, treatments, cpu_speed.read(folder, name))
 
 
-def rows(run: LabelledRun) -> Iterator[dict[str, Any]]:
+@cache
+def kept(folder: Path) -> tuple[tuple[LabelledRun, tuple[Mapping[str, Any], ...]], ...]:
+    """All labelled runs of a folder with their rows, read and explained once per process."""
+    return tuple((run, tuple(rows(run))) for run in read(folder))
+
+
+def rows(run: LabelledRun, explained: Analysis | None = None) -> Iterator[dict[str, Any]]:
     """A row per labelled session. ``cpu`` is how many times as slow its CPU was as alone, by the instrument, or None;
-    ``needed`` is its CPU time, in times of that alone.
+    ``needed`` is its CPU time, in times of that alone. ``explained``: of ``one_host``, where it is known already.
     """
-    analysis = explain(one_host(run.record))
+    analysis = explained or explain(one_host(run.record))
     done = {treatment.order: treatment for treatment in run.treatments}
     rounds = {each.order: each for each in run.record.rounds}
     speed = cpu_speed.times_as_slow(run.record, run.speeds, solos(run))

@@ -14,6 +14,7 @@ import numpy as np
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import CpuPace, Round, RunRecord, Witness
 from dbcpu.simulator import SimulatedHost, simulate
 from lab import labelled
@@ -67,20 +68,21 @@ def kept(folder: Path) -> Iterator[Kept]:
         if not run.speeds.samples:
             continue
         paced = replace(run, record=as_witness(run.record, run.speeds))
-        before, after = (explain(labelled.one_host(each.record)).reference for each in (run, paced))
+        explained = [explain(labelled.one_host(each.record)) for each in (run, paced)]
+        before, after = (each.reference for each in explained)
         if before is None or after is None or after.pace is None:
             continue
         yield Kept(
             run.name,
             (before.tolerance, after.tolerance),
             after.pace.exponent,
-            Counter(_pairs(run)),
-            Counter(_pairs(paced)),
+            Counter(_pairs(run, explained[0])),
+            Counter(_pairs(paced, explained[1])),
         )
 
 
-def _pairs(run: LabelledRun) -> Iterable[str]:
-    rows = [row for row in labelled.rows(run) if labelled.left_alone(row) and row["sessions"] > 1]
+def _pairs(run: LabelledRun, explained: Analysis) -> Iterable[str]:
+    rows = [row for row in labelled.rows(run, explained) if labelled.left_alone(row) and row["sessions"] > 1]
     return [f"{row['label']}>{_said(row)}" for row in rows]
 
 

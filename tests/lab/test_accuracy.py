@@ -15,7 +15,7 @@ from lab.intervals import wilson
 
 @cache
 def left_alone() -> tuple[Mapping[str, Any], ...]:
-    return tuple(row for run in labelled.read(LIVE) for row in labelled.rows(run) if labelled.left_alone(row))
+    return tuple(row for _, rows in labelled.kept(LIVE) for row in rows if labelled.left_alone(row))
 
 
 def live() -> tuple[Mapping[str, Any], ...]:
@@ -39,7 +39,7 @@ def test_with_several_runs_a_side_the_interval_holds_what_it_says_and_a_host_is_
 
 
 def test_enough_sessions_were_labelled_live() -> None:
-    assert sum(1 for run in labelled.read(LIVE) for _ in labelled.rows(run)) >= 300
+    assert sum(len(rows) for _, rows in labelled.kept(LIVE)) >= 300
 
 
 def test_causes_made_on_real_processes_are_named_and_no_other() -> None:
@@ -67,7 +67,7 @@ def test_what_sessions_need_follows_the_instrument() -> None:
 
 
 def test_what_the_kernel_counts_as_stolen_is_when_the_instrument_was_kept_waiting() -> None:
-    counted, late = np.array([each for run in labelled.read(LIVE) for each in labelled.stolen(run)]).T
+    counted, late = np.array([each for run, _ in labelled.kept(LIVE) for each in labelled.stolen(run)]).T
     assert (counted > 0.3).sum() >= 10
     assert np.corrcoef(counted, late)[0, 1] > 0.9
     assert late[counted < 0.01].mean() < 0.01

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
@@ -15,6 +16,7 @@ from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import by_cpus as of_cpus
 from dbcpu.reports.documents import comparison, history, published, run, variants
+from dbcpu.reports.formats import html
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import noisy_run, with_variants
 
@@ -105,3 +107,15 @@ KINDS: dict[str, Callable[[], Document]] = {
     "published": of_published,
     "cpu_counts": of_cpu_counts,
 }
+
+
+@cache
+def document_of(kind: str) -> Document:
+    """One of KINDS, made once per process."""
+    return KINDS[kind]()
+
+
+@cache
+def page_of(kind: str) -> str:
+    """Its page, drawn once per process."""
+    return html.render(document_of(kind))

@@ -12,6 +12,7 @@ import pytest
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.reports import charts
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents.run import document
@@ -48,11 +49,15 @@ COMPARISONS: dict[str, tuple[dict[str, str], int | None]] = {
 PICTURES = ("bars", "panels", "scaling")
 
 
+@cache
+def analysis_of(name: str) -> Analysis:
+    return explain(read(FOLDER / name / "record.json.gz"))
+
+
 @pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.slow
 def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.FixtureRequest) -> None:
-    run = read(FOLDER / name / "record.json.gz")
-    page = str(load_format("html").render(document(run, explain(run))))
+    page = str(load_format("html").render(document(read(FOLDER / name / "record.json.gz"), analysis_of(name))))
     report = FOLDER / name / "report.html"
     if request.config.getoption("--update-golden"):
         report.write_text(page, "utf-8", newline="\n")
@@ -130,7 +135,7 @@ def test_the_comparison_shows_what_was_found_in_2017() -> None:
 
 
 def test_emulated_smt_shows_two_slow_sessions_where_off_shows_none() -> None:
-    on, off = (explain(read(FOLDER / name / "record.json.gz")) for name in ("emulated-smt", "emulated-smt-off"))
+    on, off = (analysis_of(name) for name in ("emulated-smt", "emulated-smt-off"))
     third = [next(each for each in run.levels if each.level == 3) for run in (on, off)]
     assert [each.main_cause for each in third] == ["shared_core", "run_queue"]
     assert third[0].slow == 2
@@ -138,7 +143,7 @@ def test_emulated_smt_shows_two_slow_sessions_where_off_shows_none() -> None:
 
 
 def test_smt_off_and_one_per_core_make_three_sessions_equal_and_cost_nothing() -> None:
-    analysis = explain(read(FOLDER / "emulated-smt-variants" / "record.json.gz"))
+    analysis = analysis_of("emulated-smt-variants")
     assert headline(analysis).headline == "No: at N=3 sessions are slower; inconclusive at N=2"
     third = {each.variant: each for each in analysis.levels if each.level == 3}
     assert (third["baseline"].slower, third["baseline"].main_cause) == (2, "shared_core")

@@ -18,6 +18,7 @@ from dbcpu.analysis.levels.outcome import is_loss
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.statistics.inference import mann_whitney_p
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.config.rules import CheckLimits
 from dbcpu.findings import UNANSWERED
@@ -193,8 +194,6 @@ def band(values: Sequence[float], widths: float) -> Band | None:
 
 def change_point(series: Sequence[tuple[str, float]]) -> LastingChange | None:
     """The clearest sustained change of (started_at, value), oldest first; None when there is none."""
-    from dbcpu.analysis.statistics.inference import mann_whitney_p  # loads SciPy, and most nights need no test
-
     values = [value for _, value in series]
     splits = range(EITHER_SIDE, len(values) - EITHER_SIDE + 1)
     if not splits:

@@ -17,11 +17,13 @@ def test_three_against_three_never_decide_and_four_against_four_can() -> None:
     assert inference.mann_whitney_p([1.0, 2.0, 3.0], [10.0, 11.0, 12.0]) == pytest.approx(0.10)
 
 
-def test_mann_whitney_is_scipys_exact_one() -> None:
-    luck = np.random.default_rng(1)
-    base, other = list(luck.normal(10, 1, 6)), list(luck.normal(11, 1, 7))
-    expected = stats.mannwhitneyu(base, other, method="exact").pvalue
-    assert inference.mann_whitney_p(base, other) == pytest.approx(float(expected))
+@pytest.mark.parametrize(("base", "other"), [(1, 1), (1, 6), (6, 7), (7, 6), (30, 30), (40, 21)])
+def test_mann_whitney_is_scipys_exact_one(base: int, other: int) -> None:
+    luck = np.random.default_rng([base, other])
+    for shift in (0.0, 0.5, 3.0, -3.0):
+        values = list(luck.normal(10, 1, base)), list(luck.normal(10 + shift, 1, other))
+        expected = float(stats.mannwhitneyu(*values, method="exact").pvalue)
+        assert inference.mann_whitney_p(*values) == pytest.approx(expected, rel=1e-9)
 
 
 def test_ties_are_counted_over_arrangements_not_approximated() -> None:

@@ -221,16 +221,27 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> str:
     return store
 
 
+@pytest.fixture(scope="module")
+def before_and_after(nights: str) -> Document:
+    """Seven runs against four."""
+    return comparison_document(["label:before", "label:after"], nights)
+
+
+@pytest.fixture(scope="module")
+def before_and_after_page(before_and_after: Document) -> str:
+    return text("html", before_and_after)
+
+
 def compare_in(store: str, *names: str, form: str = "table") -> str:
     rendered = load_format(form).render(comparison_document(names, store))
     assert isinstance(rendered, str)
     return rendered
 
 
-def test_a_comma_list_and_a_label_are_sides_of_several_runs(nights: str) -> None:
+def test_a_comma_list_and_a_label_are_sides_of_several_runs(nights: str, before_and_after: Document) -> None:
     given = [",".join(f"202610{night:02}" for night in nights_of) for nights_of in (range(1, 8), range(8, 12))]
     by_list = json.loads(compare_in(nights, f"before={given[0]}", f"after={given[1]}", form="json"))
-    by_label = json.loads(compare_in(nights, "label:before", "label:after", form="json"))
+    by_label = json.loads(text("json", before_and_after))
     assert by_list == by_label
     assert [len(side["runs"]) for side in by_label["sides"]] == [7, 4]
     for decision in by_label["sides"][1]["decisions"]:
@@ -270,19 +281,30 @@ def test_what_cannot_be_compared_is_said_in_one_sentence(
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "html", "metrics"])
-def test_every_format_shows_sides_of_several_runs(form: str, nights: str) -> None:
-    shown = compare_in(nights, "label:before", "label:after", form=form)
+def test_every_format_shows_sides_of_several_runs(
+    form: str, before_and_after: Document, before_and_after_page: str
+) -> None:
+    shown = before_and_after_page if form == "html" else text(form, before_and_after)
     assert "before" in shown and "after" in shown
     if form == "metrics":
         assert 'dbcpu_comparison_runs{side="before"} 7.0' in shown
         assert 'source="runs"' in shown
 
 
+LONG_NAMES = tuple(f"a-long-host-name-{at:03}" for at in range(5))
+
+
+@pytest.fixture(scope="module", params=[2, 5])
+def long_names(request: pytest.FixtureRequest, nights: str) -> tuple[tuple[str, ...], Document]:
+    """Names, and the comparison of as many runs."""
+    names = LONG_NAMES[: request.param]
+    return names, comparison_document([f"{name}=202610{at + 1:02}" for at, name in enumerate(names)], nights)
+
+
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("sides", [2, 5])
-def test_names_and_runs_are_never_broken(width: int, sides: int, nights: str) -> None:
-    names = [f"a-long-host-name-{at:03}" for at in range(sides)]
-    made = comparison_document([f"{name}=202610{at + 1:02}" for at, name in enumerate(names)], nights)
+def test_names_and_runs_are_never_broken(width: int, long_names: tuple[tuple[str, ...], Document]) -> None:
+    names, made = long_names
+    sides = len(names)
     lines = load_format("table").render(replace(made, width=width)).splitlines()
     assert max(map(len, map(str, lines))) <= width
     rows = [str(line) for line in lines if str(line).startswith(" ") and "a-long" in str(line)]
@@ -292,12 +314,13 @@ def test_names_and_runs_are_never_broken(width: int, sides: int, nights: str) ->
         assert any(names[at] in row and f"202610{at + 1:02}-043000-a1b2c3" in row for row in rows)
 
 
-def test_a_page_says_its_title_once_and_no_picture_repeats_or_cuts_it(nights: str) -> None:
-    made = comparison_document(["label:before", "label:after"], nights)
-    page = without_pictures(str(load_format("html").render(made)))
+def test_a_page_says_its_title_once_and_no_picture_repeats_or_cuts_it(
+    before_and_after: Document, before_and_after_page: str
+) -> None:
+    page = without_pictures(before_and_after_page)
     assert page.split("<main>")[0].split("<body>")[1].count("after compared with before") == 1
     assert "compared with" not in page.split("<main>")[1]
-    pictures = charts.drawn(made.charts, ["svg"])["svg"]
+    pictures = charts.drawn(before_and_after.charts, ["svg"])["svg"]
     assert set(pictures) == {"bars", "panels", "scaling"}
     assert not any("…" in picture.decode() or "compared with" in picture.decode() for picture in pictures.values())
 

@@ -15,29 +15,20 @@ from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import format_names, load_format
-from support.documents import KINDS, of_comparison, of_history, of_published, of_variants
+from support.documents import KINDS, document_of, of_comparison, of_history, of_published, of_variants, page_of
 from support.page_reader import read_page, without_pictures
 
 pytestmark = pytest.mark.slow
 
 EVIL = "<script>alert(1)</script><img src=x>\"'&--><svg onload=alert(1)>"
-every_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture(scope="module")
-def documents() -> dict[str, Document]:
-    return {kind: make() for kind, make in KINDS.items()}
-
-
-@pytest.fixture(scope="module")
-def pages(documents: dict[str, Document]) -> dict[str, str]:
-    return {kind: str(load_format("html").render(document)) for kind, document in documents.items()}
+# The scope makes tests of one kind neighbours: they mostly run in one worker, which makes and draws that kind alone.
+every_kind = pytest.mark.parametrize("kind", KINDS, scope="module")
 
 
 @every_kind
 @pytest.mark.parametrize("form", [name for name in format_names() if name not in ("html", "metrics")])
-def test_every_format_shows_every_kind_of_document(kind: str, form: str, documents: dict[str, Document]) -> None:
-    shown, document = str(load_format(form).render(documents[kind])), documents[kind]
+def test_every_format_shows_every_kind_of_document(kind: str, form: str) -> None:
+    shown, document = str(load_format(form).render(document_of(kind))), document_of(kind)
     if form == "json":
         data = json.loads(shown)
         assert data["schema"] == 1
@@ -53,40 +44,38 @@ def test_every_format_shows_every_kind_of_document(kind: str, form: str, documen
                 assert all("".join(row[0].split()) in words for row in table.texts())
 
 
-def test_only_runs_and_comparisons_of_runs_are_shown_as_metrics(documents: dict[str, Document]) -> None:
-    assert str(load_format("metrics").render(documents["run"])).endswith("# EOF\n")
+def test_only_runs_and_comparisons_of_runs_are_shown_as_metrics() -> None:
+    assert str(load_format("metrics").render(document_of("run"))).endswith("# EOF\n")
     assert 'dbcpu_comparison_ratio{baseline="old box",side="cloud",' in str(
-        load_format("metrics").render(documents["comparison"])
+        load_format("metrics").render(document_of("comparison"))
     )
     with pytest.raises(UsageError, match="a history is not shown as metrics"):
-        load_format("metrics").render(documents["history"])
+        load_format("metrics").render(document_of("history"))
 
 
 @every_kind
-def test_a_page_loads_nothing_and_runs_nothing(kind: str, pages: dict[str, str]) -> None:
-    page = read_page(pages[kind])
+def test_a_page_loads_nothing_and_runs_nothing(kind: str) -> None:
+    page = read_page(page_of(kind))
     assert not page.tags & {"script", "iframe", "object", "embed", "base", "form"}
     assert all(link.startswith(("#", "data:")) for link in page.links)
-    assert not re.search(r"@import|@font-face|url\((?!#)", pages[kind])
-    assert "default-src 'none'" in pages[kind]
+    assert not re.search(r"@import|@font-face|url\((?!#)", page_of(kind))
+    assert "default-src 'none'" in page_of(kind)
 
 
 @every_kind
-def test_identifiers_are_unique_and_every_reference_leads_to_one(kind: str, pages: dict[str, str]) -> None:
-    page = read_page(pages[kind])
+def test_identifiers_are_unique_and_every_reference_leads_to_one(kind: str) -> None:
+    page = read_page(page_of(kind))
     assert [name for name, often in Counter(page.ids).items() if often > 1] == []
     wanted = {link[1:] for link in page.links if link.startswith("#")}
-    wanted |= set(re.findall(r"url\(#([^)]+)\)", pages[kind]))
+    wanted |= set(re.findall(r"url\(#([^)]+)\)", page_of(kind)))
     assert wanted <= set(page.ids)
 
 
 @every_kind
-def test_the_first_screen_answers_and_says_what_it_rests_on(
-    kind: str, pages: dict[str, str], documents: dict[str, Document]
-) -> None:
-    front = documents[kind].front
-    header = read_page(pages[kind].split("<header>")[1].split("</header>")[0]).text.replace("`", "")
-    said = [front.headline, *(front.sentences or documents[kind].verdict), *front.caveats]
+def test_the_first_screen_answers_and_says_what_it_rests_on(kind: str) -> None:
+    front = document_of(kind).front
+    header = read_page(page_of(kind).split("<header>")[1].split("</header>")[0]).text.replace("`", "")
+    said = [front.headline, *(front.sentences or document_of(kind).verdict), *front.caveats]
     assert front.headline
     places = [header.index(text.replace("`", "")) for text in said]
     assert places == sorted(places)
@@ -94,28 +83,26 @@ def test_the_first_screen_answers_and_says_what_it_rests_on(
 
 
 @every_kind
-def test_headings_go_down_one_step_at_a_time(kind: str, pages: dict[str, str]) -> None:
-    steps = [int(level) for level in re.findall(r"<h(\d)[ >]", without_pictures(pages[kind]))]
+def test_headings_go_down_one_step_at_a_time(kind: str) -> None:
+    steps = [int(level) for level in re.findall(r"<h(\d)[ >]", without_pictures(page_of(kind)))]
     assert steps[0] == 1
     assert steps.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(steps))
 
 
 @every_kind
-def test_every_picture_is_there_for_both_widths_with_a_name_and_its_numbers(
-    kind: str, pages: dict[str, str], documents: dict[str, Document]
-) -> None:
-    for section in documents[kind].page:
+def test_every_picture_is_there_for_both_widths_with_a_name_and_its_numbers(kind: str) -> None:
+    for section in document_of(kind).page:
         if section.charts:
-            part = pages[kind].split(f'<section id="{section.name}">')[1].split("</section>")[0]
+            part = page_of(kind).split(f'<section id="{section.name}">')[1].split("</section>")[0]
             assert part.count("<svg ") == part.count('role="img" aria-label="') == 2, section.name
     if kind != "published":
-        assert pages[kind].count("<figure>") == len(documents[kind].charts)
+        assert page_of(kind).count("<figure>") == len(document_of(kind).charts)
 
 
 @every_kind
-def test_narrow_pictures_are_no_wider_than_a_phone_shows(kind: str, documents: dict[str, Document]) -> None:
-    drawn = charts.drawn(documents[kind].charts, ["svg"], for_phone=True)["svg"]
+def test_narrow_pictures_are_no_wider_than_a_phone_shows(kind: str) -> None:
+    drawn = charts.drawn(document_of(kind).charts, ["svg"], for_phone=True)["svg"]
     widths = [float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for picture in drawn.values()]  # type: ignore[index]
     assert widths
     assert max(widths) <= NARROW * 72
@@ -138,7 +125,7 @@ def test_text_from_outside_stays_text(make: Callable[[str], Document]) -> None:
 
 
 def test_a_sizing_page_answers_in_its_headline_and_shows_licences_as_no_advice() -> None:
-    front = of_comparison(busy=4).front
+    front = document_of("sizing").front
     assert front.headline == "4 busy cores of old box need 8 vCPUs of cloud or 4 vCPUs of cloud, SMT off"
     assert [(tile.name, tile.value) for tile in front.tiles] == [("cloud", "8 vCPUs"), ("cloud, SMT off", "4 vCPUs")]
     assert any("storage, network and memory" in caveat for caveat in front.caveats)
@@ -146,7 +133,7 @@ def test_a_sizing_page_answers_in_its_headline_and_shows_licences_as_no_advice()
 
 
 def test_a_history_page_says_since_when_it_is_slower() -> None:
-    front = of_history().front
+    front = document_of("history").front
     assert front.headline.startswith("Slower since 2026-10-09: Mrows/s at N=1 went from ")
     assert front.tone == "bad"
     assert of_history(runs=3).front.headline == "3 runs: too few to show a lasting change"

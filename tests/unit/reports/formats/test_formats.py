@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -21,19 +21,19 @@ from dbcpu.reports.charts.style import MARKS
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats.base import load_format
-from support.builders.example import nine_on_eight, three_on_two
+from support.builders.example import three_on_two
 from support.builders.record import record, round_of, session, solos, unsampled
+from support.example_pages import RUNS, document_of, page_of, pictures_of
 from support.page_reader import drawn_texts, read_page, without_pictures
 
 pytestmark = pytest.mark.slow
 
-RUNS = {"three_on_two": three_on_two, "nine_on_eight": nine_on_eight}
 TEXTS = ("table", "json", "csv", "markdown")
 PICTURES = {"host", "slowdown", "throughput", "sessions", "cpu_map", "lanes", "connect"}
 
 
-def shown(form: str, run: RunRecord) -> str:
-    text = load_format(form).render(of_run(run))
+def shown(form: str, content: Document) -> str:
+    text = load_format(form).render(content)
     assert isinstance(text, str)
     return text
 
@@ -42,35 +42,31 @@ def of_run(run: RunRecord) -> Document:
     return document(run, explain(run))
 
 
-def pictures_of(run: RunRecord, form: str = "svg") -> Mapping[str, bytes]:
-    return charts.drawn(of_run(run).charts, [form], with_empty=True)[form]
-
-
 @pytest.mark.parametrize("form", TEXTS)
 @pytest.mark.parametrize("name", RUNS)
 def test_texts_are_as_they_were_last_looked_at(name: str, form: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}/{form}{load_format(form).SUFFIX}", shown(form, RUNS[name]()))
+    golden(f"{name}/{form}{load_format(form).SUFFIX}", shown(form, document_of(name)))
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_page_without_its_drawings_is_as_it_was(name: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}/html.html", without_pictures(shown("html", RUNS[name]())))
+    golden(f"{name}/html.html", without_pictures(page_of(name)))
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_writing_in_pictures_is_as_it_was(name: str, golden: Callable[[str, str], None]) -> None:
-    run = RUNS[name]()
     lines = [
-        f"{picture}: {text}" for picture, content in pictures_of(run).items() for text in drawn_texts(content.decode())
+        f"{picture}: {text}" for picture, content in pictures_of(name).items() for text in drawn_texts(content.decode())
     ]
     golden(f"{name}/chart.txt", "\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("run", [make() for make in RUNS.values()], ids=list(RUNS))
-def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
+@pytest.mark.parametrize("name", RUNS)
+def test_all_forms_agree_on_every_number(name: str) -> None:
+    run = document_of(name)
     data: dict[str, Any] = json.loads(shown("json", run))
     table, markdown = shown("table", run), shown("markdown", run)
-    page = read_page(shown("html", run))
+    page = read_page(page_of(name))
     page_levels = page.tables["Medians over rounds, by concurrency (N)"]
     rows = list(csv.DictReader(StringIO(shown("csv", run))))
     for level in data["levels"]:
@@ -89,9 +85,9 @@ def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
         row_on_page = next(cells for cells in page_levels if cells[0] == str(level["level"]))
         assert row_on_page[1:6] + row_on_page[8:10] == figures
     for session_view, row in zip(data["sessions"], rows, strict=True):
-        for name in ("elapsed_s", "slowdown", "inflation_s", "queue_s", "throttled_s", "gap_s", "mrows_per_s"):
-            cell = float(row[name]) if row[name] else None
-            assert cell == pytest.approx(session_view[name], abs=1e-6), name
+        for figure in ("elapsed_s", "slowdown", "inflation_s", "queue_s", "throttled_s", "gap_s", "mrows_per_s"):
+            cell = float(row[figure]) if row[figure] else None
+            assert cell == pytest.approx(session_view[figure], abs=1e-6), figure
         assert (row["cause"], row["evidence"]) == (session_view["cause"], session_view["evidence"])
         if session_view["order"] == data["telling_order"] and session_view["cause"] != "none":
             shown_of = [times(session_view["slowdown"]), CAUSE_WORDS[session_view["cause"]]]
@@ -108,7 +104,7 @@ def test_all_forms_agree_on_every_number(run: RunRecord) -> None:
 
 
 def test_json_keeps_the_names_that_programs_rely_on() -> None:
-    data = json.loads(shown("json", three_on_two()))
+    data = json.loads(shown("json", document_of("three_on_two")))
     assert {"verdict", "levels", "sessions", "scaling", "findings"} <= set(data)
     assert {"level", "median_s", "max_over_min", "cv", "slow", "throughput", "regime"} <= set(data["levels"][0])
     assert {"level", "repeat", "variant", "ordinal", "slowdown", "cause", "evidence"} <= set(data["sessions"][0])
@@ -119,7 +115,7 @@ def test_json_keeps_the_names_that_programs_rely_on() -> None:
 
 def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes() -> None:
     evil = replace(session(1, answer_ok=None, error="=cmd|' /C calc'!A0 [red]x[/red] \x1b[2J | <img>"), cgroup="@evil")
-    run = record([*solos(), round_of([session(0), evil])], label="=HYPERLINK(1)")
+    run = of_run(record([*solos(), round_of([session(0), evil])], label="=HYPERLINK(1)"))
     rows = list(csv.DictReader(StringIO(shown("csv", run))))
     assert {row["label"] for row in rows} == {"'=HYPERLINK(1)"}
     assert rows[-1]["why"].startswith("'=cmd")
@@ -133,26 +129,25 @@ def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes()
 def test_a_ticket_mentions_nobody_and_links_nothing() -> None:
     """Text from outside that GitHub would turn into a mention, a reference or a link, each cut by a comment."""
     label = "@octocat of #12: www.evil.example, http://evil.example, mailto:a@evil.example"
-    text = shown("markdown", record([*solos(), round_of([session(0), session(1)])], label=label))
+    text = shown("markdown", of_run(record([*solos(), round_of([session(0), session(1)])], label=label)))
     assert "@<!-- -->octocat of \\#<!-- -->12: www<!-- -->.evil.example, http:<!-- -->//evil.example" in text
     assert "mailto:<!-- -->a@<!-- -->evil" in text
 
 
 def test_the_table_fits_its_width() -> None:
-    assert max(len(line) for line in shown("table", nine_on_eight()).splitlines()) <= 120
+    assert max(len(line) for line in shown("table", document_of("nine_on_eight")).splitlines()) <= 120
 
 
 @pytest.mark.parametrize("form", charts.FORMS)
 def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
-    run = three_on_two()
-    first, second = (pictures_of(run, form) for _ in range(2))
+    found = document_of("three_on_two").charts
+    first, second = (charts.drawn(found, [form], with_empty=True)[form] for _ in range(2))
     assert first == second
     assert set(first) == PICTURES
 
 
 def test_the_legend_names_only_causes_that_occur() -> None:
-    run = three_on_two()
-    texts = drawn_texts(pictures_of(run)["slowdown"].decode())
+    texts = drawn_texts(pictures_of("three_on_two")["slowdown"].decode())
     assert {text for text in texts if text in CAUSE_WORDS.values()} == {"no loss", "run-queue wait"}
 
 
@@ -163,8 +158,9 @@ def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
 
 def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     def texts(sessions: int) -> list[str]:
-        run = record([*solos(), round_of([session(i, cpu=i % 2) for i in range(sessions)])])
-        return drawn_texts(pictures_of(run)["sessions"].decode())
+        run = of_run(record([*solos(), round_of([session(i, cpu=i % 2) for i in range(sessions)])]))
+        wanted = [chart for chart in run.charts if chart.name == "sessions"]
+        return drawn_texts(charts.drawn(wanted, ["svg"])["svg"]["sessions"].decode())
 
     assert f"session {LABELLED_SESSIONS - 1}" in texts(LABELLED_SESSIONS)
     assert not any(text.startswith("session ") for text in texts(LABELLED_SESSIONS + 1))

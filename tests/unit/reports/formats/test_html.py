@@ -19,56 +19,51 @@ from dbcpu.reports.documents.run_summary import head, summary
 from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats import html
 from dbcpu.reports.formats.html.inline import inline
-from support.builders.example import nine_on_eight, three_on_two
+from support.builders.example import three_on_two
 from support.builders.record import host as build_host
 from support.builders.record import record, round_of, session, solos, unsampled
+from support.example_pages import RUNS, analysis_of, document_of, page_of
 from support.page_reader import read_page, without_pictures
 
 SECTIONS = tuple(name for name in charts.RUN_PICTURES if name not in ("soak", "sizes", "pool", "together", "variants"))
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&--><svg onload=alert(1)>"
 
 
-@pytest.fixture(scope="module")
-def pages() -> dict[str, str]:
-    return {name: html.render(document(run, explain(run))) for name, run in RUNS.items()}
-
-
-RUNS = {"three": three_on_two(), "nine": nine_on_eight()}
 every_run = pytest.mark.parametrize("name", RUNS)
 
 
 @every_run
-def test_the_page_loads_nothing_and_runs_nothing(name: str, pages: dict[str, str]) -> None:
-    page = read_page(pages[name])
+def test_the_page_loads_nothing_and_runs_nothing(name: str) -> None:
+    page = read_page(page_of(name))
     assert not page.tags & {"script", "iframe", "object", "embed", "base", "form"}
     assert all(link.startswith(("#", "data:")) for link in page.links)
-    assert not re.search(r"@import|@font-face|url\((?!#)", pages[name])
-    assert "default-src 'none'" in pages[name]
+    assert not re.search(r"@import|@font-face|url\((?!#)", page_of(name))
+    assert "default-src 'none'" in page_of(name)
 
 
 @every_run
-def test_identifiers_are_unique_and_every_reference_leads_to_one(name: str, pages: dict[str, str]) -> None:
-    page = read_page(pages[name])
+def test_identifiers_are_unique_and_every_reference_leads_to_one(name: str) -> None:
+    page = read_page(page_of(name))
     assert [each for each, times_ in Counter(page.ids).items() if times_ > 1] == []
     wanted = {link[1:] for link in page.links if link.startswith("#")}
-    wanted |= set(re.findall(r"url\(#([^)]+)\)", pages[name]))
+    wanted |= set(re.findall(r"url\(#([^)]+)\)", page_of(name)))
     assert len(wanted) > 100
     assert wanted <= set(page.ids)
 
 
 @every_run
-def test_every_picture_is_there_for_both_widths_with_a_table_beside_it(name: str, pages: dict[str, str]) -> None:
+def test_every_picture_is_there_for_both_widths_with_a_table_beside_it(name: str) -> None:
     for section in SECTIONS:
-        part = pages[name].split(f'<section id="{section}">')[1].split("</section>")[0]
+        part = page_of(name).split(f'<section id="{section}">')[1].split("</section>")[0]
         assert part.count("<svg ") == part.count('role="img" aria-label="') == 2, section
         assert "<summary>The numbers as a table</summary>" in part, section
         assert part.count("<tr>") > 1, section
 
 
 @every_run
-def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str, pages: dict[str, str]) -> None:
-    run, page = RUNS[name], read_page(pages[name])
-    analysis = explain(run)
+def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str) -> None:
+    run, page = RUNS[name], read_page(page_of(name))
+    analysis = analysis_of(name)
     assert analysis.verdict in page.text
     for text in [text for _, text in (*head(run, analysis), *summary(run, analysis))] + [
         f"{each.seen}; {each.meaning}." for each in analysis.findings
@@ -137,10 +132,10 @@ def test_a_page_without_a_picture_says_why(run: RunRecord, reason: str) -> None:
 
 
 @every_run
-def test_the_first_screen_answers(name: str, pages: dict[str, str]) -> None:
-    found = headline(explain(RUNS[name]))
-    header = squeezed(read_page(pages[name].split("<header>")[1].split("</header>")[0]).text)
-    told = (found.headline, explain(RUNS[name]).verdict, f"What helps: {found.remedy}.")
+def test_the_first_screen_answers(name: str) -> None:
+    found = headline(analysis_of(name))
+    header = squeezed(read_page(page_of(name).split("<header>")[1].split("</header>")[0]).text)
+    told = (found.headline, analysis_of(name).verdict, f"What helps: {found.remedy}.")
     places = [header.index(squeezed(text)) for text in told]
     assert places == sorted(places)
     for fact in found.facts:
@@ -152,8 +147,8 @@ def squeezed(text: str) -> str:
 
 
 @every_run
-def test_headings_go_down_one_step_at_a_time(name: str, pages: dict[str, str]) -> None:
-    steps = [int(each) for each in re.findall(r"<h(\d)[ >]", without_pictures(pages[name]))]
+def test_headings_go_down_one_step_at_a_time(name: str) -> None:
+    steps = [int(each) for each in re.findall(r"<h(\d)[ >]", without_pictures(page_of(name)))]
     assert steps[0] == 1
     assert steps.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(steps))
@@ -176,13 +171,12 @@ def test_256_levels_up_to_512_sessions_make_a_page_that_can_be_mailed() -> None:
     assert len(read_page(page).tables["Slowdown relative to the single-session time"]) == 258
 
 
-def test_the_same_run_gives_the_same_page(pages: dict[str, str]) -> None:
-    assert html.render(document(three_on_two(), explain(three_on_two()))) == pages["three"]
+def test_the_same_run_gives_the_same_page() -> None:
+    assert html.render(document(three_on_two(), explain(three_on_two()))) == page_of("three_on_two")
 
 
 def test_narrow_pictures_are_no_wider_than_a_phone_shows() -> None:
-    run = RUNS["nine"]
-    drawn = charts.drawn(document(run, explain(run)).charts, ["svg"], for_phone=True)["svg"]
+    drawn = charts.drawn(document_of("nine_on_eight").charts, ["svg"], for_phone=True)["svg"]
     widths = {name: float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for name, picture in drawn.items()}  # type: ignore[index]
     assert set(widths) == set(SECTIONS)
     assert max(widths.values()) <= NARROW * 72
@@ -201,5 +195,5 @@ def test_an_inlined_picture_has_only_its_own_identifiers() -> None:
     )
 
 
-def test_pictures_can_be_left_out_of_a_page(pages: dict[str, str]) -> None:
-    assert len(without_pictures(pages["three"])) < 60_000
+def test_pictures_can_be_left_out_of_a_page() -> None:
+    assert len(without_pictures(page_of("three_on_two"))) < 60_000
