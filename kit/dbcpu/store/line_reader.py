@@ -132,7 +132,10 @@ class Lines:
                 self.status, self.ended = _end(values["status"]), True
             case "round":
                 begun = RoundLines(_whole(values["level"], 1), _whole(values["repeat"]), epoch_s(values["released"]))
-                self.rounds[_whole(values["order"])] = begun
+                order = _whole(values["order"])
+                if order in self.rounds:
+                    raise ValueError(f"round {order} has begun before; files of two runs are imported one by one")
+                self.rounds[order] = begun
             case "session":
                 self._take_session(values)
             case "execution":

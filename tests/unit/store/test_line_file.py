@@ -126,6 +126,7 @@ def test_the_same_file_gives_the_same_run() -> None:
         (LINES.replace("level=2 ", ""), "line 18 is not understood"),
         (LINES.replace("end=1735787053", "end=later"), "line 20 is not understood"),
         (LINES.replace("siblings=1,3", "siblings=x", 1), "line 4 is not understood"),
+        (LINES + LINES.split("\n", 1)[1], r"round 0 has begun before; files of two runs are imported one by one"),
         ("dbcpu-fanout 1\nnonsense here\n", "line 2 is not understood .unknown word.: 'nonsense here'"),
         (
             "dbcpu-fanout 1\nlabel x\n",
