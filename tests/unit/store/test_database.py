@@ -311,6 +311,20 @@ def test_current_store_is_opened_without_loading_alembic(tmp_path: Path) -> None
 # --- its schema
 
 
+def test_new_tables_are_those_that_the_migrations_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(name: str) -> list[tuple[str, str, str]]:
+        open_store(f"sqlite:///{tmp_path}/{name}").close()
+        with contextlib.closing(sqlite3.connect(tmp_path / name)) as file:
+            found = file.execute("SELECT type, tbl_name, coalesce(sql, name) FROM sqlite_master").fetchall()
+            found += file.execute(f"SELECT 'version', '', version_num FROM {schema.VERSION_TABLE}").fetchall()
+        return sorted((kind, table, " ".join(text.split())) for kind, table, text in found)
+
+    at_once = made("at-once.db")
+    location = engine.locate(f"sqlite:///{tmp_path}/migrated.db")
+    monkeypatch.setattr(upgrade, "_create", lambda connection: upgrade._migrate(connection, None, location))
+    assert made("migrated.db") == at_once
+
+
 def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext

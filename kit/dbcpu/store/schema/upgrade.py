@@ -5,12 +5,25 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, func, inspect, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    func,
+    insert,
+    inspect,
+    select,
+)
 
 from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
 from dbcpu.store.engine import Location, schema_of, translated_errors
+from dbcpu.store.schema.tables import metadata
 
 MAY_NOT = (
     "the user may not create or change its tables; let the owner of the tables run dbcpu store upgrade (docs/store.md)"
@@ -20,7 +33,12 @@ LOCK = 0x64626370
 FOLDER = Path(__file__).parent
 _REVISION = re.compile(r"\w{1,32}")
 """It becomes part of the name of a backup."""
-_version_table = Table(schema.VERSION_TABLE, MetaData(), Column("version_num", String(32)))
+_version_table = Table(
+    schema.VERSION_TABLE,
+    MetaData(),
+    Column("version_num", String(32)),
+    PrimaryKeyConstraint("version_num", name=f"{schema.VERSION_TABLE}_pkc"),
+)
 
 
 def check(engine: Engine, location: Location) -> None:
@@ -67,7 +85,10 @@ def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None
         if found is None:
             _refuse_foreign(connection, location)
         backup = _back_up(location.path, found) if found and location.path else None
-        _migrate(connection, found, location)
+        if found is None and location.path is not None:
+            _create(connection)
+        else:
+            _migrate(connection, found, location)
         return found, backup
 
 
@@ -82,6 +103,13 @@ def revision(connection: Connection, location: Location) -> str | None:
         f"the store {location.shown} has schema {str(found)[:40]!r}, which is none of dbcpu's; "
         "go back to a copy, or name another by --store or DBCPU_STORE"
     )
+
+
+def _create(connection: Connection) -> None:
+    """The tables as all migrations make them (a test holds both against each other), without loading Alembic."""
+    metadata.create_all(connection)
+    _version_table.create(connection)
+    connection.execute(insert(_version_table).values(version_num=schema.HEAD))
 
 
 def _migrate(connection: Connection, found: str | None, location: Location) -> None:
