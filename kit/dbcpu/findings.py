@@ -151,6 +151,9 @@ TRUST = Topic("How far can the figures be trusted?", {
         "the throughput curve and database counters",
         "run `dbcpu doctor` on the database's own host: it lists what can be sampled there and which privileges that "
         "needs"),
+    "not-checked": Entry(INFO, "checks that the database user's privileges do not permit",
+        "these were not looked at: that nothing is reported of them does not say that there is nothing",
+        "`{grants};`"),
     "moves-unseen": Entry(INFO, "CPU migrations that the kernel counted and the sampler missed",
         "the placement of sessions is approximate; times are not affected",
         "raise the sampling rate: `--hz 50`"),

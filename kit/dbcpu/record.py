@@ -91,13 +91,17 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The measured database. ``parameters`` are the settings that matter for CPU."""
+    """The measured database. ``parameters`` are the settings that matter for CPU.
+
+    ``not_checked``: what the user's privileges left unchecked, and the statements that grant them ('' where none does).
+    """
 
     kind: str
     version: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     driver: str = ""
     driver_on_host: bool | None = None
+    not_checked: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.record import UNSET, Clock, Database
 from dbcpu.targets.base import HostReading, Work
 from dbcpu.targets.oracle import driver as oracle_driver
-from dbcpu.targets.oracle import leftovers, preflight, settings, statements, vcpus
+from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
@@ -120,6 +120,7 @@ class OracleTarget:
             parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
+            not_checked=privileges.unchecked(self._views.denied, facts.user, facts.rds),
         )
 
     def explain(self, work: Work) -> str | None:

@@ -118,6 +118,26 @@ def test_missing_privileges_come_with_their_grants() -> None:
     assert privileges.findings({"container": "ORA-02003"}, "BENCH", rds=False) == ()
 
 
+def test_what_is_not_granted_is_not_checked() -> None:
+    denied = {
+        "tagged_sessions": "ORA-00942",
+        "plan_operators": "ORA-00942",
+        "counters": "ORA-01031",
+        "container": "ORA-02003",
+    }
+    assert privileges.unchecked(denied, "BENCH", rds=False) == {
+        "physical I/O, work areas and parallel query": (
+            "grant select on sys.v_$mystat to bench; grant select on sys.v_$statname to bench;"
+        ),
+        "the shape of the plan": "grant select on sys.v_$sql_plan to bench;",
+        "sessions of killed runs": "grant select on sys.v_$session to bench;",
+    }
+    assert list(privileges.unchecked(denied, "BENCH", rds=False))[0].startswith("physical"), (
+        "what matters most is first"
+    )
+    assert privileges.unchecked({"counters": "ORA-02003"}, "BENCH", rds=False) == {}, "no grant helps"
+
+
 def test_nothing_that_needs_an_extra_licence_is_read() -> None:
     for name in statements.names():
         text = statements.text(name).lower()
