@@ -179,7 +179,8 @@ class OracleTarget:
         """See ``targets.base.CountsItsHost``."""
         asked_s = time.monotonic()
         rows = self._views.rows(self._connection(), "osstat")
-        return None if rows is None else host_reading(numbers(rows), (asked_s + time.monotonic()) / 2)
+        at_s = (asked_s + time.monotonic()) / 2
+        return None if rows is None else host_reading(numbers(rows), at_s, self._facts.server_host)
 
     def findings(self) -> tuple[Finding, ...]:
         # What sessions will ask is tried here once, so that all missing grants are reported at once.
