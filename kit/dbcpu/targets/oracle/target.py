@@ -189,7 +189,7 @@ class OracleTarget:
         self._hygiene(settings.apply(self._connection(), self._views))
         self._facts = replace(self._facts, denied=dict(self._views.denied), settings=self._settings.missing)
         report = preflight.report(self._facts, self.vcpus())
-        return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
+        return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers, rds=self._facts.rds))
 
     def parameter(self, name: str) -> str:
         return self._caged().read(name)
