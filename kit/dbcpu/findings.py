@@ -151,6 +151,9 @@ TRUST = Topic("How far can the figures be trusted?", {
         "the throughput curve and database counters",
         "run `dbcpu doctor` on the database's own host: it lists what can be sampled there and which privileges that "
         "needs"),
+    "not-checked": Entry(INFO, "checks that the database user's privileges do not permit",
+        "these were not looked at: that nothing is reported of them does not say that there is nothing",
+        "`{grants};`"),
     "moves-unseen": Entry(INFO, "CPU migrations that the kernel counted and the sampler missed",
         "the placement of sessions is approximate; times are not affected",
         "raise the sampling rate: `--hz 50`"),
@@ -316,8 +319,10 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "one session then uses several processes, and its times and CPU times are not those of one process",
         "connect to a service without automatic parallelism: `_tp` or `_low` on Autonomous Database"),
     "hard-parses": Entry(WARNING, "hard parses during the measured call",
-        "the statement was aged out of the shared pool; sessions wait for each other while they parse it again",
-        "use a longer `--size`, or give the shared pool more memory"),
+        "the statement was optimized anew, and sessions wait for each other meanwhile: it was aged out of the shared "
+        "pool, invalidated, or optimized again after feedback from its first execution",
+        "`select * from v$sql_shared_cursor where sql_id = ...` shows why there are several cursors; one that was aged "
+        "out needs more shared pool: `shared_pool_size`"),
     "several-instances": Entry(WARNING, "sessions on more than one instance of a cluster",
         "each instance runs on its own host: these sessions did not share CPUs, so N overstates the load",
         "connect to one instance: `?instance_name=NAME` in the URL"),
@@ -369,9 +374,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "other pluggable databases on this instance, their sessions and the plan of the root container are not seen "
         "here: that no busy session, plan or window is reported does not say that there is none",
         "where `v$osstat` is granted and no process is sampled, each round shows what others used; else ask in the "
-        "root: `select con_id, count(*) from v$session where status = 'ACTIVE' group by con_id`"),
+        "root: `select con_id, count(*) from v$session where type = 'USER' and status = 'ACTIVE' group by con_id`"),
     "not-dedicated": Entry(PROBLEM, "a service with shared or pooled servers",
-        "sessions would queue for a few server processes: {refusal}",
+        "{refusal}",
         "use a service or port with dedicated servers: `lsnrctl services` lists them"),
     "not-identified": Entry(INFO, "sessions whose server process the user may not see",
         "dedicated servers were requested, but this cannot be verified; with shared servers the sessions would queue "
@@ -388,7 +393,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`alter system set cpu_count = 0`, unless instance caging is what you want to measure"),
     "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
         "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
-        "`alter system set resource_manager_plan = ''`"),
+        "`alter system set resource_manager_plan = ''`; a scheduler window may set it again (dba_scheduler_windows)"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
         "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
@@ -427,8 +432,8 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "choose another instance with `?instance_name=NAME` in the URL"),
     "instance-busy": Entry(WARNING, "other sessions that execute statements",
         "this takes CPU from the measured sessions and appears as a slowdown",
-        "list the other sessions: `select sid, program, sql_id from v$session where status = 'ACTIVE'`; "
-        "measure when they have ended"),
+        "list the other sessions: `select sid, program, sql_id from v$session where type = 'USER' and status = "
+        "'ACTIVE'`; measure when they have ended"),
     "leftovers-ended": Entry(INFO, "sessions of a killed run, which dbcpu has ended",
         "this CPU time is available again",
         "stop a run by Ctrl-C, or by `kill` without -9: its sessions are cancelled at once"),

@@ -91,13 +91,17 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The measured database. ``parameters`` are the settings that matter for CPU."""
+    """The measured database. ``parameters`` are the settings that matter for CPU.
+
+    ``not_checked``: what the user's privileges left unchecked, and the statements that grant them ('' where none does).
+    """
 
     kind: str
     version: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     driver: str = ""
     driver_on_host: bool | None = None
+    not_checked: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +413,8 @@ class HostCounters:
     ``source``: the view. ``window_s``: from the reading before the release to the one after it. A time is None where
     it is not counted. ``queue_s``: processes were ready to run and waited for a CPU; ``managed_s``: sessions were held
     back by the database's resource manager; both add up over processes. ``load``: the run queue at the second reading.
-    ``kit_cpu_s``: what dbcpu itself used of these CPUs, 0 where it ran on another machine.
+    ``kit_cpu_s``: what dbcpu itself used of these CPUs, 0 where it ran on another machine. ``unsettled_s``: sessions of
+    a soak go on after they have delivered; at most so much of their CPU time is in these times and not in their own.
     """
 
     source: str
@@ -425,6 +430,7 @@ class HostCounters:
     managed_s: Finite | None = None
     load: Finite | None = None
     kit_cpu_s: Finite = 0.0
+    unsettled_s: Finite = 0.0
 
 
 @dataclass(frozen=True, slots=True)

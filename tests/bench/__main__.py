@@ -17,7 +17,9 @@ from bench.pairs import MIN_ROUNDS, Result, Setup
 from dbcpu.errors import DbcpuError
 from dbcpu.hosts.cleanup_guard import Guard
 
-BENCHES = ("skew", "oracle_skew", "idle", "cost", "truth", "thousand", "startup", "scaling", "pages", "soak")
+BENCHES = (
+    "skew", "oracle_skew", "server_start", "idle", "cost", "truth", "thousand", "startup", "scaling", "pages", "soak",
+)  # fmt: skip
 
 
 @click.command()

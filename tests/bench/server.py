@@ -53,7 +53,7 @@ class TcpServer:
 
     def query(self, sql: str) -> list[tuple[object, ...]]:
         """Run one statement by itself; its rows, or none."""
-        with self._connect() as connection:
+        with self.connect() as connection:
             cursor = connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
 
@@ -106,7 +106,7 @@ class TcpServer:
         self._guard.end_later(self._process.pid, signal.SIGQUIT)
         deadline_s = time.monotonic() + _START_S
         while time.monotonic() < deadline_s and self._process.poll() is None:
-            with suppress(psycopg.OperationalError), self._connect():
+            with suppress(psycopg.OperationalError), self.connect():
                 return
             time.sleep(0.05)
         raise SystemExit(f"PostgreSQL did not start: {(self._folder / 'log').read_text(errors='replace')[-500:]}")
@@ -127,7 +127,8 @@ class TcpServer:
                 extra_groups=[] if account else None,
             )
 
-    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
+    def connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        """A connection of its own, without transactions."""
         return psycopg.connect(
             host="127.0.0.1",
             port=self.port,

@@ -170,7 +170,7 @@ def full_record() -> RunRecord:
         server_use=ServerUse(7, 8, 50_000_000, 14_000_000),
         shares_known=False,
         witness=Witness(20.0, True, (CpuPace(0, (-1500, 48000), (310000, 305000)), CpuPace(1, (), ()))),
-        host_counters=HostCounters("V$OSSTAT", 0.5, 2, 0.49, 0.5, 0.4, 0.05, 0.03, 0.01, 0.02, 0.04, 1.5, 0.001),
+        host_counters=HostCounters("V$OSSTAT", 0.5, 2, 0.49, 0.5, 0.4, 0.05, 0.03, 0.01, 0.02, 0.04, 1.5, 0.001, 0.002),
     )
     failed = round_of(2, 1, sessions=(), not_sampled="the server is on another machine", error="17 of 32 connected")
     return RunRecord(whole, (first, failed))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
@@ -147,3 +148,29 @@ def test_a_cpu_count_below_the_hosts_cpus_is_said_and_used(drive: Drive) -> None
     assert code == 0, err
     assert "cpu-count: cpu_count is 4, the host has 16 CPUs" in out
     assert "it may use 4 CPUs, limited by cpu_count" in out
+
+
+def test_with_nothing_granted_the_run_says_what_it_could_not_check(measured: Measured) -> None:
+    with OracleDouble(faults=Faults(ungranted=("all",))) as double:
+        record, found, said = measured(double)
+    missing = record.header.database.not_checked
+    assert {"the shape of the plan", "physical I/O, work areas and parallel query"} <= set(missing)
+    assert {"cpu_count and other parameters that affect the measurement", "whether a session's settings hold"} <= set(
+        missing
+    )
+    finding = by_code(found)["not-checked"]
+    assert all(what in finding.seen for what in missing)
+    assert "grant select on sys.v_$sql_plan to dbcpu;" in finding.remedy
+    assert "not-checked" in said
+    outcomes = {each.name: each.outcome for each in assurances(record, found)}
+    assert outcomes["CPU-only work, one process per session"] == "not checked"
+    assert outcomes["one execution plan, one instance"] == "not checked"
+
+
+def test_with_everything_granted_nothing_is_left_unchecked(measured: Measured) -> None:
+    with OracleDouble() as double:
+        record, found, _ = measured(double)
+    assert record.header.database.not_checked == {}
+    assert "not-checked" not in by_code(found)
+    outcomes = {each.name: each.outcome for each in assurances(record, found)}
+    assert outcomes["CPU-only work, one process per session"] == "yes"

@@ -97,3 +97,30 @@ def test_a_view_that_is_not_refreshed_is_not_believed(measured: Measured) -> Non
     assert not any(covers(each) for each in counters(record))
     assert f"by V$OSSTAT (usable in 0 of {len(record.rounds)} round" in not_sampled(found)
     assert "foreign-load" not in {each.code for each in found.findings}
+
+
+def test_segments_of_a_soak_have_the_hosts_counters(drive: Drive) -> None:
+    with OracleDouble() as double:
+        code, _, err = drive(
+            "soak", double.url, "--sessions", "1", "--for", "6s", "--size", "short", "--host", "none", "--yes"
+        ).finish()
+    assert code in (0, 1), err
+    record = drive.last()
+    assert len(counters(record)) == len(record.rounds) > 3
+    assert all(covers(each) for each in counters(record))
+    segments = [each for each in record.rounds if not each.anchor]
+    assert all(each.host_counters and each.host_counters.unsettled_s >= 0 for each in segments)
+    assert any("host's CPU counters: by V$OSSTAT" in each.seen for each in explain(record).findings)
+
+
+def test_two_databases_of_one_host_have_one_set_of_counters(drive: Drive) -> None:
+    quiet, noisy = (Instance(service=name, container=name.upper()) for name in ("quietpdb", "noisypdb"))
+    with OracleDouble(instance=quiet) as one, OracleDouble(instance=noisy) as other:
+        code, _, err = drive(
+            "run", one.url, other.url, "--together", "--sessions", "1:1", "--size", "short", "--executions", "2",
+            "--repeats", "1", "--host", "none", "--yes",
+        ).finish()  # fmt: skip
+    assert code in (0, 1), err
+    record = drive.last()
+    assert len(counters(record)) == len(record.rounds)
+    assert {each.variant for each in record.rounds if each.host_counters} == set(record.header.plan.variants)

@@ -19,6 +19,7 @@ from dbcpu.targets.postgresql import connection
 from dbcpu.targets.postgresql import session as module
 from dbcpu.targets.postgresql.connection import dial, query
 from dbcpu.targets.postgresql.session import LibpqSession
+from dbcpu.targets.postgresql.target import LibpqTarget
 from support.servers.postgresql import DebianServer
 
 pytestmark = pytest.mark.postgres
@@ -328,6 +329,35 @@ def test_setting_that_the_user_may_not_change_is_left_out(conninfo: str, admin: 
     finally:
         session.close()
         admin("drop role plain")
+
+
+def test_what_an_ordinary_user_leaves_unchecked_comes_with_its_grants(
+    conninfo: str, admin: Callable[..., object]
+) -> None:
+    admin("create role \"Plain\" login password 's3cret-of-the-tests'")
+    target = LibpqTarget(f"{conninfo}?user=Plain&password=s3cret-of-the-tests")
+    try:
+        with target:
+            missing = target.describe().not_checked
+            assert missing == {
+                "whether sessions of other users are active": 'grant pg_read_all_stats to "Plain";',
+                "whether temporary files were written": 'grant set on parameter temp_file_limit to "Plain";',
+            }
+            for statement in missing.values():
+                admin(statement)
+            assert target.describe().not_checked == {}
+            session = target.connect(0, 10.0)
+            session.prepare(QUICK)
+            assert query(session._connection, "select current_setting('temp_file_limit')") == [("0",)]
+            session.close()
+    finally:
+        admin('drop owned by "Plain"')
+        admin('drop role "Plain"')
+
+
+def test_a_superuser_leaves_nothing_unchecked(conninfo: str) -> None:
+    with LibpqTarget(conninfo) as target:
+        assert target.describe().not_checked == {}
 
 
 def test_claim_is_the_process_with_its_start(

@@ -128,12 +128,15 @@ def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with
     with OracleDouble(faults=Faults(endless=True)) as double:
         process = fanout.start(double, "-n", "2", "-r", "1", "-s", "tiny")
         with process:
-            while len([each for each in double.sessions() if each["index"] is not None]) < 2:
-                assert process.poll() is None
-                time.sleep(LOOK_EVERY_S)
-            tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
-            process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=LIMIT_S)
+            try:
+                while len([each for each in double.sessions() if each["index"] is not None]) < 2:
+                    assert process.poll() is None
+                    time.sleep(LOOK_EVERY_S)
+                tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
+                process.send_signal(signal.SIGTERM)
+                out, err = process.communicate(timeout=LIMIT_S)
+            finally:
+                process.kill()  # where it failed, its sessions would be waited for
         assert process.returncode == 130
         assert out.splitlines()[-1] == "end status=interrupted"
         assert list(tmp.iterdir()) == []

@@ -137,8 +137,9 @@ KILLED = """
 import os, signal, sys
 from dbcpu.store.database import upgrade_store
 from dbcpu.store.schema import upgrade
-migrate = upgrade._migrate
-upgrade._migrate = lambda *given: (migrate(*given), os.kill(os.getpid(), signal.SIGKILL))
+def killed(step):
+    return lambda *given: (step(*given), os.kill(os.getpid(), signal.SIGKILL))
+upgrade._create, upgrade._migrate = killed(upgrade._create), killed(upgrade._migrate)
 upgrade_store(sys.argv[1])
 """
 

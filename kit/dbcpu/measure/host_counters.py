@@ -1,8 +1,10 @@
-"""The host's CPU counters as the database reports them, before and after a round that no sampler sees."""
+"""The host's CPU counters as the database reports them, around a round or segment that no sampler sees."""
+
+from collections.abc import Sequence
 
 from dbcpu.errors import ServerError
 from dbcpu.record import HostCounters
-from dbcpu.targets.base import CountsItsHost, HostReading, Target
+from dbcpu.targets.base import CountsItsHost, HostReading, Outcome, Target
 
 
 def reading(target: Target) -> HostReading | None:
@@ -15,7 +17,19 @@ def reading(target: Target) -> HostReading | None:
         return None
 
 
-def between(before: HostReading | None, after: HostReading | None, kit_cpu_s: float) -> HostCounters | None:
+def unsettled_s(outcomes: Sequence[Outcome], read_s: float) -> float:
+    """How long these sessions may have computed between their last execution and a reading, added up.
+
+    Args:
+        read_s: of the reading, driver monotonic seconds, as the offsets of the outcomes are.
+    """
+    ends = [each.executions[-1].start_s + each.executions[-1].elapsed_s for each in outcomes if each.executions]
+    return sum(max(0.0, read_s - end_s) for end_s in ends)
+
+
+def between(
+    before: HostReading | None, after: HostReading | None, kit_cpu_s: float, unsettled_s: float = 0.0
+) -> HostCounters | None:
     """What was gained from one reading to the next; None where one of them is missing.
 
     A counter that ran backwards (a restarted instance) is not known, nor are CPUs whose number changed.
@@ -31,5 +45,6 @@ def between(before: HostReading | None, after: HostReading | None, kit_cpu_s: fl
         cpus=after.cpus if after.cpus == before.cpus else None,
         load=after.load,
         kit_cpu_s=kit_cpu_s,
+        unsettled_s=unsettled_s,
         **{name: value for name, value in gained.items() if value >= 0},
     )

@@ -154,7 +154,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "governor": _keep, "facts": Names.value,
     },
     Limits: {"quota_source": Names.source},
-    Database: {"kind": _keep, "version": _version, "parameters": Names.value, "driver": _keep},
+    Database: {"kind": _keep, "version": _version, "parameters": Names.value, "driver": _keep, "not_checked": _gone},
     Driver: {"hostname": _HOST, "python": _keep, "boot_id": _gone, "pid_namespace": _gone, "machine": _gone},
     Server: {"how": _left_out},
     Session: {"error": _left_out, "policy": _keep, "cgroup": Names.path, "cpu_source": _keep},

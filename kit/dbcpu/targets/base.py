@@ -167,6 +167,7 @@ class HostReading:
     """The host's CPU counters at one moment (``at_s``, driver monotonic seconds), as a database reports them.
 
     ``seconds``: cumulative, by the names of the fields of ``record.HostCounters``; what is not counted is absent.
+    ``host``: its name as the database has it, '' if that is not known.
     """
 
     source: str
@@ -174,6 +175,7 @@ class HostReading:
     seconds: Mapping[str, float]
     cpus: int | None = None
     load: float | None = None
+    host: str = ""
 
 
 @runtime_checkable

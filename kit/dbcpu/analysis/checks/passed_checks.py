@@ -1,12 +1,13 @@
 """What was checked before the figures may be trusted, and the result of each check, passed or not.
 
 A failed check has findings; a passed one says what was examined. What only a measurement can check was checked in no
-simulated or imported run.
+simulated or imported run, and what the database user or the driver may not see in no run at all.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
@@ -14,6 +15,10 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain, plural, seconds
 from dbcpu.record import IMPORTED, RunRecord, Session
+
+INVISIBLE = "no data"
+"""Instead of what was examined, where a run has nothing to examine."""
+ORACLE = "oracle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +43,13 @@ def assurances(record: RunRecord, analysis: Analysis) -> tuple[Assurance, ...]:
     """Every check in the order in which a run goes."""
     sampler = record.header.plan.sampler
     unchecked = _UNCHECKED.get(sampler, frozenset())
-    return tuple(
-        Assurance(
-            name,
-            sampler if name in unchecked else seen(record, analysis),
-            tuple(each for each in analysis.findings if each.code in codes),
-            name not in unchecked,
-        )
-        for name, codes, seen in _CHECKS
-    )
+    found = []
+    for name, codes, examine in _CHECKS:
+        findings = tuple(each for each in analysis.findings if each.code in codes)
+        seen = None if name in unchecked else examine(record, analysis)
+        why = sampler if name in unchecked else INVISIBLE
+        found.append(Assurance(name, why if seen is None else seen, findings, checked=seen is not None))
+    return tuple(found)
 
 
 def _sessions(record: RunRecord) -> list[Session]:
@@ -87,7 +90,7 @@ def _polls(record: RunRecord, _: Analysis) -> str:
     return f"at least {min(rates):.1f} samples per second{counted}" if rates else ""
 
 
-def _quiet(record: RunRecord, _: Analysis) -> str:
+def _quiet(record: RunRecord, _: Analysis) -> str | None:
     counted = [
         (share, each.host_counters.source)
         for each in record.rounds
@@ -97,6 +100,8 @@ def _quiet(record: RunRecord, _: Analysis) -> str:
         many = f"{len(counted)} of {plural(len(record.rounds), 'round')}"
         most, source = max(counted)
         return f"others used at most {percent(most)} of the host's CPUs by {plain(source)} in {many}"
+    if record.rounds and all(not_sampled(each) for each in record.rounds):
+        return None
     return f"idle before {sum(each.gate.settled for each in record.rounds)} of {plural(len(record.rounds), 'round')}"
 
 
@@ -130,6 +135,30 @@ def _repeats(record: RunRecord, _: Analysis) -> str:
     return plural(record.header.plan.repeats, "repeat") + " of each level"
 
 
+def _cpu_only(record: RunRecord, _: Analysis) -> str | None:
+    """Of Oracle by each session's own counters, where they may be read; other databases refuse what is not CPU."""
+    if record.header.database.kind != ORACLE:
+        return ""
+    return _counted(record, "physical_reads")
+
+
+def _one_plan(record: RunRecord, _: Analysis) -> str | None:
+    work = record.header.plan.workload
+    if record.header.database.kind != ORACLE or (work.sql or "").lstrip().lower().startswith(("begin", "declare")):
+        return ""
+    return _counted(record, "plans")
+
+
+def _counted(record: RunRecord, name: str) -> str | None:
+    sessions = _sessions(record)
+    counted = sum(name in each.db for each in sessions)
+    return f"by the counters of {counted} of {plural(len(sessions), 'session')}" if counted else None
+
+
+def _not_stolen(record: RunRecord, _: Analysis) -> str | None:
+    return None if all(not_sampled(each) for each in record.rounds) else ""
+
+
 def _nothing(_: RunRecord, __: Analysis) -> str:
     return ""
 
@@ -139,6 +168,7 @@ _OF_MEASURING = frozenset(
         "correct answers",
         "CPU-only work, one process per session",
         "one execution plan, one instance",
+        "privileges for every check",
         "simultaneous release",
         "consistent clock",
         "server processes verified",
@@ -152,14 +182,19 @@ _UNCHECKED = {"simulated": _OF_MEASURING, IMPORTED: _OF_MEASURING | {"no steal o
 _CPU_ONLY = frozenset(
     {"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses", "work-area-spill"}
 )
-_CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]], ...] = (
+_CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | None]], ...] = (
     (
         "correct answers",
         frozenset({"wrong-answer", "work-not-done", "failed-session", "failed-round"}),
         _answers,
     ),
-    ("CPU-only work, one process per session", _CPU_ONLY, _nothing),
-    ("one execution plan, one instance", frozenset({"plans-differ", "several-instances", "setting-refused"}), _nothing),
+    ("CPU-only work, one process per session", _CPU_ONLY, _cpu_only),
+    (
+        "one execution plan, one instance",
+        frozenset({"plans-differ", "several-instances", "setting-refused"}),
+        _one_plan,
+    ),
+    ("privileges for every check", frozenset({"not-checked"}), _nothing),
     ("complete run", frozenset({"incomplete-run"}), _whole),
     ("enough repeats to compare", frozenset({"quick-run"}), _repeats),
     (
@@ -175,7 +210,7 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str]],
     (
         "no steal or throttling",
         frozenset({"steal", "strangers-on-siblings", "throttled", "resource-manager-waits"}),
-        _nothing,
+        _not_stolen,
     ),
     ("low measurement overhead", frozenset({"driver-on-host", "session-traced"}), _driver),
 )

@@ -1,6 +1,7 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
@@ -17,6 +18,7 @@ from dbcpu.record import IMPORTED, Round
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
 FEWEST_SOLOS = 3
+WHICH_GRANTS = "as a user with more privileges; for Oracle `dbcpu doctor TARGET` prints the grants"
 MIN_CPU_PART = 0.5
 """Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
 CLOCK_STEPS_S = (0.015625, 0.01, 0.001)
@@ -134,6 +136,21 @@ def _counted_host(rounds: Sequence[Round]) -> str:
     usable = sum(covers(each) for each in counted)
     of_them = "" if usable == len(rounds) else f" (usable in {usable} of {plural(len(rounds), 'round')})"
     return f"; host's CPU counters: by {plain(counted[0].source)}{of_them}"
+
+
+def not_checked(given: CheckInput) -> Finding | None:
+    """What the database user's privileges left unchecked: of all targets, where several ran together."""
+    header = given.record.header
+    left = [each.database.not_checked for each in header.plan.parties] or [header.database.not_checked]
+    what = dict.fromkeys(plain(name) for each in left for name in each)
+    if not what:
+        return None
+    statements = dict.fromkeys(
+        plain(one.strip()) for each in left for text in each.values() for one in text.split(";") if one.strip()
+    )
+    found = noted("not-checked", f"not visible to the database user: {'; '.join(what)}", grants="; ".join(statements))
+    # None where only a superuser may, or where names were left out of the record.
+    return found if statements else replace(found, remedy=WHICH_GRANTS)
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:
@@ -258,6 +275,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     noisy_reference,
     unsteady_cpu,
     no_host_evidence,
+    not_checked,
     unseen_moves,
     few_polls,
     gate_skew,

@@ -33,7 +33,8 @@ def party_runs(record: RunRecord) -> tuple[RunRecord, ...]:
 
 def _part(each: Round, ordinals: range) -> Round:
     sessions = tuple(one for one in each.sessions if one.ordinal in ordinals)
-    return replace(each, level=len(ordinals), sessions=sessions)
+    # Counters of the whole host would show the neighbours as other load.
+    return replace(each, level=len(ordinals), sessions=sessions, host_counters=None)
 
 
 def _run(record: RunRecord, party: Party, name: str, rounds: Sequence[Round]) -> RunRecord:

@@ -1,6 +1,7 @@
 """How busy the host was, and by whom, in rounds that no sampler saw: by the counters that the database reports.
 
-Busy time less the CPU time of the sessions and of dbcpu itself is that of other processes. The counters are used only
+Busy time less the CPU time of the sessions and of dbcpu itself is that of other processes; in a soak less what sessions
+that go on may have used since they delivered, too. The counters are used only
 if they moved as far as time did: busy and idle time of all CPUs have to add up to the round, within a tenth. A view
 that is refreshed too seldom, or that counts for other CPUs than it names, shows itself by that, and so does steal.
 """
@@ -72,5 +73,5 @@ def others_share(round_: Round) -> float | None:
     own_s = [each for each in used_s if each is not None]
     if len(own_s) < len(used_s):
         return None
-    others_s = counters.busy_s - sum(own_s) - counters.kit_cpu_s
+    others_s = counters.busy_s - sum(own_s) - counters.kit_cpu_s - counters.unsettled_s
     return max(0.0, others_s / (counters.window_s * counters.cpus))

@@ -6,18 +6,19 @@ gate pauses (the sessions do not), the sampler is read, and the round is handed 
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.quiesce import Quiet
+from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Order
 from dbcpu.measure.gate import Gate, Released
 from dbcpu.measure.rounds import Setting, assemble, settled, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Round
-from dbcpu.targets.base import Outcome, Session
+from dbcpu.record import Clock, HostCounters, Round
+from dbcpu.targets.base import HostReading, Outcome, Session
 
 
 class _Deliveries:
@@ -64,6 +65,8 @@ class Stretch:
     end_s: float
     broken: bool = False
     _released: bool = False
+    _counted: HostReading | None = None
+    """The host's counters at the end of the last segment, where no sampler sees it."""
 
     def rounds(self, begun: Callable[[RoundSpec], object]) -> Iterator[Round]:
         """Each segment as it ends; the one that was cut short by Ctrl-C too, before that is raised again.
@@ -88,6 +91,7 @@ class Stretch:
         self, gate: Gate, clock: Clock, quiet: Quiet, timeout_s: float, begun: Callable[[RoundSpec], object]
     ) -> Iterator[Round]:
         deliveries = _Deliveries(gate, time.monotonic() + self.segment_s, self.segment_s, self.end_s)
+        self._counted = host_counters.reading(self.setting.target) if self.setting.not_sampled else None
         self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
         going = True
         while going:
@@ -118,6 +122,7 @@ class Stretch:
         self, gate: Gate, deliveries: _Deliveries, released: Released, clock: Clock, quiet: Quiet, *, going: bool
     ) -> tuple[Round, Clock]:
         """The segment, and the clock as it is after it."""
+        before, self._counted = self._counted, host_counters.reading(self.setting.target) if self._counted else None
         sampled = self.setting.sampler.stop()
         witness = self.setting.witness
         paced = witness.end() if witness else None
@@ -130,10 +135,32 @@ class Stretch:
         ended = [outcome.error for outcome in outcomes if outcome.error]
         after = self.setting.target.clock() if going else clock
         clocks = (clock, after)
-        done = assemble(self.setting, self.spec, gate.members, outcomes, released, sampled, quiet, clocks, paced=paced)
+        counted = self._gained(before, outcomes, released)
+        done = assemble(
+            self.setting,
+            self.spec,
+            gate.members,
+            outcomes,
+            released,
+            sampled,
+            quiet,
+            clocks,
+            paced=paced,
+            counted=counted,
+        )
         if ended:
             done = replace(done, error=f"{len(ended)} of {self.spec.level} sessions ended: {ended[0]}")
         return done, after
+
+    def _gained(
+        self, before: HostReading | None, outcomes: Sequence[Outcome], released: Released
+    ) -> HostCounters | None:
+        """What the host's CPUs did in the segment. Its sessions delivered at different moments, and go on."""
+        after = self._counted
+        if before is None or after is None:
+            return None
+        kit_cpu_s = released.driver_cpu_s if self.setting.target.host() else 0.0
+        return host_counters.between(before, after, kit_cpu_s, host_counters.unsettled_s(outcomes, after.at_s))
 
 
 def _now() -> Released:

@@ -24,7 +24,7 @@ from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Clock, Database, Party, Plan, Round
-from dbcpu.targets.base import Session, Target, Work, load_target
+from dbcpu.targets.base import CountsItsHost, HostReading, Session, Target, Work, load_target
 from dbcpu.variants._settings import bind_until_exit
 
 TOGETHER = "together"
@@ -108,6 +108,15 @@ class TargetGroup:
 
     def vcpus(self) -> tuple[int, str] | None:
         return None
+
+    def host_reading(self) -> HostReading | None:
+        """See ``targets.base.CountsItsHost``. Of all at once only where they name the same host: one has one set."""
+        opened = self.targets if self.active_index is None else [self.targets[self.active_index]]
+        found = [each.host_reading() if isinstance(each, CountsItsHost) else None for each in opened]
+        known = [each for each in found if each is not None]
+        hosts = {each.host for each in known}
+        same = len(opened) == 1 or (len(hosts) == 1 and "" not in hosts)
+        return known[0] if known and same and len(known) == len(found) else None
 
     def findings(self) -> tuple[Finding, ...]:
         found = [finding for target in self.targets for finding in target.findings()]

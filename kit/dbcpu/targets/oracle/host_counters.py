@@ -35,10 +35,10 @@ def numbers(rows: Iterable[tuple[Any, ...]]) -> dict[str, float]:
     return found
 
 
-def host_reading(statistics: dict[str, float], at_s: float) -> HostReading | None:
+def host_reading(statistics: dict[str, float], at_s: float, host: str = "") -> HostReading | None:
     """None without busy and idle time, of which everything else follows."""
     seconds = {_NAMES[name]: value * CENTISECOND for name, value in statistics.items() if name in _NAMES}
     if not {"busy_s", "idle_s"} <= set(seconds):
         return None
     cpus = statistics.get("NUM_CPUS")
-    return HostReading(SOURCE, at_s, seconds, int(cpus) if cpus else None, statistics.get("LOAD"))
+    return HostReading(SOURCE, at_s, seconds, int(cpus) if cpus else None, statistics.get("LOAD"), host)

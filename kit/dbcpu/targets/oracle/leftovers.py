@@ -81,8 +81,13 @@ def end_leftovers(
     )
 
 
-def statement(each: Leftover) -> str:
-    """What a DBA sends to end it."""
+def statement(each: Leftover, *, rds: bool = False) -> str:
+    """What a DBA sends to end it; on Amazon RDS nobody has ALTER SYSTEM.
+
+    Source: Amazon RDS User Guide, Terminating a session.
+    """
+    if rds:
+        return f"exec rdsadmin.rdsadmin_util.kill(sid => {each.sid}, serial => {each.serial}, method => 'IMMEDIATE');"
     if each.instance is None:
         return statements.filled("end_session", sid=each.sid, serial=each.serial) + ";"
     return statements.filled("end_session_cluster", sid=each.sid, serial=each.serial, instance=each.instance) + ";"
@@ -98,7 +103,7 @@ def _ended(connection: Connection, each: Leftover, rds: bool) -> bool:
     return True
 
 
-def findings(leftovers: Iterable[Leftover]) -> tuple[Finding, ...]:
+def findings(leftovers: Iterable[Leftover], *, rds: bool = False) -> tuple[Finding, ...]:
     """What was found and what was done about it."""
     every = list(leftovers)
     ended, left = [e for e in every if e.ended], [e for e in every if e.dead and not e.ended]
@@ -112,7 +117,7 @@ def findings(leftovers: Iterable[Leftover]) -> tuple[Finding, ...]:
             )
         )
     if left:
-        statements = " ".join(statement(each) for each in left)
+        statements = " ".join(statement(each, rds=rds) for each in left)
         seen = f"{plural(len(left), 'session')} of a killed run still executing ({_names(left)})"
         made.append(noted("leftovers", seen, statements=statements))
     if running:

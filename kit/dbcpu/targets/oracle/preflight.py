@@ -5,6 +5,7 @@ Managing Automated Database Maintenance Tasks; Reference, CPU_COUNT, STATISTICS_
 Oracle Autonomous Database Serverless, Database Service Names.
 """
 
+import math
 from collections.abc import Callable, Iterator
 
 from dbcpu.findings import Finding, noted
@@ -72,7 +73,10 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
         )
-    if not facts.caged and count.isdecimal() and 0 < int(count) < facts.osstat.get("NUM_CPUS", 0):
+    # An edition with a cap sets cpu_count to it by itself: then the edition is what limits.
+    cap = edition_cap(facts.product, facts.version)
+    most = min(facts.osstat.get("NUM_CPUS", 0), cap[0] if cap else math.inf)
+    if not facts.caged and count.isdecimal() and 0 < int(count) < most:
         yield noted("cpu-count", f"cpu_count is {count}, the host has {plural(int(facts.osstat['NUM_CPUS']), 'CPU')}")
     if facts.window:
         yield noted(
@@ -85,12 +89,10 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
 def _edition(facts: Facts) -> Iterator[Finding]:
     cap = edition_cap(facts.product, facts.version)
     cpus = facts.osstat.get("NUM_CPUS")
-    if cap is None or (cap[0] > FREE_CPUS and (cpus is None or cpus <= cap[0])):
+    if cap is None or (cpus is not None and cpus <= cap[0]) or (cpus is None and cap[0] > FREE_CPUS):
         return
-    yield noted(
-        "edition-cap",
-        f"{facts.product} uses at most {plural(cap[0], 'CPU')}" + (f" of the host's {cpus:.0f}" if cpus else ""),
-    )
+    of_them = f" of the host's {cpus:.0f}" if cpus is not None else "; how many the host has is unknown"
+    yield noted("edition-cap", f"{facts.product} uses at most {plural(cap[0], 'CPU')}{of_them}")
 
 
 def _settings(facts: Facts) -> Iterator[Finding]:

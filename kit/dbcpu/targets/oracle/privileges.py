@@ -9,25 +9,26 @@ from dbcpu.targets.oracle import statements
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
 _VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
 _SERVES = {
-    "server_process": "the server process of a session: without it nothing is sampled",
-    "server_process_11": "the server process of a session: without it nothing is sampled",
-    "counters": "proof that the work was CPU only (no I/O, no hard parses)",
-    "time_model": "DB time and DB CPU",
-    "waits": "wait events, including those of the resource manager",
-    "cursor_plans": "proof that all sessions ran the same plan",
-    "plan_operators": "the execution plan",
-    "osstat": "the CPUs of a host that cannot be read, and how busy they are",
-    "parameters": "parameters that affect the measurement",
-    "resource_plan": "whether the resource manager limits CPU",
-    "session_limits": "the limit of sessions",
+    "counters": "physical I/O, work areas and parallel query",
+    "plan_operators": "the shape of the plan",
+    "cursor_plans": "whether all sessions ran the same plan",
     "session_settings": "whether a session's settings hold",
     "session_state": "whether parallel query is off, and whether a session is traced",
+    "time_model": "DB time and DB CPU",
+    "waits": "wait events, including those of the resource manager",
+    "resource_plan": "whether the resource manager limits CPU",
+    "parameters": "cpu_count and other parameters that affect the measurement",
+    "osstat": "the CPUs of a host that cannot be read, and how busy they are",
+    "server_process": "the server process of a session, without which nothing is sampled",
+    "server_process_11": "the server process of a session, without which nothing is sampled",
     "busy_sessions": "whether other sessions are active",
-    "tagged_sessions": "sessions of killed runs",
-    "tagged_sessions_cluster": "sessions of killed runs on other instances",
+    "session_limits": "the limit of sessions",
     "instance": "whether the database is a cluster",
     "cluster_instances": "the number of instances of a cluster",
+    "tagged_sessions": "sessions of killed runs",
+    "tagged_sessions_cluster": "sessions of killed runs on other instances",
 }
+"""By statement: what it checks or makes available, what a verdict rests on first."""
 
 
 def missing(denied: Mapping[str, str]) -> tuple[str, ...]:
@@ -66,12 +67,21 @@ def package_grants(user: str, rds: bool) -> tuple[str, ...]:
     return tuple(f"grant execute on sys.{each.lower()} to {user.lower()};" for each in names)
 
 
+def unchecked(denied: Mapping[str, str], user: str, rds: bool) -> dict[str, str]:
+    """What is not seen for want of a grant, and the statements that grant it."""
+    return {
+        what: " ".join(grants(missing({name: denied[name]}), user, rds))
+        for name, what in _SERVES.items()
+        if denied.get(name) in _VIEWS_DENIED
+    }
+
+
 def findings(denied: Mapping[str, str], user: str, rds: bool) -> tuple[Finding, ...]:
     """One finding with everything that is missing, or none."""
     objects = missing(denied)
     if not objects:
         return ()
-    lost = dict.fromkeys(_SERVES[name] for name, code in denied.items() if name in _SERVES and code in _VIEWS_DENIED)
+    lost = unchecked(denied, user, rds)
     blind = any(name.startswith("server_process") for name, code in denied.items() if code in _VIEWS_DENIED)
     seen = f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}"
     level = Level.WARNING if blind else None

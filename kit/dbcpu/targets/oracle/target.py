@@ -12,7 +12,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.record import UNSET, Clock, Database
 from dbcpu.targets.base import HostReading, Work
 from dbcpu.targets.oracle import driver as oracle_driver
-from dbcpu.targets.oracle import leftovers, preflight, settings, statements, vcpus
+from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
@@ -120,6 +120,7 @@ class OracleTarget:
             parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
+            not_checked=privileges.unchecked(self._views.denied, facts.user, facts.rds),
         )
 
     def explain(self, work: Work) -> str | None:
@@ -178,7 +179,8 @@ class OracleTarget:
         """See ``targets.base.CountsItsHost``."""
         asked_s = time.monotonic()
         rows = self._views.rows(self._connection(), "osstat")
-        return None if rows is None else host_reading(numbers(rows), (asked_s + time.monotonic()) / 2)
+        at_s = (asked_s + time.monotonic()) / 2
+        return None if rows is None else host_reading(numbers(rows), at_s, self._facts.server_host)
 
     def findings(self) -> tuple[Finding, ...]:
         # What sessions will ask is tried here once, so that all missing grants are reported at once.
@@ -187,7 +189,7 @@ class OracleTarget:
         self._hygiene(settings.apply(self._connection(), self._views))
         self._facts = replace(self._facts, denied=dict(self._views.denied), settings=self._settings.missing)
         report = preflight.report(self._facts, self.vcpus())
-        return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers))
+        return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers, rds=self._facts.rds))
 
     def parameter(self, name: str) -> str:
         return self._caged().read(name)

@@ -27,6 +27,8 @@ _HINTS = {
 }
 
 _SEARCH_PATH = b"select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)"
+GRANTED_SINCE = 150000
+"""The first version, as server_version_num has it, in which single parameters are granted."""
 OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 _POLLING = {
     pq.PollingStatus.READING: selectors.EVENT_READ,
@@ -143,6 +145,15 @@ def single_number(connection: pq.abc.PGconn, sql: str) -> float:
     if not abs(number) < 2**53:
         raise ServerError(_odd(sql, repr(said[:40])))
     return number
+
+
+def may_set(connection: pq.abc.PGconn, parameter: str) -> str:
+    """An SQL condition: whether this user may set a parameter that is otherwise a superuser's.
+
+    ``parameter``: its name as an SQL expression. Source: PostgreSQL documentation, GRANT (ON PARAMETER, from 15 on).
+    """
+    granted = f" or has_parameter_privilege({parameter}, 'SET')" if connection.server_version >= GRANTED_SINCE else ""
+    return f"current_setting('is_superuser') = 'on'{granted}"
 
 
 def pairs(connection: pq.abc.PGconn, sql: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from psycopg import pq
 
 from dbcpu.record import Execution
 from dbcpu.targets.base import Outcome, ServerClaim, Work
-from dbcpu.targets.postgresql.connection import cancel, one_line, prepare, query, text
+from dbcpu.targets.postgresql.connection import cancel, may_set, one_line, prepare, query, text
 
 AHEAD_S = 0.25
 """Time for which executions are queued ahead: the driver may be that late and no session idles."""
@@ -34,7 +34,7 @@ _SETTINGS = {
 # Only those the server knows and this user may set; an unknown one would fail on an older server.
 _APPLY = """select set_config(s.name, w.value, false)
   from json_each_text($1::json) as w(name, value) join pg_settings s using (name)
- where s.context = 'user' or (s.context = 'superuser' and current_setting('is_superuser') = 'on')"""
+ where s.context = 'user' or (s.context = 'superuser' and ({may_set}))"""
 
 _WHO = """select extract(epoch from backend_start), inet_server_addr() is null, host(inet_server_addr()),
        host(inet_client_addr())
@@ -82,7 +82,7 @@ class LibpqSession:
         settings["statement_timeout"] = f"{math.ceil(work.timeout_s * 1000)}ms"
         settings["work_mem"] = f"{max(4096, 2 * work.memory_bytes // 1024)}kB"
         pairs = ", ".join(f'"{name}": "{value}"' for name, value in settings.items())
-        query(self._connection, _APPLY, "{" + pairs + "}")
+        query(self._connection, _APPLY.format(may_set=may_set(self._connection, "s.name")), "{" + pairs + "}")
         for statement in work.setup:
             query(self._connection, statement)
         self._answer, self._warm_sql = work.answer, work.warm_sql

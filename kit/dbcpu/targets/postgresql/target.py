@@ -12,7 +12,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
 from dbcpu.targets.base import Work
-from dbcpu.targets.postgresql.connection import dial, pairs, query, single, single_number
+from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for
 from dbcpu.targets.postgresql.session import LibpqSession
 
@@ -33,6 +33,18 @@ _FREE = """select current_setting('max_connections')::int
 
 _BUSY = """select count(*) from pg_stat_activity
  where state = 'active' and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'"""
+
+# Each row: what this user may not see or set, and the statement that grants it, '' before the version that has it.
+_UNCHECKED = """select 'whether sessions of other users are active',
+       case when exists (select from pg_roles where rolname = 'pg_read_all_stats')
+            then format('grant pg_read_all_stats to %I;', current_user) else '' end
+ where not coalesce((select pg_has_role(oid, 'usage') from pg_roles where rolname = 'pg_read_all_stats'),
+                    current_setting('is_superuser') = 'on')
+ union all
+select 'whether temporary files were written',
+       case when current_setting('server_version_num')::int >= {since}
+            then format('grant set on parameter temp_file_limit to %I;', current_user) else '' end
+ where not ({may_set})"""
 
 
 class LibpqTarget:
@@ -68,6 +80,7 @@ class LibpqTarget:
             parameters=parameters,
             driver=f"psycopg libpq {library // 10000}.{library % 10000}",
             driver_on_host=self.host() is not None,
+            not_checked=self._unchecked(),
         )
 
     def explain(self, work: Work) -> str | None:
@@ -127,6 +140,10 @@ class LibpqTarget:
         if single(control, "select pg_is_in_recovery()") == "t":
             found.append(noted("standby", "the server is a standby"))
         return tuple(found)
+
+    def _unchecked(self) -> dict[str, str]:
+        control = self._connection()
+        return pairs(control, _UNCHECKED.format(since=GRANTED_SINCE, may_set=may_set(control, "'temp_file_limit'")))
 
     def _connection(self) -> pq.abc.PGconn:
         if self._control is None or self._control.status == pq.ConnStatus.BAD:

@@ -2,10 +2,12 @@
 
 import ast
 import inspect
+from dataclasses import replace
 
 from dbcpu.analysis.checks import database_counters, disturbance, passed_checks, validity
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
+from dbcpu.record import Database, Party, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight
 from support.builders.record import record, round_of, session, solos
@@ -61,3 +63,61 @@ def test_a_simulated_run_claims_no_check_that_only_a_measurement_can_make() -> N
 def test_every_check_that_can_be_left_out_is_one() -> None:
     names = {name for name, _, _ in passed_checks._CHECKS}
     assert all(left_out < names for left_out in passed_checks._UNCHECKED.values())
+
+
+def on_oracle(run: RunRecord, db: dict[str, float], not_checked: dict[str, str]) -> RunRecord:
+    """The run as one on Oracle, not sampled, whose sessions have these counters."""
+    rounds = tuple(
+        replace(
+            each,
+            cpu_timeline=(),
+            not_sampled="the database runs on another machine",
+            sessions=tuple(replace(one, cpu_s=None, db=db, residency=()) for one in each.sessions),
+        )
+        for each in run.rounds
+    )
+    return RunRecord(replace(run.header, database=Database("oracle", "19.3", not_checked=not_checked)), rounds)
+
+
+def outcomes(run: RunRecord) -> dict[str, str]:
+    return {each.name: each.outcome for each in assurances(run, explain(run))}
+
+
+def test_what_was_not_visible_is_not_called_checked() -> None:
+    plain = record([*solos(), round_of([session(0), session(1)])])
+    blind = outcomes(on_oracle(plain, {}, {"the shape of the plan": "grant a;"}))
+    unseen = {
+        "CPU-only work, one process per session",
+        "one execution plan, one instance",
+        "no other load on the host",
+        "no steal or throttling",
+    }
+    assert {name for name, outcome in blind.items() if outcome == "not checked"} == unseen
+    assert blind["privileges for every check"] == "info"
+    seen = outcomes(on_oracle(plain, {"physical_reads": 0.0, "plans": 1.0}, {}))
+    assert seen["CPU-only work, one process per session"] == seen["one execution plan, one instance"] == "yes"
+    assert seen["privileges for every check"] == "yes"
+    assert "not checked" not in outcomes(plain).values()
+
+
+def test_what_the_user_may_not_see_is_one_finding_with_the_grants() -> None:
+    plain = record([*solos(), round_of([session(0), session(1)])])
+    run = on_oracle(plain, {}, {"the plan": "grant a; grant b;", "waits": "grant b;"})
+    (found,) = [each for each in explain(run).findings if each.code == "not-checked"]
+    assert found.seen == "not visible to the database user: the plan; waits"
+    assert found.remedy == "`grant a; grant b;`"
+    (found,) = [each for each in explain(on_oracle(plain, {}, {"the plan": ""})).findings if each.code == "not-checked"]
+    assert "dbcpu doctor" in found.remedy
+
+
+def test_of_several_targets_each_ones_privileges_count() -> None:
+    run = record([*solos(), round_of([session(0), session(1)])])
+    work = run.header.plan.workload
+    parties = tuple(
+        Party(name, Database("oracle", "19.3", not_checked={what: f"grant {name};"}), work, 1)
+        for name, what in (("a", "the plan"), ("b", "waits"))
+    )
+    run = replace(run, header=replace(run.header, plan=replace(run.header.plan, parties=parties)))
+    (found,) = [each for each in explain(run).findings if each.code == "not-checked"]
+    assert found.seen.endswith("the plan; waits")
+    assert found.remedy == "`grant a; grant b;`"

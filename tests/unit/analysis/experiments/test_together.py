@@ -13,13 +13,16 @@ from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
 from dbcpu.measure.experiments.together import TOGETHER, TargetGroup, TogetherShape
+from dbcpu.record import HostCounters
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html
+from dbcpu.targets.base import HostReading
 from dbcpu.workflows.launch import Delivery, launch_together
 from dbcpu.workflows.measure_run import Choices
 from support.builders import experiments as build
 from support.builders.record import ROWS
+from support.doubles.target import FakeTarget
 
 GROUP = (GroupMember("a", Request("a", "sqlite"), 2), GroupMember("b", Request("b", "sqlite"), 3, (0,)))
 
@@ -82,6 +85,47 @@ def test_ordinals_are_dealt_out_in_the_order_of_the_targets() -> None:
     assert [group.owner_of(ordinal) for ordinal in range(5)] == [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
     group.active_index = 1
     assert [group.owner_of(ordinal) for ordinal in range(3)] == [(1, 2), (1, 3), (1, 4)]
+
+
+class Counting(FakeTarget):
+    """A target whose database counts its host's CPUs; ``host`` '' is one that does not say which."""
+
+    def __init__(self, host: str, busy_s: float) -> None:
+        super().__init__()
+        self.read = HostReading("V$OSSTAT", 1.0, {"busy_s": busy_s, "idle_s": 1.0}, 2, host=host)
+
+    def host_reading(self) -> HostReading | None:
+        return self.read
+
+
+@pytest.mark.parametrize(
+    ("hosts", "active", "expected"),
+    [
+        (("db1", "db1"), None, 1.0),
+        (("db1", "db2"), None, None),
+        (("", ""), None, None),
+        (("db1", "db2"), 1, 2.0),
+        (("db1", None), None, None),
+        (("db1", None), 0, 1.0),
+    ],
+)
+def test_hosts_counters_are_those_of_one_host(
+    hosts: tuple[str | None, ...], active: int | None, expected: float | None
+) -> None:
+    group = TargetGroup(GROUP, Guard())
+    group.targets = [FakeTarget() if host is None else Counting(host, at + 1.0) for at, host in enumerate(hosts)]
+    group.active_index = active
+    found = group.host_reading()
+    assert (found.seconds["busy_s"] if found else None) == expected
+
+
+def test_beside_others_the_hosts_counters_are_not_a_targets_own() -> None:
+    record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
+    counters = HostCounters("V$OSSTAT", 2.0, 2, 2.0, 2.0)
+    record = replace(record, rounds=tuple(replace(each, host_counters=counters) for each in record.rounds))
+    alone, beside = party_runs(record)[:2]
+    assert all(each.host_counters for each in alone.rounds)
+    assert {each.host_counters for each in beside.rounds if not each.anchor} == {None}
 
 
 @pytest.mark.parametrize(

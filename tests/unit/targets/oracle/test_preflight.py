@@ -105,6 +105,22 @@ def test_standard_edition_matters_only_beyond_its_cap() -> None:
     assert "16 CPUs" in by_code(replace(standard, osstat={"NUM_CPUS": 32.0}))["edition-cap"].seen
 
 
+@pytest.mark.parametrize("product", ["Oracle Database 23ai Free", "Oracle Database 21c Express Edition"])
+def test_a_small_edition_matters_only_where_something_is_capped(product: str) -> None:
+    small = replace(QUIET, product=product, parameters={"cpu_count": "2"})
+    assert by_code(replace(small, osstat={"NUM_CPUS": 2.0})) == {}
+    assert by_code(replace(small, osstat={"NUM_CPUS": 1.0})) == {}
+    assert "of the host's 3" in by_code(replace(small, osstat={"NUM_CPUS": 3.0}))["edition-cap"].seen
+    assert "how many the host has is unknown" in by_code(replace(small, osstat={}))["edition-cap"].seen
+
+
+def test_a_cpu_count_that_the_edition_sets_is_not_blamed() -> None:
+    """`alter system set cpu_count = 0` would help nobody there."""
+    free = replace(QUIET, product="Oracle Database 23ai Free", osstat={"NUM_CPUS": 16.0})
+    assert set(by_code(replace(free, parameters={"cpu_count": "2"}))) == {"edition-cap"}
+    assert set(by_code(replace(free, parameters={"cpu_count": "1"}))) == {"edition-cap", "cpu-count"}
+
+
 def test_missing_privileges_come_with_their_grants() -> None:
     denied = {"server_process": "ORA-00942", "osstat": "ORA-01031", "container": "ORA-02003"}
     (told,) = privileges.findings(denied, "BENCH", rds=False)
@@ -116,6 +132,26 @@ def test_missing_privileges_come_with_their_grants() -> None:
     (told,) = privileges.findings(denied, "bench", rds=True)
     assert "exec rdsadmin.rdsadmin_util.grant_sys_object('V_$SESSION', 'BENCH', 'SELECT');" in told.remedy
     assert privileges.findings({"container": "ORA-02003"}, "BENCH", rds=False) == ()
+
+
+def test_what_is_not_granted_is_not_checked() -> None:
+    denied = {
+        "tagged_sessions": "ORA-00942",
+        "plan_operators": "ORA-00942",
+        "counters": "ORA-01031",
+        "container": "ORA-02003",
+    }
+    assert privileges.unchecked(denied, "BENCH", rds=False) == {
+        "physical I/O, work areas and parallel query": (
+            "grant select on sys.v_$mystat to bench; grant select on sys.v_$statname to bench;"
+        ),
+        "the shape of the plan": "grant select on sys.v_$sql_plan to bench;",
+        "sessions of killed runs": "grant select on sys.v_$session to bench;",
+    }
+    assert next(iter(privileges.unchecked(denied, "BENCH", rds=False))).startswith("physical"), (
+        "what matters most is first"
+    )
+    assert privileges.unchecked({"counters": "ORA-02003"}, "BENCH", rds=False) == {}, "no grant helps"
 
 
 def test_nothing_that_needs_an_extra_licence_is_read() -> None:
