@@ -7,6 +7,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
@@ -51,7 +52,8 @@ def test_every_variant_keeps_what_its_room_promises(name: str) -> None:
     if not member.ARGUMENT:
         with pytest.raises(UsageError, match="takes nothing"):
             member.check("7")
-    where = VariantContext(host("two-sockets"), ORACLE if name == "cage" else POSTGRES)
+    found = Interrupts({24: (0, 79), 25: (7,)})
+    where = VariantContext(host("two-sockets"), ORACLE if name == "cage" else POSTGRES, interrupts=found)
     assert member.why_not(member.ARGUMENT, where) is None
     for sessions in (1, 200):
         changes = member.changes(member.ARGUMENT, where, sessions)
