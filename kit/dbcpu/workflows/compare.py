@@ -90,6 +90,13 @@ def comparison_document(
     named = [(each.name, each.candidates) for each in _named(found)]
     sides = with_history([measured_side(*each) for each in with_shapes(named, **shapes)], store)
     comparison = compare_sides(sides, floor)
+    if comparison.other_work:
+        if busy is not None or licences or rank_by:
+            raise UsageError(
+                f"sizing needs the same work on all hosts, and theirs differs ({comparison.other_work}); measure all "
+                "with the same workload and size, or leave --size-for, --licence and --rank-by out"
+            )
+        return of_runs.document(comparison)
     rules = _rules(licences, [each.name for each in sides])
     try:
         sizing = size(
