@@ -16,6 +16,7 @@ from dbcpu.variants import (
     cage,
     cpus,
     irq,
+    memory,
     ncpus,
     node,
     one_per_core,
@@ -40,11 +41,11 @@ from support.paths import ROOT as PROJECT
 
 # mypy compares each module with its protocols here.
 MODULES: tuple[VariantModule, ...] = (
-    active, baseline, cage, cpus, irq, ncpus, node, one_per_core, pack, policy, smt_off, spread,
+    active, baseline, cage, cpus, irq, memory, ncpus, node, one_per_core, pack, policy, smt_off, spread,
 )  # fmt: skip
 OFFLINE: TakesCpusOffline = smt_off
 FINDINGS: tuple[HasFindings, ...] = (node, policy)
-TOOLS: UsesTools = node
+TOOLS: tuple[UsesTools, ...] = (memory, node)
 ROOT: tuple[NeedsRoot, ...] = (irq, smt_off)
 INTERRUPTS: ReadsInterrupts = irq
 COUNTS: CountsPerCpu = cpus

@@ -214,6 +214,13 @@ def by_node(host: HostInfo) -> Mapping[int, tuple[int, ...]]:
     return {node: tuple(cpus) for node, cpus in sorted(nodes.items())}
 
 
+def kernel_nodes(host: HostInfo, nodes: tuple[int, ...]) -> str:
+    """The kernel's numbers of nodes, as numactl takes them; dbcpu counts from 0 in order of the lowest CPU."""
+    pairs = (pair.split("=") for pair in host.facts.get("kernel_nodes", "").split())
+    numbers = {int(ours): int(theirs) for ours, theirs in pairs}
+    return ranges(numbers.get(node, node) for node in nodes)
+
+
 def spread_order(host: HostInfo) -> tuple[int, ...]:
     """CPUs as an ideal scheduler would take them: an empty core first, on the emptiest node; then second threads."""
     node_of = {cpu.cpu: cpu.node for cpu in usable(host)}

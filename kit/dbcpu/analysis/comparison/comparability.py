@@ -98,6 +98,10 @@ def differences(base: Header, other: Header) -> tuple[Difference, ...]:
     return tuple(Difference(name, one, two) for name, one, two in pairs if one != two)
 
 
+_OF_THE_MOMENT = frozenset({"node_free_memory"})
+"""Facts of a host that are others in every run."""
+
+
 def _facts(header: Header) -> dict[str, str]:
     plan, host, database = header.plan, header.host, header.database
     facts = {
@@ -130,7 +134,7 @@ def _facts(header: Header) -> dict[str, str]:
             "allowed CPUs": str(len(limits.allowed_cpus)),
             "CPU quota": "none" if limits.quota_cpus is None else f"{limits.quota_cpus:g}",
         }
-        facts |= {f"host: {name}": value for name, value in host.facts.items()}
+        facts |= {f"host: {name}": value for name, value in host.facts.items() if name not in _OF_THE_MOMENT}
     return facts | {f"parameter {name}": value for name, value in database.parameters.items()}
 
 

@@ -186,7 +186,8 @@ class Comparison:
 class VariantRow:
     """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
 
-    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level.
+    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level. ``moves_per_s``:
+    of one session to another CPU, as the kernel counts them; None where it is not known.
     """
 
     variant: str
@@ -202,6 +203,7 @@ class VariantRow:
     throughput: float
     ratio: float | None
     cause: str
+    moves_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

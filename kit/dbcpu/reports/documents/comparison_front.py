@@ -167,11 +167,12 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _against(side: Side, base: Side) -> str:
-    words = [_clause(each, side, base) for each in side.decisions]
+    words = [_clause(each, side, base) for each in side.decisions if each.outcome != OTHER_WORK]
+    apart = "; speed is not compared, as the work differs" if side.other_work else ""
     if all(each.outcome in (TOO_FEW, OTHER_WORK) for each in side.decisions):
-        return f"compared with {base.name}: undecided, too few rounds"
+        return f"compared with {base.name}: undecided, too few rounds{apart}"
     gains = {_is_gain(each) for each in side.decisions if each.shown}
-    return (", but " if len(gains) > 1 else ", and ").join(words)
+    return (", but " if len(gains) > 1 else ", and ").join(words) + apart
 
 
 def _is_gain(each: Decision) -> bool:
@@ -199,7 +200,6 @@ def _unshown(each: Decision) -> str:
     known = {
         TOO_FEW: "undecided, too few rounds",
         NOT_MEASURED: "not measured in both",
-        OTHER_WORK: "not compared, as the work differs",
     }
     return known.get(each.outcome, unshown_words(each))
 
