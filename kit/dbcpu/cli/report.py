@@ -12,9 +12,18 @@ from dbcpu.cli._options import Format, licence_option, out_option, run_argument,
 @out_option("Folder of the report.  [default: reports/<run>]")
 @click.option("--format", "formats", type=Format(pictures=True), multiple=True,
               help="Write only this format; can be repeated.  [default: all but metrics]")  # fmt: skip
+@click.option("--round", "wanted", metavar="N[:ROUND]",
+              help="Draw this round: its sessions, or sessions:round.  [default: of the most uneven N]")  # fmt: skip
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @store_option
-def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tuple[str, ...], store: str | None) -> None:
+def command(
+    run: str,
+    out: Path | None,
+    formats: tuple[str, ...],
+    wanted: str | None,
+    licences: tuple[str, ...],
+    store: str | None,
+) -> None:
     """Write the report of RUN: HTML page, charts, Markdown text, sessions as CSV, analysis as JSON.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -22,11 +31,14 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], licences: tupl
     \b
     Examples: dbcpu report last
               dbcpu report last --format png --format markdown --out ticket-4711
+              dbcpu report last --round 8 --out eight-sessions
     """
+    from dbcpu.analysis.levels.representative_round import with_round
     from dbcpu.reports.documents import run as of_run
     from dbcpu.reports.write import report_folder, write_document
     from dbcpu.workflows.explain import explained_run
 
     record, analysis = explained_run(run, store, licences)
+    analysis = analysis if wanted is None else with_round(analysis, wanted)
     for path in write_document(of_run.document(record, analysis), out or report_folder(record), formats):
         click.echo(path)
