@@ -12,7 +12,7 @@ from dbcpu.cli._options import Format, licence_option, out_option, run_argument,
 @out_option("Folder of the report.  [default: reports/<run>]")
 @click.option("--format", "formats", type=Format(pictures=True), multiple=True,
               help="Write only this format; can be repeated.  [default: all but metrics]")  # fmt: skip
-@click.option("--round", "wanted", metavar="N[:ROUND]",
+@click.option("--round", "drawn", metavar="N[:ROUND]",
               help="Draw this round: its sessions, or sessions:round.  [default: of the most uneven N]")  # fmt: skip
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @store_option
@@ -20,7 +20,7 @@ def command(
     run: str,
     out: Path | None,
     formats: tuple[str, ...],
-    wanted: str | None,
+    drawn: str | None,
     licences: tuple[str, ...],
     store: str | None,
 ) -> None:
@@ -39,6 +39,6 @@ def command(
     from dbcpu.workflows.explain import explained_run
 
     record, analysis = explained_run(run, store, licences)
-    analysis = analysis if wanted is None else with_round(analysis, wanted)
+    analysis = with_round(analysis, drawn) if drawn else analysis
     for path in write_document(of_run.document(record, analysis), out or report_folder(record), formats):
         click.echo(path)
