@@ -1,6 +1,7 @@
 """``dbcpu report``: write the report of a run."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,14 +17,7 @@ from dbcpu.cli._options import Format, licence_option, out_option, run_argument,
               help="Draw this round: its sessions, or sessions:round.  [default: of the most uneven N]")  # fmt: skip
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @store_option
-def command(
-    run: str,
-    out: Path | None,
-    formats: tuple[str, ...],
-    drawn: str | None,
-    licences: tuple[str, ...],
-    store: str | None,
-) -> None:
+def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | None, **given: Any) -> None:
     """Write the report of RUN: HTML page, charts, Markdown text, sessions as CSV, analysis as JSON.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -38,7 +32,7 @@ def command(
     from dbcpu.reports.write import report_folder, write_document
     from dbcpu.workflows.explain import explained_run
 
-    record, analysis = explained_run(run, store, licences)
-    analysis = with_round(analysis, drawn) if drawn else analysis
+    record, analysis = explained_run(run, store, given["licences"])
+    analysis = with_round(analysis, given["drawn"]) if given["drawn"] else analysis
     for path in write_document(of_run.document(record, analysis), out or report_folder(record), formats):
         click.echo(path)
