@@ -15,6 +15,8 @@ from dbcpu.variants import (
     baseline,
     cage,
     cpus,
+    irq,
+    memory,
     ncpus,
     node,
     one_per_core,
@@ -29,6 +31,7 @@ from dbcpu.variants.base import (
     CountsPerCpu,
     HasFindings,
     NeedsRoot,
+    ReadsInterrupts,
     TakesCpusOffline,
     UsesTools,
     VariantModule,
@@ -38,15 +41,16 @@ from support.paths import ROOT as PROJECT
 
 # mypy compares each module with its protocols here.
 MODULES: tuple[VariantModule, ...] = (
-    active, baseline, cage, cpus, ncpus, node, one_per_core, pack, policy, smt_off, spread,
+    active, baseline, cage, cpus, irq, memory, ncpus, node, one_per_core, pack, policy, smt_off, spread,
 )  # fmt: skip
 OFFLINE: TakesCpusOffline = smt_off
 FINDINGS: tuple[HasFindings, ...] = (node, policy)
-TOOLS: UsesTools = node
-ROOT: NeedsRoot = smt_off
+TOOLS: tuple[UsesTools, ...] = (memory, node)
+ROOT: tuple[NeedsRoot, ...] = (irq, smt_off)
+INTERRUPTS: ReadsInterrupts = irq
 COUNTS: CountsPerCpu = cpus
 
-OPTIONAL = (TakesCpusOffline, HasFindings, UsesTools, NeedsRoot, CountsPerCpu)
+OPTIONAL = (TakesCpusOffline, HasFindings, UsesTools, ReadsInterrupts, NeedsRoot, CountsPerCpu)
 every_variant = pytest.mark.parametrize("name", registry.names("variants"))
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 
 _PICTURE = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
@@ -67,21 +68,14 @@ def read_page(page: str) -> PageReader:
     return reader
 
 
-_LETTER = re.compile(r'<use [^>]*href="#[^"]*?(DejaVuSans[^"]*-[0-9a-f]+)"')
-
-
-def writing(page: str) -> list[tuple[int, ...]]:
-    """Of each picture of a page the letters drawn, each as the number of its first use: outlines tell no more."""
-    found = []
-    for svg in _PICTURE.findall(page):
-        numbers: dict[str, int] = {}
-        found.append(tuple(numbers.setdefault(name, len(numbers)) for name in _LETTER.findall(svg)))
-    return found
+def writing(page: str) -> list[list[str]]:
+    """The writing of each picture of a page."""
+    return [drawn_texts(svg) for svg in _PICTURE.findall(page)]
 
 
 def drawn_texts(svg: str) -> list[str]:
-    """The writing of an SVG file: it is drawn as outlines, with the text in comments."""
-    return re.findall(r"<!-- (.*?) -->", svg)
+    """The writing of an SVG file, in the order in which it was drawn."""
+    return [unescape(each) for each in re.findall(r"<text\b[^>]*>([^<]*)</text>", svg)]
 
 
 def without_pictures(page: str) -> str:

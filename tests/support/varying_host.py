@@ -1,4 +1,4 @@
-"""A driver that varies a host below a folder and dies at a named step: ``python varying_host.py ROOT STEP N [guard]``.
+"""A driver that varies a host and dies at a named step: ``python varying_host.py ROOT STEP N [guard] [VARIANT]``.
 
 Run by tests with SIGKILL at every step; ROOT is a recorded host on disk, or / in the emulated guest, and nowhere else.
 """
@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.interrupts import read_interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
@@ -19,8 +20,11 @@ from dbcpu.variants._selection import select_variants
 from dbcpu.variants.base import VariantContext
 
 
-def main(root: str, at: str, times: int, guarded: bool) -> None:
-    """SMT off, on again, off again, and the end; killed when ``at`` comes for the ``times``-th time."""
+def main(root: str, at: str, times: int, guarded: bool, variant: str) -> None:
+    """SMT off, on again, off again, and the end; killed when ``at`` comes for the ``times``-th time.
+
+    ``variant``: another one than ``smt_off``, the same way.
+    """
     seen = 0
 
     def step(name: str) -> None:
@@ -34,13 +38,15 @@ def main(root: str, at: str, times: int, guarded: bool) -> None:
     host = LocalHost(Path(root))
     with ExitStack() as stack:
         guard = stack.enter_context(Guard()) if guarded else None
-        context = VariantContext(read_host(host), Database("postgresql", "18"))
+        context = VariantContext(read_host(host), Database("postgresql", "18"), interrupts=read_interrupts(host))
         conditions = stack.enter_context(
-            VariantConditions(select_variants("smt_off"), context, host, "embedded", guard, step=step)
+            VariantConditions(select_variants(variant), context, host, "embedded", guard, step=step)
         )
-        for order, variant in enumerate(("smt_off", "baseline", "smt_off")):
-            conditions.begin(RoundSpec(1, order, variant, order))
+        for order, name in enumerate((variant, "baseline", variant)):
+            conditions.begin(RoundSpec(1, order, name, order))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:] == ["guard"])
+    more = sys.argv[4:]
+    named = [word for word in more if word not in ("guard", "restore")]
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), "guard" in more, named[0] if named else "smt_off")

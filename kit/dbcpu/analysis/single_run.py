@@ -48,8 +48,10 @@ def explain_variant(
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
-        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would.
-        curve = replace(curve, turbo=None, smt_yield=curve.effective_cores / topology.cores_told - 1)
+        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and its interval is of
+        # the gain from knee to knee: how well the number of cores is known is not.
+        seen_yield = curve.effective_cores / topology.cores_told - 1
+        curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
     if vcpus and curve.effective_cores is not None and curve.effective_cores > vcpus:
         # More than there are: noise of the baseline, or a wrong one.
         curve = replace(curve, effective_cores=float(vcpus) if curve.effective_cores <= EQUAL * vcpus else None)

@@ -9,6 +9,7 @@ from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.interrupts import read_interrupts
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import MAX_SESSIONS, RoundSpec
 from dbcpu.record import HostInfo, Server
@@ -125,4 +126,6 @@ def variant_context(
     """What the variants are planned for."""
     tools = frozenset(name for variant in variants for name in variant.tools if shutil.which(name))
     read_only = isinstance(host, RemoteHost) and host.over == "sql"
-    return VariantContext(info, target.describe(), request.kind == "embedded", request.url, tools, read_only)
+    interrupts = read_interrupts(host) if host and any(variant.reads_interrupts for variant in variants) else None
+    own_server = request.kind == "embedded"
+    return VariantContext(info, target.describe(), own_server, request.url, tools, read_only, interrupts)

@@ -123,10 +123,11 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Panels beside each other, with shared axes."""
+    """Panels beside each other, with shared axes. ``y_title``: what the seconds of the points are, if no seconds."""
 
     title: str
     panels: tuple[Panel, ...]
+    y_title: str = "seconds per execution"
 
 
 @dataclass(frozen=True, slots=True)

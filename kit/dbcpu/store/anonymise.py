@@ -56,6 +56,7 @@ _FACTS_KEPT = frozenset({
     "sched_autogroup", "sched_ext", "sched_ext_scheduler", "sched_schedstats", "numa_balancing", "isolated_cpus",
     "nohz_full_cpus", "cpufreq_driver", "performance_cpus", "efficiency_cpus", "cpufreq_boost", "intel_no_turbo",
     "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes", "model",
+    "node_distances", "node_free_memory",
 })  # fmt: skip
 """What they say is the kernel's, not the owner's."""
 

@@ -7,6 +7,7 @@ from typing import Self
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.interrupts import affinity_file, read_interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
@@ -126,9 +127,8 @@ def _disturbed(host: Host | None, offline: Sequence[int], changes: Sequence[Chan
         listed = [line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")]
         if listed and _only(listed[0], gone) and (name := _process(host, folder)):
             yield name
-    for path, cpus in _interrupts(host):
-        if _only(cpus, gone):
-            yield f"file:{path}"
+    bound = read_interrupts(host).cpus_of
+    yield from (f"file:{affinity_file(number)}" for number, cpus in bound.items() if gone.issuperset(cpus))
     yield from (f"file:{path}" for path in _cpusets(host))
     changed = {change.name for change in changes}
     for path in (ONLINE_FILE.format(cpu) for cpu in sorted(gone)):
@@ -146,16 +146,6 @@ def _statuses(host: Host) -> Iterator[tuple[str, str]]:
         for tid in host.list(f"/proc/{pid}/task"):
             if status := text_of(host, f"/proc/{pid}/task/{tid}/status"):
                 yield f"/proc/{pid}/task/{tid}", status
-
-
-def _interrupts(host: Host) -> Iterator[tuple[str, str]]:
-    """The file of every interrupt's CPUs, and what it says."""
-    if isinstance(host, RemoteHost):
-        yield from host.read_matching(("/proc/irq/[0-9]*/smp_affinity_list",)).items()
-        return
-    for number in (name for name in host.list("/proc/irq") if name.isdecimal()):
-        if cpus := text_of(host, path := f"/proc/irq/{number}/smp_affinity_list"):
-            yield path, cpus
 
 
 def _process(host: Host, folder: str) -> str | None:

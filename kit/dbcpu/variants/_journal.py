@@ -23,7 +23,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import boot_id, this_process
 from dbcpu.variants import _journal_lock
-from dbcpu.variants._settings import SettingAccess
+from dbcpu.variants._settings import SettingAccess, may_stay
 
 SCHEMA = 1
 SUFFIX = ".journal"
@@ -62,7 +62,8 @@ class UndoJournal:
     """A context manager; leaving it undoes what is still changed. ``step`` is called with each of ``STEPS``.
 
     ``target``: the name of the database that parameters belong to, as ``dbcpu restore`` takes it. ``notify`` is called
-    with a sentence about each setting that somebody else has changed meanwhile, and that is left as it is.
+    with a sentence about each setting that somebody else has changed meanwhile, and that is left as it is, and about
+    interrupts that the kernel does not let be moved.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class UndoJournal:
         self._start = 0
         self._entries: list[JournalEntry] = []
         self._count = 0
+        self._refused: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -109,7 +111,7 @@ class UndoJournal:
         entries: list[JournalEntry] = []
         for what, after in [*((kept, "") for kept in keep), *changes]:
             before = self._settings.read(what)
-            if before is None and after and what.startswith("file:"):
+            if before is None and after and what.startswith("file:") and not may_stay(what):
                 raise HostError(f"{what.partition(':')[2]} does not exist on this host, so it cannot be changed")
             if before is not None and before != after:
                 if after:
@@ -123,13 +125,27 @@ class UndoJournal:
         self._write([{"change": entry.number, "what": entry.what, "before": entry.before, "after": entry.after}
                      for entry in entries])  # fmt: skip
         self._step("written")
-        for entry in entries:
-            if entry.after:
-                self._settings.write(entry.what, entry.after)
-                self._step("changed")
-                _verify(self._settings, entry.what, entry.after)
-                self._step("verified")
+        wanted = [entry for entry in entries if entry.after]
+        refused = {entry.what: why for entry in wanted if (why := self._change(entry))}
+        if refused and len(refused) == len(wanted):
+            raise HostError(f"the kernel lets none of these be changed: {next(iter(refused.values()))}")
+        if refused.keys() - self._refused:
+            self._refused |= refused.keys()
+            self._notify(f"{len(refused)} of {len(wanted)} settings stay as they are: {next(iter(refused.values()))}")
         return tuple(entries)
+
+    def _change(self, entry: JournalEntry) -> str:
+        """Make one change and verify it; why it was refused where it may stay as it is, else ''. Raises HostError."""
+        try:
+            self._settings.write(entry.what, entry.after)
+        except HostError as error:
+            if not may_stay(entry.what) or self._settings.read(entry.what) not in (entry.before, None):
+                raise
+            return str(error)
+        self._step("changed")
+        _verify(self._settings, entry.what, entry.after)
+        self._step("verified")
+        return ""
 
     def undo(self, entries: Sequence[JournalEntry] | None = None) -> None:
         """Put these (None: everything) back, the last first, and verify. Raises HostError naming what could not be."""

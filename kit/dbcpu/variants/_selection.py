@@ -8,7 +8,9 @@ from pathlib import Path
 from dbcpu import registry
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
+from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import BASELINE, Server
@@ -18,6 +20,7 @@ from dbcpu.variants.base import (
     CountsPerCpu,
     HasFindings,
     NeedsRoot,
+    ReadsInterrupts,
     TakesCpusOffline,
     UsesTools,
     VariantContext,
@@ -51,6 +54,12 @@ class SelectedVariant:
         """Programs that it uses where they are installed."""
         module = self.module
         return module.TOOLS if isinstance(module, UsesTools) else ()
+
+    @property
+    def reads_interrupts(self) -> bool:
+        """Whether it plans with the interrupts of the host."""
+        module = self.module
+        return isinstance(module, ReadsInterrupts) and module.INTERRUPTS
 
     def changes(self, context: VariantContext, sessions: int) -> tuple[Change, ...]:
         return self.module.changes(self.argument, context, sessions)
@@ -184,7 +193,11 @@ def describe_changes(
 
 
 def _description(changes: Sequence[Change]) -> str:
-    parts = [f"{change.name} from {change.before!r} to {change.after!r}" for change in changes if change.is_shared]
+    shared = [(change, interrupt_of(change.name)) for change in changes if change.is_shared]
+    parts = [f"{each.name} from {each.before!r} to {each.after!r}" for each, number in shared if number is None]
+    if moved := [number for _, number in shared if number is not None]:
+        after = next(each.after for each, number in shared if number is not None)
+        parts.append(f"interrupts {ranges(moved)} to CPUs {after}")
     parts += [f"the server is started by {change.after}" for change in changes if change.kind == "launch"]
     parts += [f"{change.after} of {change.before} sessions at a time" for change in changes if change.kind == "active"]
     bound = [change.after for change in changes if change.kind == "affinity"]

@@ -22,6 +22,7 @@ from dbcpu.errors import HostError, MeasureError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import start_ticks
+from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
 
@@ -173,6 +174,12 @@ def bind_until_exit(pid: int, started: int, cpus: frozenset[int]) -> None:
 def process_setting(kind: str, pid: int, tid: int | None, start_ticks: int) -> str:
     """The name of a setting of a process: ``affinity:PID/TID@START``."""
     return f"{kind}:{pid}{f'/{tid}' if tid else ''}@{start_ticks}"
+
+
+def may_stay(what: str) -> bool:
+    """Whether the kernel may refuse that change, and the others be made: interrupts that their driver has spread."""
+    kind, _, name = what.partition(":")
+    return kind == "file" and interrupt_of(name) is not None
 
 
 def _known_file(path: str) -> str:

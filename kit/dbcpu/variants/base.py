@@ -13,6 +13,7 @@ from dbcpu import registry
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import ranges
+from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.record import Cpu, Database, HostInfo
 
 ROOM = "variants"
@@ -62,6 +63,7 @@ class VariantContext:
 
     ``own_server``: dbcpu starts the database server. ``url``: of the target, without its password. ``tools``: which
     of the programs that a variant may need are installed there. ``read_only``: its files can be read, not written.
+    ``interrupts``: None where no variant plans with them.
     """
 
     host: HostInfo | None
@@ -70,6 +72,7 @@ class VariantContext:
     url: str = ""
     tools: frozenset[str] = frozenset()
     read_only: bool = False
+    interrupts: Interrupts | None = None
 
 
 @runtime_checkable
@@ -115,6 +118,13 @@ class UsesTools(Protocol):
 
     TOOLS: tuple[str, ...]
     """Programs that it uses where they are installed."""
+
+
+@runtime_checkable
+class ReadsInterrupts(Protocol):
+    """May be offered: of a variant that plans with the interrupts of the host."""
+
+    INTERRUPTS: bool
 
 
 @runtime_checkable
@@ -202,6 +212,13 @@ def by_node(host: HostInfo) -> Mapping[int, tuple[int, ...]]:
     for cpu in usable(host):
         nodes.setdefault(cpu.node, []).append(cpu.cpu)
     return {node: tuple(cpus) for node, cpus in sorted(nodes.items())}
+
+
+def kernel_nodes(host: HostInfo, nodes: tuple[int, ...]) -> str:
+    """The kernel's numbers of nodes, as numactl takes them; dbcpu counts from 0 in order of the lowest CPU."""
+    pairs = (pair.split("=") for pair in host.facts.get("kernel_nodes", "").split())
+    numbers = {int(ours): int(theirs) for ours, theirs in pairs}
+    return ranges(numbers.get(node, node) for node in nodes)
 
 
 def spread_order(host: HostInfo) -> tuple[int, ...]:

@@ -8,8 +8,7 @@ from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import ranges
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.record import HostInfo
-from dbcpu.variants.base import Change, VariantContext, affinities, by_node, unreachable
+from dbcpu.variants.base import Change, VariantContext, affinities, by_node, kernel_nodes, unreachable
 
 SCOPE = "server"
 ARGUMENT = "0"
@@ -38,7 +37,7 @@ def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Chan
     cpus = ranges(cpu for node in nodes for cpu in found[node])
     launched: tuple[Change, ...] = ()
     if _unbound_memory(context) is None:
-        names = ranges(_kernel_number(context.host, node) for node in nodes)
+        names = kernel_nodes(context.host, nodes)
         launched = (Change("launch:server", "", f"numactl --cpunodebind={names} --membind={names}"),)
     return (*launched, *affinities(context.host, (cpus,) * sessions))
 
@@ -53,9 +52,3 @@ def _unbound_memory(context: VariantContext) -> str | None:
     if not context.own_server:
         return "the server runs already"
     return None if set(TOOLS) <= context.tools else "numactl is not installed"
-
-
-def _kernel_number(host: HostInfo, node: int) -> int:
-    """The kernel's number of a node; dbcpu counts from 0 in order of the lowest CPU."""
-    pairs = (pair.split("=") for pair in host.facts.get("kernel_nodes", "").split())
-    return {int(ours): int(theirs) for ours, theirs in pairs}.get(node, node)

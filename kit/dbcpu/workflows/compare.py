@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dbcpu import registry
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
@@ -31,6 +30,7 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
 from dbcpu.reports.documents.lines import with_findings
 from dbcpu.store.database import load_run, open_store
+from dbcpu.store.record_file import SUFFIXES
 from dbcpu.workflows.given_shapes import with_shapes
 from dbcpu.workflows.readable_runs import say_left_out
 from dbcpu.workflows.run_history import with_history
@@ -90,6 +90,13 @@ def comparison_document(
     named = [(each.name, each.candidates) for each in _named(found)]
     sides = with_history([measured_side(*each) for each in with_shapes(named, **shapes)], store)
     comparison = compare_sides(sides, floor)
+    if comparison.other_work:
+        if busy is not None or licences or rank_by:
+            raise UsageError(
+                f"sizing needs the same work on all hosts, and theirs differs ({comparison.other_work}); measure all "
+                "with the same workload and size, or leave --size-for, --licence and --rank-by out"
+            )
+        return of_runs.document(comparison)
     rules = _rules(licences, [each.name for each in sides])
     try:
         sizing = size(
@@ -157,7 +164,8 @@ def are_published(names: Sequence[str]) -> bool:
 def _given(text: str, store: str | None) -> Iterator[_Given]:
     """``[NAME=]SIDE``; the name is '' unless it was given. A single run of several variants makes several sides."""
     name, equals, side = text.partition("=")
-    if not equals or text.startswith(BY_LABEL) or Path(text).exists():
+    # The parameters of a URL, which a target of several may be, have an equals sign as well.
+    if not equals or "://" in name or text.startswith(BY_LABEL) or Path(text).exists():
         name, side = "", text
     runs = _runs(side, store)
     if len(runs) == 1:
@@ -238,11 +246,13 @@ def _parties(record: RunRecord, parties: Sequence[RunRecord], variant: str) -> l
 
 
 def _run_and_variant(name: str) -> tuple[str, str]:
-    """A variant may have a colon of its own: ``last:cpus:0-3``."""
-    parts = name.split(":")
-    if len(parts) > 2 and parts[-2] in registry.names("variants"):
-        return ":".join(parts[:-2]), ":".join(parts[-2:])
-    return (":".join(parts[:-1]), parts[-1]) if len(parts) > 1 else (name, "")
+    """A variant, or a target of several, may have colons of its own: ``last:cpus:0-3``, ``last:postgresql://db1/x``.
+
+    So may a file; a run_id has none.
+    """
+    splits = [(name[:at], name[at + 1 :]) for at, letter in enumerate(name) if letter == ":"]
+    files = [split for split in splits if split[0].endswith(SUFFIXES) or Path(split[0]).is_file()]
+    return next(iter(files or splits), (name, ""))
 
 
 def _named(sides: Sequence[_Given]) -> list[_Given]:

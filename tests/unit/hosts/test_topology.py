@@ -201,3 +201,23 @@ def test_the_container_is_named_by_its_traces(files: dict[str, str], expected: s
 def test_only_boot_options_that_concern_cpus_are_kept() -> None:
     files = {"/proc/cmdline": "root=/dev/sda password=hunter2 isolcpus=2-3 nosmt mitigations=off"}
     assert read_host(host(files)).facts["boot_options"] == "isolcpus=2-3 nosmt mitigations=off"
+
+
+def test_several_nodes_have_distances_and_free_memory_in_the_order_of_their_cpus() -> None:
+    nodes = {"0": ("1", "10 40", "2097152"), "8": ("0", "40 10", "1048576")}
+    files = two_cpus()
+    for number, (cpus, distances, free_kb) in nodes.items():
+        folder = f"/sys/devices/system/node/node{number}"
+        files |= {
+            f"{folder}/cpulist": cpus,
+            f"{folder}/distance": distances,
+            f"{folder}/meminfo": f"Node {number} MemTotal: 4194304 kB\nNode {number} MemFree: {free_kb} kB",
+        }
+    facts = read_host(host(files)).facts
+    assert facts["kernel_nodes"] == "0=8 1=0"
+    assert facts["node_distances"] == "10 40; 40 10"
+    assert facts["node_free_memory"] == "1.0 GiB, 2.0 GiB"
+    uneven = read_host(host({**files, "/sys/devices/system/node/node8/distance": "30 10"})).facts
+    assert uneven["node_distances"] == "10 30; 40 10", "from one node to all, one after the other"
+    partly = read_host(host({**files, "/sys/devices/system/node/node8/distance": "10"})).facts
+    assert "node_distances" not in partly

@@ -4,7 +4,6 @@
 """
 
 import json
-import re
 from functools import cache
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def test_an_example_report_is_what_its_record_gives(name: str, request: pytest.F
     drawn = writing(page)
     assert drawn == writing(kept), f"a picture of {report} differs; run pytest --update-golden and look"
     assert len(drawn) > 10
-    assert all(len(letters) > 50 for letters in drawn)
+    assert all(len(texts) > 5 for texts in drawn)
 
 
 @cache
@@ -113,9 +112,7 @@ def test_an_example_comparison_is_what_the_records_give(name: str, request: pyte
 
 def test_a_changed_digit_in_a_picture_of_a_page_is_noticed() -> None:
     kept = (FOLDER / "embedded-2-vcpus" / "report.html").read_text("utf-8")
-    letter = re.search(r'href="(#slowdown-wide-DejaVuSans-[0-9a-f]+)"', kept)
-    assert letter
-    assert writing(kept.replace(f'href="{letter[1]}"', 'href="#slowdown-wide-DejaVuSans-0"', 1)) != writing(kept)
+    assert writing(kept.replace(">1x</text>", ">2x</text>", 1)) != writing(kept)
 
 
 def test_the_comparison_shows_what_was_found_in_2017() -> None:

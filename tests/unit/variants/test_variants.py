@@ -7,6 +7,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
@@ -51,7 +52,10 @@ def test_every_variant_keeps_what_its_room_promises(name: str) -> None:
     if not member.ARGUMENT:
         with pytest.raises(UsageError, match="takes nothing"):
             member.check("7")
-    where = VariantContext(host("two-sockets"), ORACLE if name == "cage" else POSTGRES)
+    found = Interrupts({24: (0, 79), 25: (7,)})
+    database = ORACLE if name == "cage" else POSTGRES
+    tools = frozenset({"numactl"})
+    where = VariantContext(host("two-sockets"), database, own_server=True, tools=tools, interrupts=found)
     assert member.why_not(member.ARGUMENT, where) is None
     for sessions in (1, 200):
         changes = member.changes(member.ARGUMENT, where, sessions)
@@ -141,6 +145,22 @@ def test_a_node_means_its_cpus_and_the_kernels_number_for_numactl() -> None:
     (found,) = findings([one("node:1")], replace(smt8, tools=frozenset()))
     assert found.code == "memory-not-bound"
     assert "numactl is not installed" in found.seen
+
+
+def test_memory_is_bound_or_interleaved_only_where_the_server_is_started_here() -> None:
+    smt8 = context("power-smt8", own_server=True, tools=frozenset({"numactl"}))
+    assert planned("memory:interleave", smt8) == ["numactl --interleave=0,8"]
+    assert planned("memory:1", smt8) == ["numactl --membind=8"]
+    assert selection.describe_changes([one("memory:1")], smt8, {"memory:1": (4,)}) == (
+        "memory:1: the server is started by numactl --membind=8",
+    )
+    assert "cannot be set from outside; start it by numactl" in why_not("memory:interleave", context("power-smt8"))
+    assert "numactl is not installed" in why_not("memory:0", replace(smt8, tools=frozenset()))
+    assert "memory node 2 has no usable CPU; there are: 0-1" in why_not("memory:2", smt8)
+    single = replace(smt8, host=host("c4-4xlarge"))
+    assert "there is one memory node only" in why_not("memory:interleave", single)
+    with pytest.raises(UsageError, match="give memory:interleave, or memory nodes: memory:0"):
+        one("memory:local")
 
 
 # --- SMT off

@@ -1,7 +1,7 @@
-"""May two runs be compared, and what differs between them? Named facts, nothing guessed.
+"""What of two runs may be compared, and what differs between them? Named facts, nothing guessed.
 
-The work has to be the same: SQL text (by hash, hints left aside: what they do shows in the plan), size, answer and
-plan shape. Everything else may differ, for it is often what is being compared, and is listed.
+Speed needs the same work: SQL text (by hash, hints left aside: what they do shows in the plan), size, answer and plan
+shape. Evenness and scaling do not. Everything else may differ, for it is often what is being compared, and is listed.
 """
 
 import hashlib
@@ -57,15 +57,13 @@ MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
 }
 
 
-def refuse_other_work(base: Header, other: Header) -> None:
-    """Raises UsageError that names the fact in which the work differs; an unknown fact is ignored."""
+def other_work(base: Header, other: Header) -> str:
+    """The first fact in which the work differs, with both values; '' for the same. An unknown fact is ignored."""
     for fact, value_of in MUST_AGREE.items():
         left, right = value_of(base), value_of(other)
         if left is not None and right is not None and left != right:
-            raise UsageError(
-                f"runs {base.run_id} and {other.run_id} cannot be compared: their {fact} differs ({left} against "
-                f"{right}); measure both with the same workload and size"
-            )
+            return f"{fact} {right} against {left}"
+    return ""
 
 
 ONE_SIDE: Mapping[str, Callable[[Header], str | None]] = {
@@ -78,7 +76,11 @@ ONE_SIDE: Mapping[str, Callable[[Header], str | None]] = {
 
 def refuse_mixed_side(first: Header, other: Header) -> None:
     """Raises UsageError where two runs are not of the same target and work; an unknown fact is ignored."""
-    refuse_other_work(first, other)
+    if found := other_work(first, other):
+        raise UsageError(
+            f"runs {other.run_id} and {first.run_id} cannot be one side: their work differs ({found}); give several "
+            "runs of the same target and work, separated by commas"
+        )
     for fact, value_of in ONE_SIDE.items():
         left, right = value_of(first), value_of(other)
         if left is not None and right is not None and left != right:
@@ -88,21 +90,16 @@ def refuse_mixed_side(first: Header, other: Header) -> None:
             )
 
 
-def same_work(base: Header, other: Header) -> bool:
-    """Whether ``refuse_other_work`` would let them pass."""
-    try:
-        refuse_other_work(base, other)
-    except UsageError:
-        return False
-    return True
-
-
 def differences(base: Header, other: Header) -> tuple[Difference, ...]:
     """Facts that differ, in a fixed order; unknown is ``-``."""
     left, right = _facts(base), _facts(other)
     names = list(dict.fromkeys((*left, *right)))
     pairs = ((name, left.get(name) or "-", right.get(name) or "-") for name in names)
     return tuple(Difference(name, one, two) for name, one, two in pairs if one != two)
+
+
+_OF_THE_MOMENT = frozenset({"node_free_memory"})
+"""Facts of a host that are others in every run."""
 
 
 def _facts(header: Header) -> dict[str, str]:
@@ -137,7 +134,7 @@ def _facts(header: Header) -> dict[str, str]:
             "allowed CPUs": str(len(limits.allowed_cpus)),
             "CPU quota": "none" if limits.quota_cpus is None else f"{limits.quota_cpus:g}",
         }
-        facts |= {f"host: {name}": value for name, value in host.facts.items()}
+        facts |= {f"host: {name}": value for name, value in host.facts.items() if name not in _OF_THE_MOMENT}
     return facts | {f"parameter {name}": value for name, value in database.parameters.items()}
 
 

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from dbcpu.analysis.comparison.comparability import differences, refuse_mixed_side, refuse_other_work
+from dbcpu.analysis.comparison.comparability import differences, other_work, refuse_mixed_side
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.figures import figures, own_summaries
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
 from dbcpu.analysis.comparison.sentences import verdict
 from dbcpu.analysis.results.comparison import (
+    OTHER_WORK,
+    THROUGHPUT,
     Comparison,
     Decision,
     Difference,
@@ -28,7 +30,7 @@ from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, Level
-from dbcpu.formatting import plural, rate, work_words
+from dbcpu.formatting import listed, plural, rate, work_words
 from dbcpu.record import RunRecord
 
 
@@ -45,7 +47,7 @@ def compare(candidates: Sequence[Candidate], floor: Floor | None = None) -> Comp
     """Compare runs with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
 
     Raises:
-        UsageError: fewer than two, their work differs, or one has no valid round.
+        UsageError: fewer than two, or one has no valid round.
         UnknownName: a run has no such variant.
     """
     return compare_sides([measured_side(each.name, [each]) for each in candidates], floor)
@@ -71,21 +73,24 @@ def compare_sides(sides: Sequence[MeasuredSide], floor: Floor | None = None) -> 
     for each in sides[1:]:
         _refuse_twice((*base.runs, *each.runs))
     header = base.first.record.header
-    for each in sides[1:]:
-        refuse_other_work(header, each.first.record.header)
     shared = shared_full_level(sides)
     decided = [
         _side(
             each,
             base,
             shared,
-            (decide_throughput(base, each, shared, floor), decide_spread(base, each, floor)),
+            (
+                Decision(THROUGHPUT, OTHER_WORK, "", (0, 0))
+                if other_work(header, each.first.record.header)
+                else decide_throughput(base, each, shared, floor),
+                decide_spread(base, each, floor),
+            ),
         )
         for each in sides[1:]
     ]
-    work = header.plan.workload
+    works = dict.fromkeys(work_words(each.first.record.header.plan.workload) for each in sides)
     return Comparison(
-        workload=work_words(work),
+        workload=listed(list(works)),
         sides=(_side(base, sides[1] if len(sides) == 2 else base, shared), *decided),
         verdict=tuple(verdict(base.name, each) for each in decided),
         floor=floor,
@@ -137,6 +142,7 @@ def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisio
         mixed=tuple(dict.fromkeys(fact.fact for other in headers[1:] for fact in differences(headers[0], other))),
         differs=() if base is each else (*differences(base.first.record.header, header), *_paces(base, each)),
         decisions=decisions,
+        other_work=other_work(base.first.record.header, header),
     )  # fmt: skip
 
 
@@ -145,6 +151,8 @@ def _paces(base: MeasuredSide, other: MeasuredSide) -> tuple[Difference, ...]:
     refs = [side.first.analysis.reference for side in (base, other)]
     known = [(ref.mrows_per_s, ref.pace.alone) for ref in refs if ref is not None and ref.pace is not None]
     if len(known) < len(refs):
+        return ()
+    if other_work(base.first.record.header, other.first.record.header):
         return ()
     unit = base.first.analysis.unit
     (one, one_pace), (two, two_pace) = known

@@ -14,12 +14,14 @@ from dbcpu.analysis.comparison.measured_run import (
     spread_levels,
 )
 from dbcpu.analysis.levels.per_round import at_level
-from dbcpu.analysis.results.comparison import Decision, Figure
+from dbcpu.analysis.results.comparison import OTHER_WORK, Decision, Figure
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import geometric_mean
 
+ABSOLUTE = ("solo", "loaded", "throughput")
+"""Those that are compared between runs of the same work only."""
 MIN_YIELD = 0.02
 """An SMT yield below this is nothing to be a multiple of."""
 METRICS = {
@@ -55,11 +57,13 @@ def figures(
     others = [_metrics(run, spread, full_level(against, shared), stream=0) for run in against.runs]
     base_values = _of_side([found for found, _ in others])
     decided = {one.summary: one for one in decisions if one.ratio is not None}
+    apart = ABSOLUTE if any(one.outcome == OTHER_WORK for one in decisions) else ()
     made = []
     for metric, unit in METRICS.items():
         value, base = values.get(metric), base_values.get(metric)
         known = decided.get(metric)
-        if value is None or base is None or base <= 0 or (metric == "smt_yield" and base < MIN_YIELD):
+        unlike = metric in apart or (metric == "smt_yield" and base is not None and base < MIN_YIELD)
+        if value is None or base is None or base <= 0 or unlike:
             made.append(Figure(metric, unit, value))
         elif known is not None:
             made.append(Figure(metric, unit, value, known.ratio, known.low, known.high, base))

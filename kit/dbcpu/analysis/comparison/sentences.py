@@ -6,6 +6,7 @@ from dbcpu.analysis.results.comparison import (
     NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
+    OTHER_WORK,
     RUNS,
     SITTING,
     SPREAD,
@@ -45,13 +46,26 @@ UNIT_WORDS = {
 def verdict(baseline: str, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...); max/min ...``."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
-    clauses = "; ".join(decision_words(decision) for decision in side.decisions)
+    decided = (decision_words(each) for each in side.decisions if each.outcome != OTHER_WORK)
+    clauses = "; ".join((*_scaling(side), *decided))
     return f"{side.name} against {baseline}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
+
+
+def _scaling(side: Side) -> tuple[str, ...]:
+    """Of other work: what is not compared, and how far it scales."""
+    if not side.other_work:
+        return ()
+    found = side.figure("effective_cores")
+    known = found.value is not None and found.base is not None
+    scaled = [f"effective cores {number(found.value)} against {number(found.base)}"] if known else []
+    return (f"the work differs ({side.other_work}), so speed is not compared", *scaled)
 
 
 def decision_words(decision: Decision) -> str:
     """One decision as a clause."""
     what = f"{NAMES[decision.summary]} at {decision.levels}" if decision.levels else NAMES[decision.summary]
+    if decision.outcome == OTHER_WORK:
+        return f"{what} is not compared, as the work differs"
     if decision.outcome == NOT_MEASURED:
         return f"{what} was not measured in both"
     if decision.outcome == TOO_FEW:

@@ -91,6 +91,7 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
         ratio=throughput / first if first else None,
         # A single slow session of many rounds is no cause of the level's time.
         cause=view.main_cause if view.slower else "none",
+        moves_per_s=view.details.moves_per_s if view.details else None,
     )
 
 

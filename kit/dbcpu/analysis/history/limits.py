@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbcpu.analysis.comparison.comparability import same_work
+from dbcpu.analysis.comparison.comparability import other_work
 from dbcpu.analysis.levels.outcome import is_loss
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.answer import Answer
@@ -153,7 +153,7 @@ def comparable(header: Header, other: Header) -> bool:
         and (header.host.hostname if header.host else None) == (other.host.hostname if other.host else None)
         and in_maintenance(header) == in_maintenance(other)
     )
-    return same and other.status == "complete" and same_work(header, other)
+    return same and other.status == "complete" and not other_work(header, other)
 
 
 def check(

@@ -1,9 +1,11 @@
 """Which rounds are drawn: of each variant the one that shows best what happened at the same level."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
+from dbcpu.errors import UsageError
+from dbcpu.formatting import ranges
 
 SAME = 0.02
 """Levels whose figures differ by less than this count as equal: the smaller one is taken."""
@@ -43,6 +45,33 @@ def usual_order(level: LevelView, views: Iterable[SessionView]) -> int | None:
     ratios = {order: max(values) / min(values) for order, values in elapsed.items()}
     wanted = level.max_over_min or 1.0
     return min(ratios, key=lambda order: (abs(ratios[order] - wanted), order), default=None)
+
+
+def with_round(analysis: Analysis, wanted: str) -> Analysis:
+    """The same with another round of the first variant drawn: ``8`` is the usual one of 8 sessions, ``8:3`` the third.
+
+    Raises:
+        UsageError: it was not measured, or is no such number.
+    """
+    level, colon, number = wanted.partition(":")
+    if not level.isdecimal() or (colon and not number.isdecimal()):
+        raise UsageError(f"--round {wanted} is not understood; give sessions, or sessions:round, such as 8 or 8:3")
+    variant = analysis.levels[0].variant if analysis.levels else ""
+    own = {each.level: each for each in analysis.levels if each.variant == variant and each.sessions}
+    view = own.get(int(level))
+    if view is None:
+        raise UsageError(f"--round {wanted}: N={level} was not measured; there are: {ranges(own)}")
+    order = usual_order(view, analysis.sessions)
+    if colon:
+        measured = {
+            each.repeat + 1: each.order
+            for each in analysis.sessions
+            if (each.level, each.variant) == (view.level, variant)
+        }
+        order = measured.get(int(number))
+        if order is None:
+            raise UsageError(f"--round {wanted}: N={level} has no round {number}; there are: {ranges(measured)}")
+    return replace(analysis, telling_order=order)
 
 
 def telling_rounds(analysis: Analysis) -> tuple[Telling, ...]:

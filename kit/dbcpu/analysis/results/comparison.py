@@ -14,6 +14,7 @@ SUMMARIES = {
 
 MORE, LESS = "more", "less"
 NOT_SHOWN, BELOW_FLOOR, TOO_FEW, NOT_MEASURED = "not shown", "below the floor", "too few rounds", "not measured"
+OTHER_WORK = "other work"
 
 RUNS, HISTORY, SITTING, NOT_KNOWN = "runs", "history", "one sitting", "not known"
 """Where it is known from how much runs differ: the runs of a side, the history of the target; the two need no such
@@ -62,10 +63,10 @@ class Decision:
     ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
     HISTORY take the run as the unit (Student's t, ``between_run_spread``: the relative standard deviation from run to
     run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``detectable``: relative
-    difference that would have been seen with 80 % power. ``outcome`` is one of the six words above; ``levels`` where it
-    was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out`` are levels with more sessions than vCPUs
-    on one side only. ``remedy``: the command that measures more rounds. ``then``: the baseline is an earlier run of the
-    same target and host.
+    difference that would have been seen with 80 % power. ``outcome`` is one of the seven words above; ``levels`` where
+    it was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out`` are levels with more sessions than
+    vCPUs on one side only. ``remedy``: the command that measures more rounds. ``then``: the baseline is an earlier run
+    of the same target and host.
     """
 
     summary: str
@@ -135,7 +136,8 @@ class Side:
     """One side: a run (or one variant of it), or several of the same target and work; the first is the baseline.
 
     ``findings`` are those of its runs from a warning on, each code once. ``mixed``: facts in which its runs differ.
-    ``run_id``, ``label``, ``started_at``, ``host`` and ``database`` are those of its first run.
+    ``run_id``, ``label``, ``started_at``, ``host`` and ``database`` are those of its first run. ``other_work``: how its
+    work differs from the baseline's, '' if it does not; then speed is not compared, evenness and scaling are.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Side:
     mixed: tuple[str, ...] = ()
     differs: tuple[Difference, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    other_work: str = ""
 
     def figure(self, metric: str) -> Figure:
         return next(each for each in self.figures if each.metric == metric)
@@ -170,6 +173,11 @@ class Comparison:
     floor: Floor | None = None
 
     @property
+    def other_work(self) -> str:
+        """How the work of the first side that has other work differs; '' if all have the same."""
+        return next((side.other_work for side in self.sides if side.other_work), "")
+
+    @property
     def baseline(self) -> Side:
         return self.sides[0]
 
@@ -178,7 +186,8 @@ class Comparison:
 class VariantRow:
     """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
 
-    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level.
+    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level. ``moves_per_s``:
+    of one session to another CPU, as the kernel counts them; None where it is not known.
     """
 
     variant: str
@@ -194,6 +203,7 @@ class VariantRow:
     throughput: float
     ratio: float | None
     cause: str
+    moves_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

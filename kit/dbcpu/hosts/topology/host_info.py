@@ -2,12 +2,13 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
-from dbcpu.hosts.topology.processors import CPU_ROOT, kernel_nodes, read_nodes, read_topology
+from dbcpu.hosts.topology.processors import CPU_ROOT, NODE_ROOT, kernel_nodes, read_nodes, read_topology
 from dbcpu.hosts.topology.read_ahead import ahead
 from dbcpu.hosts.topology.reading import bytes_of, fields_of, text_of
 from dbcpu.record import HostInfo, Topology
@@ -205,4 +206,20 @@ def _facts(host: Host, topology: Topology) -> dict[str, str]:
     order = kernel_nodes(nodes)
     if order != tuple(range(len(order))):
         facts["kernel_nodes"] = " ".join(f"{ours}={theirs}" for ours, theirs in enumerate(order))
+    return facts | (_of_nodes(host, nodes) if len(nodes) > 1 else {})
+
+
+def _of_nodes(host: Host, nodes: Mapping[int, tuple[int, ...]]) -> dict[str, str]:
+    """What ``numactl --hardware`` shows of several memory nodes: distances from one to all, and free memory.
+
+    In dbcpu's order, a distance column is in the kernel's, which has one for every node that is online. {} if unknown.
+    """
+    facts: dict[str, str] = {}
+    order, columns = kernel_nodes(nodes), sorted(nodes)
+    rows = [(text_of(host, f"{NODE_ROOT}/node{node}/distance") or "").split() for node in order]
+    if all(len(row) == len(columns) for row in rows):
+        facts["node_distances"] = "; ".join(" ".join(row[columns.index(to)] for to in order) for row in rows)
+    free = [bytes_of(fields_of(host, f"{NODE_ROOT}/node{node}/meminfo").get(f"Node {node} MemFree")) for node in order]
+    if None not in free:
+        facts["node_free_memory"] = ", ".join(f"{(each or 0) / 2**30:.1f} GiB" for each in free)
     return facts

@@ -16,6 +16,7 @@ _PATTERNS = (
     *(f"{_CPU}/cache/index[0-9]*/{name}" for name in ("level", "type", "size", "shared_cpu_list")),
     f"{NODE_ROOT}/node[0-9]*/cpulist",
     f"{NODE_ROOT}/node[0-9]*/meminfo",
+    f"{NODE_ROOT}/node[0-9]*/distance",
 )
 
 

@@ -40,7 +40,9 @@ PAIRED_LETTERS = 32
 _most_width: ContextVar[float] = ContextVar("most_width", default=float("inf"))
 
 STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
+    # The first is matplotlib's own; others are as wide, for a reader's machine without it.
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Bitstream Vera Sans", "Verdana", "sans-serif"],
     "font.size": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -53,7 +55,8 @@ STYLE: dict[Any, Any] = {
     "legend.fontsize": 8.5,
     "hatch.linewidth": 0.6,
     "svg.hashsalt": "dbcpu",
-    "svg.fonttype": "path",
+    # Text, not outlines: it can be searched and copied.
+    "svg.fonttype": "none",
     "text.parse_math": False,
 }
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from dbcpu.analysis.comparison.figures import METRICS
+from dbcpu.analysis.comparison.figures import ABSOLUTE, METRICS
 from dbcpu.analysis.comparison.sentences import (
     METRIC_WORDS,
     UNIT_WORDS,
@@ -39,6 +39,8 @@ DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "max_over_min": ("max/min", number),
 }
 """Field of a level -> heading and how it is written."""
+ABSOLUTE_DETAIL = ("median_s", "throughput")
+OVER_ALONE = "over that of a single session"
 SAME = 0.005
 """Relative difference up to which a baseline's figure at other levels is not shown beside its own."""
 
@@ -105,6 +107,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     return (
         f"Two summaries decide: throughput is the {SUMMARIES[THROUGHPUT]}; max/min is the {SUMMARIES[SPREAD]}. "
         "Levels are detail and are not tested.",
+        *(_not_compared(comparison),) * bool(comparison.other_work),
         *filter(None, (left_out_words(side) for side in others)),
         f"95 % intervals of throughput and max/min: {'; '.join(UNIT_WORDS[unit] for unit in units)}. Those of other "
         "figures, with one run a side, are from resampled rounds of these runs alone.",
@@ -115,11 +118,20 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     )
 
 
+def _not_compared(comparison: Comparison) -> str:
+    return (
+        f"The work differs ({comparison.other_work}), so seconds and rates are not compared. Max/min, effective "
+        "cores, SMT yield and throughput over that of a single session are. They depend on the work too: short or "
+        "waiting work is moved between CPUs more often."
+    )
+
+
 def _run_rows(comparison: Comparison) -> list[tuple[Side, SideRun]]:
     return [(side, run) for side in comparison.sides for run in side.runs]
 
 
 def _runs(comparison: Comparison) -> Section:
+    rates = Column("throughput", "Mrows/s", rate, value=lambda row: row[1].throughput)
     columns = (
         Column("name", "name", kind="name", value=lambda row: row[0].name),
         Column("run_id", "run", kind="name", value=lambda row: row[1].run_id),
@@ -127,7 +139,7 @@ def _runs(comparison: Comparison) -> Section:
             "started_at", "started (UTC)", lambda started: started[:16].replace("T", " "), kind="text",
             value=lambda row: row[1].started_at,
         ),
-        Column("throughput", "Mrows/s", rate, value=lambda row: row[1].throughput),
+        *([] if comparison.other_work else [rates]),
         Column("spread", "max/min", number, value=lambda row: row[1].spread),
     )  # fmt: skip
     return titled_table("runs", "Runs", columns, _run_rows(comparison))
@@ -152,6 +164,7 @@ def _figures(comparison: Comparison) -> Section:
     rows = [
         (side, figure)
         for metric in METRICS
+        if not (comparison.other_work and metric in ABSOLUTE)
         for side in comparison.sides
         if (figure := side.figure(metric)).value is not None
     ]
@@ -187,7 +200,23 @@ def _levels(comparison: Comparison) -> Section:
         return row[1].level
 
     name = Column("name", "name", kind="name", value=lambda row: row[0].name)
-    return titled_table("levels", "Levels", (Column("level", "N", value=level), name, *map(of_field, DETAIL)), rows)
+    shown = list(map(of_field, DETAIL))
+    if comparison.other_work:
+        shown = [
+            Column("speedup", "throughput / single", number, value=lambda row: _speedup(*row), meaning=OVER_ALONE),
+            Column("slowdown_max", "slowdown (max)", number, value=lambda row: row[1].slowdown_max),
+            of_field("max_over_min"),
+        ]
+    return titled_table("levels", "Levels", (Column("level", "N", value=level), name, *shown), rows)
+
+
+def _alone(side: Side) -> LevelFigures | None:
+    return next((each for each in side.levels if each.level == 1), None)
+
+
+def _speedup(side: Side, each: LevelFigures) -> float | None:
+    alone = _alone(side)
+    return each.throughput / alone.throughput if each.throughput and alone and alone.throughput else None
 
 
 def _differences(comparison: Comparison) -> tuple[Section, ...]:
@@ -218,7 +247,8 @@ def _lines(comparison: Comparison) -> list[Line]:
             for field in DETAIL:
                 value, first = getattr(level, field), getattr(base.get(level.level), field, None)
                 if value is not None:
-                    ratio = value / first if first else None
+                    unlike = side.other_work and field in ABSOLUTE_DETAIL
+                    ratio = value / first if first and not unlike else None
                     made.append(Line(side.name, "level", level.level, side.vcpus, field, value, ratio))
     return made
 
@@ -288,11 +318,15 @@ def _charts(comparison: Comparison) -> tuple[Chart, ...]:
         against = f"Relative to {comparison.baseline.name} = 1"
         charts.append(Chart("bars", against, Bars(against, tuple(side.name for side in sides), kept, work)))
     name = "All sessions of all levels"
-    charts.append(Chart("panels", name, Panels(f"{name}: {work}", tuple(map(_panel, sides)))))
+    panels = Panels(f"{name}: {work}", tuple(map(_panel, sides)))
+    if comparison.other_work:
+        in_alone = tuple(_over_alone(side, panel) for side, panel in zip(sides, panels.panels, strict=True))
+        panels = replace(panels, panels=in_alone, y_title="times a single session")
+    charts.append(Chart("panels", name, panels))
     series = []
     for side in sides:
-        alone = next((each.throughput for each in side.levels if each.level == 1), None)
-        points = tuple((each.level, each.throughput / alone) for each in side.levels if each.throughput and alone)
+        speedups = ((each.level, _speedup(side, each)) for each in side.levels)
+        points = tuple((level, speedup) for level, speedup in speedups if speedup is not None)
         if len(points) > 1:
             series.append((side.name, points))
     if series:
@@ -311,4 +345,17 @@ def _panel(side: Side) -> Panel:
         medians=tuple((each.level, each.median_s) for each in side.levels if each.median_s is not None),
         cores=side.cores,
         vcpus=side.vcpus,
+    )
+
+
+def _over_alone(side: Side, panel: Panel) -> Panel:
+    """Times over that of a single session of the same side; no points where that was not measured."""
+    alone = _alone(side)
+    alone_s = alone.median_s if alone else None
+    if not alone_s:
+        return replace(panel, points=(), medians=())
+    return replace(
+        panel,
+        points=tuple((level, elapsed_s / alone_s, cause) for level, elapsed_s, cause in panel.points),
+        medians=tuple((level, median_s / alone_s) for level, median_s in panel.medians),
     )

@@ -12,6 +12,7 @@ from dbcpu.analysis.results.comparison import (
     NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
+    OTHER_WORK,
     SPREAD,
     TOO_FEW,
     Comparison,
@@ -71,11 +72,11 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
     )
     if sizing is None or not sizing.needs:
         return Front(
-            "How do throughput and evenness of the hosts differ?",
+            f"How do {'scaling' if comparison.other_work else 'throughput'} and evenness of the hosts differ?",
             heading,
             _headline(comparison),
             _tone(comparison),
-            tiles=tuple(_side_tile(side) for side in comparison.sides[:MAX_TILES]),
+            tiles=tuple(_side_tile(side, bool(comparison.other_work)) for side in comparison.sides[:MAX_TILES]),
             caveats=(ONLY_CPU, *unsure),
         )
     cores = f"{plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
@@ -137,8 +138,13 @@ def _need_tile(need: Need) -> Fact:
     return Fact(kind.name, plural(need.vcpus, "vCPU"), ", ".join(words))
 
 
-def _side_tile(side: Side) -> Fact:
+def _side_tile(side: Side, unlike: bool) -> Fact:
+    """``unlike``: some side has other work, and speeds are not put beside each other."""
     done, spread = side.figure("throughput"), side.figure("spread")
+    if unlike:
+        cores = side.figure("effective_cores").value
+        scaled = f", {number(cores)} effective cores" if cores is not None else ""
+        return Fact(side.name, number(spread.value), f"max/min{scaled}")
     words = ["Mrows/s at full load"]
     words += [times(done.ratio)] if done.ratio is not None else []
     words += [f"max/min {number(spread.value)}"] if spread.value is not None else []
@@ -151,6 +157,8 @@ def _headline(comparison: Comparison) -> str:
         single = any(each.shown and each.between_run_source == NOT_KNOWN for _, each in _decisions(comparison))
         clauses = "; ".join(f"{side.name} {_against(side, base)}" for side in others)
         return f"{clauses} (one run a side: {LEFT_OUT})" if single else clauses
+    if comparison.other_work:
+        return f"Evenness and scaling of {len(others)} others beside {base.name}; speed is not compared"
     more, less = (
         sum(each.summary != SPREAD and each.outcome == outcome for side in others for each in side.decisions)
         for outcome in (MORE, LESS)
@@ -159,11 +167,12 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _against(side: Side, base: Side) -> str:
-    words = [_clause(each, side, base) for each in side.decisions]
-    if all(each.outcome == TOO_FEW for each in side.decisions):
-        return f"compared with {base.name}: undecided, too few rounds"
+    words = [_clause(each, side, base) for each in side.decisions if each.outcome != OTHER_WORK]
+    apart = "; speed is not compared, as the work differs" if side.other_work else ""
+    if all(each.outcome in (TOO_FEW, OTHER_WORK) for each in side.decisions):
+        return f"compared with {base.name}: undecided, too few rounds{apart}"
     gains = {_is_gain(each) for each in side.decisions if each.shown}
-    return (", but " if len(gains) > 1 else ", and ").join(words)
+    return (", but " if len(gains) > 1 else ", and ").join(words) + apart
 
 
 def _is_gain(each: Decision) -> bool:
@@ -188,7 +197,10 @@ def _clause(each: Decision, side: Side, base: Side) -> str:
 
 
 def _unshown(each: Decision) -> str:
-    known = {TOO_FEW: "undecided, too few rounds", NOT_MEASURED: "not measured in both"}
+    known = {
+        TOO_FEW: "undecided, too few rounds",
+        NOT_MEASURED: "not measured in both",
+    }
     return known.get(each.outcome, unshown_words(each))
 
 

@@ -170,7 +170,7 @@ def details_section(analysis: Analysis) -> tuple[Section, ...]:
 
 
 def published_section(analysis: Analysis) -> tuple[Section, ...]:
-    """What others found that second threads add, () where this run shows no such figure."""
+    """What others found, () where this run has none of these figures."""
     table = run_tables.published_table(analysis)
     return (Section("published", table.caption, tables=(table,)),) if table.rows else ()
 

@@ -26,8 +26,8 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
-from dbcpu.analysis.scaling.published_ranges import PublishedYield, published_yields
-from dbcpu.formatting import UNKNOWN, count, number, percent, ranges, rate, seconds, times
+from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_published
+from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import causes, sessions_of_round, slowed
@@ -106,21 +106,27 @@ def details_table(analysis: Analysis) -> Table:
 
 
 def published_table(analysis: Analysis) -> Table:
-    """Published yields of second threads; () rows where the run has none of its own."""
+    """Published figures beside those of the run; () rows where the run has none of these."""
 
-    def span(row: PublishedYield) -> str:
-        return f"{percent(row.low)} to {percent(row.high)}"
+    def words(row: Beside, value: float) -> str:
+        return number(value) if row.published.figure == KNEE else percent(value)
+
+    def span(row: Beside) -> str:
+        low, high = words(row, row.published.low), words(row, row.published.high)
+        return low if low == high else f"{low} to {high}"
 
     columns = (
-        Column("work", "work", kind="text"),
-        Column("hosts", "hosts", kind="text"),
-        Column("range", "SMT adds", kind="figure", value=span, meaning="throughput on all threads / one per core - 1"),
-        Column("source", "source", kind="text"),
-        Column("dated", "read", kind="text", value=lambda row: row.dated.isoformat()),
-    )
-    own = percent(analysis.scaling.smt_yield) if analysis.scaling.smt_yield is not None else UNKNOWN
-    note = f"This run: {own}. The work differs, and with it what a second thread adds: ranges, no limits."
-    return Table("What second threads add elsewhere", columns, published_yields(analysis), (note,))
+        Column("figure", "figure", kind="text", value=attrgetter("published.figure")),
+        Column("own", "this run", kind="figure", value=lambda row: words(row, row.own),
+               meaning="of several levels the largest"),
+        Column("range", "published", kind="figure", value=span),
+        Column("work", "work", kind="text", value=attrgetter("published.work")),
+        Column("hosts", "hosts", kind="text", value=attrgetter("published.hosts")),
+        Column("source", "source", kind="text", value=attrgetter("published.source")),
+        Column("dated", "read", kind="text", value=lambda row: row.published.dated.isoformat()),
+    )  # fmt: skip
+    note = "Other work on other hosts: ranges, no limits."
+    return Table("What others found", columns, beside_published(analysis), (note,))
 
 
 def _in_unit(columns: Sequence[Column], unit: str) -> tuple[Column, ...]:

@@ -117,6 +117,7 @@ def _levels(found: Variants) -> Section:
     def against(row: VariantRow) -> float | None:
         return None if row.ratio is None or row.variant == first.name else row.ratio - 1
 
+    moves = Column("moves_per_s", "moves/s", number, kind="figure", unit="1/s", meaning="of one session between CPUs")
     columns = (
         Column("level", "N", kind="figure"),
         Column("variant", "variant", kind="name"),
@@ -129,6 +130,7 @@ def _levels(found: Variants) -> Section:
         Column("slow", "slow group", count, kind="figure"),
         Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
         Column("ratio", f"compared with {first.name}", _signed, kind="figure", value=against),
+        *((moves,) if any(row.moves_per_s is not None for each in found.variants for row in each.rows) else ()),
         Column("cause", "main cause", _cause, kind="text"),
     )
     levels = sorted({row.level for each in found.variants for row in each.rows})

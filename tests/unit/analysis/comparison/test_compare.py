@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from dbcpu.analysis.comparison.comparability import differences, same_work
+from dbcpu.analysis.comparison.comparability import differences, other_work
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.comparison.figures import ABSOLUTE
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
@@ -15,6 +16,7 @@ from dbcpu.analysis.results.comparison import (
     MORE,
     NOT_MEASURED,
     NOT_SHOWN,
+    OTHER_WORK,
     SPREAD,
     TOO_FEW,
     Comparison,
@@ -22,6 +24,9 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.record import RunRecord
+from dbcpu.reports.document import Panels
+from dbcpu.reports.documents.comparison import document
+from dbcpu.reports.formats import table
 from support.builders.comparison import aa_run, noisy_run, with_variants
 from support.builders.record import PLAN
 
@@ -44,9 +49,41 @@ def changed(run: RunRecord, **work: Any) -> RunRecord:
         ({"plan_shape": f"Gather > {PLAN}"}, "plan shape"),
     ],
 )
-def test_other_work_is_refused_by_the_name_of_the_fact(work: dict[str, Any], fact: str) -> None:
-    with pytest.raises(UsageError, match=f"their {fact} differs"):
-        against(noisy_run(1), changed(noisy_run(2), **work))
+def test_the_speed_of_other_work_is_not_compared_and_its_evenness_is(work: dict[str, Any], fact: str) -> None:
+    found = against(noisy_run(1), changed(noisy_run(2), **work))
+    base, side = found.sides
+    assert found.other_work == side.other_work
+    assert side.other_work.startswith(f"{fact} ")
+    assert [each.outcome == OTHER_WORK for each in side.decisions] == [True, False]
+    for metric in ABSOLUTE:
+        assert base.figure(metric).value is not None
+        assert side.figure(metric).ratio is None
+    assert side.figure("spread").ratio is not None
+    assert f"the work differs ({side.other_work}), so speed is not compared; effective cores " in found.verdict[0]
+    assert "throughput" not in found.verdict[0].partition("speed is not compared")[2]
+
+
+def test_sides_of_the_same_work_keep_their_speed_beside_one_of_other_work() -> None:
+    runs = [noisy_run(1), noisy_run(2), changed(noisy_run(3), name="arithmetic")]
+    found = compare([Candidate(name, run) for name, run in zip("abc", runs, strict=True)])
+    assert [side.other_work for side in found.sides] == ["", "", "workload arithmetic against cartesian"]
+    assert found.sides[1].figure("throughput").ratio is not None
+    assert found.sides[2].figure("throughput").ratio is None
+
+
+def test_what_is_shown_of_other_work_has_no_seconds_and_no_rates_beside_each_other() -> None:
+    shown = table.render(document(against(noisy_run(1), changed(noisy_run(2), name="arithmetic", unit="Mloops/s"))))
+    assert "Mrows/s, single" not in shown
+    assert "elapsed" not in shown
+    assert "throughput" in shown
+    (panels,) = [
+        chart.data
+        for chart in document(against(noisy_run(1), changed(noisy_run(2), name="arithmetic"))).charts
+        if chart.name == "panels"
+    ]
+    assert isinstance(panels, Panels)
+    assert panels.y_title == "times a single session"
+    assert {round(dict(panel.medians)[1], 6) for panel in panels.panels} == {1.0}
 
 
 def with_blocks(run: RunRecord, size: str, workload: str) -> RunRecord:
@@ -56,8 +93,8 @@ def with_blocks(run: RunRecord, size: str, workload: str) -> RunRecord:
 
 def test_blocks_of_another_size_are_other_work_where_blocks_are_read() -> None:
     small, large = noisy_run(1), noisy_run(2)
-    with pytest.raises(UsageError, match="their block size differs"):
-        against(with_blocks(small, "8192", "logical_io"), with_blocks(large, "16384", "logical_io"))
+    found = against(with_blocks(small, "8192", "logical_io"), with_blocks(large, "16384", "logical_io"))
+    assert found.other_work == "block size 16384 bytes against 8192 bytes"
     against(with_blocks(small, "8192", "cartesian"), with_blocks(large, "16384", "cartesian"))
 
 
@@ -70,15 +107,15 @@ def test_other_hints_are_the_same_work_and_are_listed() -> None:
     old, new = (changed(noisy_run(seed), sql=text, sql_hash=str(seed) * 64) for seed, text in enumerate(texts, start=1))
     found = {each.fact: (each.base, each.other) for each in differences(old.header, new.header)}
     assert found["hints"] == ("no_parallel", "leading(a b) no_parallel")
-    assert same_work(old.header, new.header)
+    assert other_work(old.header, new.header) == ""
     other = changed(noisy_run(2), sql=texts[1].replace("a, b", "a, b, c"), sql_hash="2" * 64)
-    assert not same_work(old.header, other.header)
+    assert other_work(old.header, other.header).startswith("SQL ")
 
 
 def test_where_a_common_table_expression_is_kept_is_no_other_plan() -> None:
     shapes = ("LOAD AS SELECT > COUNT", "LOAD AS SELECT (CURSOR DURATION MEMORY) > COUNT")
     old, new = (changed(noisy_run(1), plan_shape=shape) for shape in shapes)
-    assert same_work(old.header, new.header)
+    assert other_work(old.header, new.header) == ""
 
 
 def test_an_unknown_plan_shape_is_not_held_against_a_run() -> None:

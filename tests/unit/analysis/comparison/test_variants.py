@@ -260,6 +260,13 @@ def test_variants_of_equal_size_are_not_taken_for_scaling(varied: RunRecord) -> 
         ("last:spread", "last", "spread"),
         ("last:cpus:0-3", "last", "cpus:0-3"),
         ("C:/x.json:active:4", "C:/x.json", "active:4"),
+        ("20261123-0301:irq:away", "20261123-0301", "irq:away"),
+        ("last:postgresql://dba@db1:5432/x", "last", "postgresql://dba@db1:5432/x"),
+        (
+            "x:y.json.gz:oracle+oracledb://b@db1:1521/?service_name=o+together",
+            "x:y.json.gz",
+            "oracle+oracledb://b@db1:1521/?service_name=o+together",
+        ),
     ],
 )
 def test_a_variant_behind_a_run_may_have_a_colon(name: str, run: str, variant: str) -> None:

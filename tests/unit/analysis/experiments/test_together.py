@@ -1,6 +1,7 @@
 """What targets lose beside each other, and what may be asked for."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from dbcpu.measure.experiments.together import TOGETHER, TargetGroup, TogetherSh
 from dbcpu.record import HostCounters
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
-from dbcpu.reports.formats import html
+from dbcpu.reports.formats import html, table
+from dbcpu.store.record_file import write_record
 from dbcpu.targets.base import HostReading
+from dbcpu.workflows.compare import comparison_document
 from dbcpu.workflows.launch import Delivery, launch_together
 from dbcpu.workflows.measure_run import Choices
 from support.builders import experiments as build
@@ -161,3 +164,23 @@ def test_each_target_is_a_run_of_its_own_alone_and_beside_the_others() -> None:
 
 def test_other_runs_have_no_targets() -> None:
     assert party_runs(build.pool({1: 2.0})) == ()
+
+
+def test_a_target_that_is_a_url_is_a_side_by_its_name(tmp_path: Path) -> None:
+    url = "oracle+oracledb://bench@db1:1521/?service_name=orcl"
+    made = build.together([1.0, 2.0], [1.7, 2.04], rounds=6, apart=False)
+    plan = made.header.plan
+    first, *others = plan.parties
+    renamed = replace(
+        made,
+        header=replace(
+            made.header,
+            plan=replace(plan, parties=(replace(first, target=url), *others), variants=(url, *plan.variants[1:])),
+        ),
+        rounds=tuple(replace(each, variant=url) if each.variant == first.target else each for each in made.rounds),
+    )
+    file = tmp_path / "run.json"
+    write_record(file, renamed)
+    shown = table.render(comparison_document([f"{file}:{url}", f"beside={file}:{url}+together"]))
+    assert "beside against" in " ".join(shown.split())
+    assert "throughput at N=2 is 41 % lower" in " ".join(shown.split())

@@ -153,3 +153,17 @@ def test_one_execution_each_tells_the_host_whatever_becomes_of_who_is_left(sched
     told = explain(simulate(simulated, levels, repeats=5, seed=3, size="medium", executions=1, hz=5)).scaling
     assert told.knees == pytest.approx((5, 10), rel=0.03)
     assert told.effective_cores == pytest.approx(5 * 1.25, rel=0.02)
+
+
+def test_a_yield_by_the_cores_that_two_groups_of_times_show_has_no_interval_of_another_figure() -> None:
+    """Of a managed database: the curve's own interval is of the gain from knee to knee, and left the yield out."""
+    record = simulate(preset("c4.4xlarge"), (1, 2, 4, 8, 9, 10, 12, 14, 16, 20, 24), repeats=3, seed=2)
+    managed = explain(replace(record, header=replace(record.header, host=None)))
+    assert managed.topology is not None
+    assert managed.topology.two_speeds
+    assert managed.scaling.smt_yield == pytest.approx(0.33, abs=0.02)
+    assert managed.scaling.smt_yield_interval is None
+    shown = explain(record).scaling
+    assert shown.smt_yield is not None
+    assert shown.smt_yield_interval is not None
+    assert shown.smt_yield_interval.low <= shown.smt_yield <= shown.smt_yield_interval.high

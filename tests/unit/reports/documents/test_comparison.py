@@ -265,8 +265,8 @@ def test_one_run_a_side_takes_the_history_of_the_store(nights: str) -> None:
     [
         (("last", "last"), "a run compared with itself shows no difference"),
         (("20261001,20261002", "20261003,20261001"), "20261001-043000-a1b2c3 was given twice"),
-        (("20261001,20261012", "20261003"), "their size differs"),
-        (("20261001", "20261012"), "their size differs"),
+        (("20261001,20261012", "20261003"), "their work differs (size long (n = 120) against medium (n = 80))"),
+        (("20261001", "20261012", "--size-for", "4"), "sizing needs the same work on all hosts, and theirs differs"),
         (("20261001,", "20261003"), "names no run before or after a comma"),
         (("label:nothing", "20261003"), "no complete run has the label 'nothing'"),
         (("20261001",), "needs two runs or more"),

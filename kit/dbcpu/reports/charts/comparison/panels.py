@@ -43,7 +43,7 @@ def draw(data: Panels) -> Figure:
         axes.set_visible(False)
     _shared_axes(flat, panels, right)
     for line in grid:
-        line[0].set_ylabel("seconds per execution")
+        line[0].set_ylabel(data.y_title)
     for axes in grid[-1]:
         axes.set_xlabel("concurrent sessions (N)")
     present = [cause for cause in CAUSES if any(point[2] == cause for each in panels for point in each.points)]
