@@ -214,9 +214,9 @@ def test_others_are_unknown_where_a_sessions_own_cpu_time_is() -> None:
 def test_what_dbcpu_and_sessions_that_go_on_used_is_not_other_load() -> None:
     window_s = 2 * SOLO_S
     assert "foreign-load" in {each.code for each in explain(seen_by_sql(0.6, SOLO_S)).findings}
-    for of_no_others in ("kit_cpu_s", "unsettled_s"):
-        run = seen_by_sql(0.6, SOLO_S, **{of_no_others: 0.35 * window_s * HOST_CPUS})
-        assert "foreign-load" not in {each.code for each in explain(run).findings}, of_no_others
+    used_s = 0.35 * window_s * HOST_CPUS
+    for run in (seen_by_sql(0.6, SOLO_S, kit_cpu_s=used_s), seen_by_sql(0.6, SOLO_S, unsettled_s=used_s)):
+        assert "foreign-load" not in {each.code for each in explain(run).findings}
 
 
 def test_the_instances_waits_for_the_resource_manager_are_reported_without_a_sessions_own() -> None:
