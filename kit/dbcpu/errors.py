@@ -35,8 +35,17 @@ class UnknownName(UsageError):
     """A name that is not among the known ones."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        listed = ", ".join(sorted(known)) or "none"
-        super().__init__(f"no {what} is called {name!r}; there are: {listed}")
+        known = sorted(known)
+        listed = ", ".join(known) or "none"
+        super().__init__(f"no {what} is called {name!r}{did_you_mean(name, known)}; there are: {listed}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'run'?)`` for the known name that looks most like it; '' where none does."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 class MeasureError(DbcpuError):

@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 import click
 
 from dbcpu import __version__, registry
+from dbcpu.cli._command_groups import Commands
 from dbcpu.errors import DbcpuError
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -23,8 +24,6 @@ ONE_PRESS_S = 1.0
 """Within this time a second Ctrl-C belongs to the first."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
-
-_FIRST = ("run", "doctor", "list", "show")
 
 
 @runtime_checkable
@@ -36,24 +35,12 @@ class CommandModule(Protocol):
         """What runs it, with its options and its help."""
 
 
-def _load_command(name: str) -> CommandModule:
+def load_command(name: str) -> CommandModule:
+    """Raises as ``registry.load``."""
     member = registry.load("cli", name)
     if not isinstance(member, CommandModule):
         raise registry.misfit("cli", name, "a click command called command")
     return member
-
-
-class Commands(click.Group):
-    """The commands found in this folder; one is loaded when it is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        names = [name.replace("_", "-") for name in registry.names("cli")]
-        return sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        return _load_command(cmd_name.replace("-", "_")).command
 
 
 @click.group(
@@ -73,7 +60,7 @@ Example: dbcpu run                measures an embedded PostgreSQL
          dbcpu show last          shows that run again
 """,
 )
-@click.version_option(__version__, prog_name="dbcpu", message="%(prog)s %(version)s")
+@click.version_option(__version__, "--version", "-V", prog_name="dbcpu", message="%(prog)s %(version)s")
 def group() -> None:
     """Does every database session get the same CPU? If not: which sessions are slowed, and why?
 

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from dbcpu import registry
+from dbcpu.cli import _completion
+from dbcpu.cli._completion import offering
+from dbcpu.errors import did_you_mean
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -57,8 +61,13 @@ class Member(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not self.is_known(value):
-            self.fail(f"no {self.name} is called {value!r}; there are: {', '.join(self.known())}", param, ctx)
+            known = self.known()
+            hint = did_you_mean(value, known)
+            self.fail(f"no {self.name} is called {value!r}{hint}; there are: {', '.join(known)}", param, ctx)
         return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
 
 
 class Hertz(click.FloatRange):
@@ -155,7 +164,7 @@ def _checked_way(ctx: click.Context, parameter: click.Parameter, place: Any) -> 
 def out_option(help_text: str) -> Callable[[Function], Function]:
     """``out``: a folder, or None."""
     folder = click.Path(file_okay=False, path_type=Path)
-    return click.option("--out", type=folder, metavar="DIR", callback=_checked_way, help=help_text)
+    return click.option("--out", "-o", type=folder, metavar="DIR", callback=_checked_way, help=help_text)
 
 
 record_option = click.option(
@@ -171,7 +180,8 @@ report_option = click.option(
     "Can be repeated.  [default: all but metrics]",
 )  # fmt: skip
 
-run_argument = click.argument("run", metavar="RUN")
+run_argument = click.argument("run", metavar="RUN", shell_complete=offering(_completion.runs))
+target_argument = click.argument("target", default="embedded", shell_complete=offering(_completion.targets))
 """``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""
 
 store_option = click.option(
@@ -229,19 +239,19 @@ host_option = click.option(
     "[default: the target's in dbcpu.toml, else auto]",
 )  # fmt: skip
 _sessions_option = click.option(
-    "--sessions", metavar="N", default="auto", show_default=True,
+    "--sessions", "-n", metavar="N", default="auto", show_default=True,
     help="Concurrency levels: 4, 1-8 or 1,2,4,8; auto: adaptive; few: 1, cores, cores+1, vCPUs.",
 )  # fmt: skip
 workload_option = click.option(
-    "--workload", metavar="NAME",
+    "--workload", "-w", metavar="NAME", shell_complete=offering(_completion.workloads),
     help="Workload, a file of sql/<database>/.  [default: cartesian; shell: increment]",
 )  # fmt: skip
 size_option = click.option(
-    "--size", metavar="NAME", default="short", show_default=True,
+    "--size", "-s", metavar="NAME", default="short", show_default=True, shell_complete=offering(_completion.sizes),
     help="Size of the workload: tiny, short, medium, long or seed.",
 )  # fmt: skip
 _AMOUNTS = (
-    click.option("--executions", type=click.IntRange(1, 1_000_000), metavar="N",
+    click.option("--executions", "-e", type=click.IntRange(1, 1_000_000), metavar="N",
                  help="Fixed work: executions per session."),
     click.option("--seconds", type=Duration(), metavar="TIME",
                  help="Fixed work: as many executions as a single session does in this time (90, 90s, 10m)."),
@@ -249,7 +259,7 @@ _AMOUNTS = (
                  help="Fixed time: executions start until this long after the release (90, 90s, 10m)."),
 )  # fmt: skip
 repeats_option = click.option(
-    "--repeats", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
+    "--repeats", "-r", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
     help="Rounds per level (auto: at most): 3 quick, 6 for statistical tests, 10 to compare hosts.",
 )  # fmt: skip
 _aa_option = click.option(
@@ -276,8 +286,8 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
         click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
                      help="The same as vCPUs per core: 2 with SMT, 1 without."),
-        click.option("--label", metavar="TEXT", default="", help="Label stored with the run."),
-        click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N",
+        click.option("--label", "-l", metavar="TEXT", default="", help="Label stored with the run."),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
                      help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
         store_option,
         out_option("Folder of the report.  [default: reports/<run>]"),

@@ -2,13 +2,14 @@
 
 import click
 
+from dbcpu.cli._completion import offering, runs, targets
 from dbcpu.cli._options import json_flag, limit_option, store_option
 
 
-@click.command()
-@click.argument("run", metavar="RUN", required=False)
+@click.command(short_help="Check a run against limits and its history.")
+@click.argument("run", metavar="RUN", required=False, shell_complete=offering(runs))
 @click.option("--last", is_flag=True, help="Check the newest run; with --target the newest of that target.")
-@click.option("--target", metavar="NAME", help="Only with --last.")
+@click.option("--target", metavar="NAME", help="Only with --last.", shell_complete=offering(targets))
 @limit_option("--slowdown", "Slowdown of the slowest session, up to one session per core.  [default: 1.25]")
 @limit_option("--max-over-min", "Slowest / fastest session, up to one session per core.  [default: 1.25]")
 @limit_option("--throughput-drop", "Throughput below the target's history, as a share.  [default: 0.10]")
@@ -20,9 +21,8 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 @store_option
 def command(run: str | None, last: bool, target: str | None, fail_on: str, as_json: bool, store: str | None,
             **given: float) -> int:  # fmt: skip
-    """Check RUN against limits and history. Prints violations and exits with 1; silent if there are none.
-
-    A figure above its limit that may be noise is inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
+    """Check RUN against limits and history. Prints violations and exits with 1; silent if there are none. A figure
+    above its limit that may be noise is inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
 
     Example: dbcpu check --last --target old-box --max-over-min 1.5
     """

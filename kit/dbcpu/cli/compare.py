@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
+from dbcpu.cli._completion import offering, runs
 from dbcpu.cli._options import format_option, licence_option, out_option, shape_options, store_option
 
 
-@click.command()
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.command(short_help="Compare hosts, settings or dates; size a new host.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=offering(runs))
 @format_option
 @out_option("Also write comparison.html, the other formats and the charts there.")
 @click.option("--size-for", "busy", type=click.IntRange(1, 100_000), metavar="CORES",

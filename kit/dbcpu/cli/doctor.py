@@ -2,11 +2,11 @@
 
 import click
 
-from dbcpu.cli._options import fail_on_option, host_option, json_flag
+from dbcpu.cli._options import fail_on_option, host_option, json_flag, target_argument
 
 
-@click.command()
-@click.argument("target", default="embedded")
+@click.command(short_help="Check a target and its host before a run.")
+@target_argument
 @host_option
 @json_flag
 @fail_on_option

@@ -7,7 +7,7 @@ import click
 from dbcpu.cli._options import run_argument, store_option
 
 
-@click.command()
+@click.command(short_help="Write the record of a run to a file.")
 @run_argument
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")

@@ -5,11 +5,12 @@ from typing import Any
 import click
 
 from dbcpu.cli import _options as options
+from dbcpu.cli._completion import offering, targets
 
 
-@click.command()
+@click.command(short_help="Add rounds to a run: those left, or those that would decide.")
 @options.run_argument
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=offering(targets))
 @click.option("--rounds", type=click.IntRange(1, 1000), metavar="N",
               help="More rounds of each level.  [default: as many as would decide]")  # fmt: skip
 @click.option("--sessions", metavar="N", help="Levels of the run to measure again.  [default: those undecided]")

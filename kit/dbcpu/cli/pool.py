@@ -4,20 +4,20 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import fail_on_option, repeats_option, size_option, watching_options, workload_option
+from dbcpu.cli import _options as options
 
 
-@click.command()
-@click.argument("target", default="embedded")
+@click.command(short_help="Run the same jobs through pools of different size.")
+@options.target_argument
 @click.option("--work", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="M",
               help="Number of jobs (executions) in total.")  # fmt: skip
 @click.option("--active", default="auto", show_default=True, metavar="K",
               help="Pool sizes (active sessions): 10,100 or 1-8; auto: near the vCPUs, 10, and M.")  # fmt: skip
-@workload_option
-@size_option
-@repeats_option
-@watching_options()
-@fail_on_option
+@options.workload_option
+@options.size_option
+@options.repeats_option
+@options.watching_options()
+@options.fail_on_option
 def command(target: str, work: int, active: str, **given: Any) -> int:
     """Run M jobs on TARGET through pools of different size: how many active sessions are enough?
 
@@ -29,8 +29,7 @@ def command(target: str, work: int, active: str, **given: Any) -> int:
     Examples: dbcpu pool --work 100 --active 10,100
               dbcpu pool postgresql://dba@db1/postgres --size medium
     """
-    from dbcpu.cli._options import confirm
     from dbcpu.workflows.launch import launch_pool, split_options
 
     choices, delivery = split_options(sessions=active, **given)
-    return launch_pool(target, choices, delivery, confirm, work=work)
+    return launch_pool(target, choices, delivery, options.confirm, work=work)

@@ -4,11 +4,12 @@ from typing import Any
 
 import click
 
+from dbcpu.cli._completion import offering, targets
 from dbcpu.cli._options import fail_on_option, measuring_options
 
 
-@click.command()
-@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.command(short_help="Measure a database at several concurrency levels.")
+@click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=offering(targets))
 @measuring_options
 @click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")
 @click.option("--cpus", multiple=True, metavar="CPUS", help="With --together: pin each target's processes to these.")

@@ -4,12 +4,14 @@ from typing import Any
 
 import click
 
+from dbcpu.cli._completion import offering, presets
 from dbcpu.cli._options import store_option
 from dbcpu.cli._simulation_options import simulation_options
 
 
-@click.command(epilog="Example: dbcpu simulate --cores 8 --threads 2 --steal 0.2 --sessions 1-16; docs/simulating.md")
-@click.argument("preset", required=False)
+@click.command(epilog="Example: dbcpu simulate --cores 8 --threads 2 --steal 0.2 --sessions 1-16; docs/simulating.md",
+               short_help="Simulate a host and measure it.")  # fmt: skip
+@click.argument("preset", required=False, shell_complete=offering(presets))
 @click.option("--list", "listing", is_flag=True, help="List the presets.")
 @simulation_options
 @click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")

@@ -4,21 +4,22 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import Duration, fail_on_option, size_option, watching_options, workload_option
+from dbcpu.cli import _options as options
+from dbcpu.cli._options import Duration
 from dbcpu.plan import MAX_SESSIONS
 
 
-@click.command()
-@click.argument("target", default="embedded")
-@click.option("--sessions", type=click.IntRange(1, MAX_SESSIONS), default=8, show_default=True, metavar="N",
+@click.command(short_help="Run N sessions for a long time: do times drift?")
+@options.target_argument
+@click.option("--sessions", "-n", type=click.IntRange(1, MAX_SESSIONS), default=8, show_default=True, metavar="N",
               help="Concurrent sessions.")  # fmt: skip
 @click.option("--for", "for_s", type=Duration(), default="10m", show_default=True, metavar="TIME",
               help="Duration: 10m, 8h, 2d.")  # fmt: skip
-@workload_option
-@size_option
+@options.workload_option
+@options.size_option
 @click.option("--sizes", metavar="LIST", help="Alternate these sizes, to compare short and long SQL: tiny,medium,long.")
-@watching_options(hz=5.0)
-@fail_on_option
+@options.watching_options(hz=5.0)
+@options.fail_on_option
 def command(target: str, sessions: int, for_s: float, sizes: str | None, **given: Any) -> int:
     """Run N sessions on TARGET for a long time: do times drift, or fall into two groups?
 
@@ -30,8 +31,7 @@ def command(target: str, sessions: int, for_s: float, sizes: str | None, **given
               dbcpu soak postgresql://dba@db1/postgres --sessions 12 --for 8h --size medium
               dbcpu soak --sessions 3 --sizes tiny,medium,long
     """
-    from dbcpu.cli._options import confirm
     from dbcpu.workflows.launch import launch_soak, split_options
 
     choices, delivery = split_options(sessions=str(sessions), **given)
-    return launch_soak(target, choices, delivery, confirm, for_s=for_s, sizes=sizes)
+    return launch_soak(target, choices, delivery, options.confirm, for_s=for_s, sizes=sizes)

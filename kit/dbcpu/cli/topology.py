@@ -5,7 +5,7 @@ import click
 from dbcpu.cli._options import json_flag
 
 
-@click.command()
+@click.command(short_help="Show sockets, cores, SMT siblings and limits of a host.")
 @click.option(
     "--host",
     "where",

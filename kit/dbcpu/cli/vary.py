@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import confirm, fail_on_option, measuring_options
+from dbcpu.cli._options import confirm, fail_on_option, measuring_options, target_argument
 from dbcpu.cli._variants_help import CommandWithVariants
 
 
-@click.command(cls=CommandWithVariants)
-@click.argument("target", default="embedded")
+@click.command(cls=CommandWithVariants, short_help="Measure it under other settings of its host, restored afterwards.")
+@target_argument
 @click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
 @click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling test: S sessions per CPU.")
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")

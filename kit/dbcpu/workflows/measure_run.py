@@ -82,9 +82,13 @@ class Choices:
 
 
 class Watcher:
-    """Is notified of the progress of a run; this one is silent. ``agree`` raises to stop before the first round."""
+    """Is notified of the progress of a run; this one is silent. ``agree`` and ``busy`` raise to stop before it."""
 
     def agree(self, preview: Preview) -> None: ...
+
+    def busy(self, found: str) -> None:
+        """The host is busy with other work, as the sentence says; returns where it shall be measured anyway."""
+        raise MeasureError(f"{found}; stop it, or measure anyway with --yes")
 
     def stage(self, what: str) -> None: ...
 
@@ -256,9 +260,7 @@ def _open(
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
         quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
-        raise MeasureError(
-            f"the host is {percent(quiet.busy_share)} busy with other work; stop it, or measure anyway with --yes"
-        )
+        watcher.busy(f"the host is {percent(quiet.busy_share)} busy with other work")
     return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
 
 

@@ -60,6 +60,12 @@ class ProgressWatcher(Watcher):
             self._task = self._bar.add_task("", total=preview.rounds, left="")
             self._bar.start()
 
+    def busy(self, found: str) -> None:
+        """Asked on a terminal. Raises MeasureError where there is none, and as ``confirm``."""
+        if sys.stdin is None or not sys.stdin.isatty():
+            super().busy(found)
+        self._confirm(f"{found[0].upper()}{found[1:]}, and may slow the sessions. Measure anyway?")
+
     def stage(self, what: str) -> None:
         self._say(f"{what} ...")
 

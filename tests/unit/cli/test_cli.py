@@ -11,6 +11,7 @@ import pytest
 
 from dbcpu import __version__
 from dbcpu.cli import main
+from dbcpu.cli._command_groups import GROUPS
 from dbcpu.errors import Interrupted, MeasureError, UsageError
 from dbcpu.store import database
 from dbcpu.store.database import open_store
@@ -101,8 +102,38 @@ def test_wrong_command_line_exits_2_and_leaves_stdout_empty(
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr() == (f"dbcpu {__version__}\n", "")
+    for option in ("--version", "-V"):
+        assert main([option]) == 0
+        assert capsys.readouterr() == (f"dbcpu {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [(["rnu"], "no command is called 'rnu' (did you mean 'run'?)"), (["nothing-like-it"], "'nothing-like-it'\n")],
+)
+def test_a_mistyped_command_is_answered_with_the_one_that_looks_like_it(
+    typed: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed) == 2
+    assert meant in capsys.readouterr().err
+
+
+def test_a_mistyped_name_is_answered_with_the_one_that_looks_like_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--sampler", "procfss"]) == 2
+    assert "is called 'procfss' (did you mean 'procfs'?); there are: " in capsys.readouterr().err
+    assert main(["simulate", "c4.4xlargee"]) == 2
+    assert "is called 'c4.4xlargee' (did you mean 'c4.4xlarge'?); there are: " in capsys.readouterr().err
+
+
+def test_help_shows_every_command_once_in_a_group_with_a_whole_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for title, names in GROUPS.items():
+        part = shown.split(f"{title}:\n")[1].split("\n\n")[0]
+        assert [line.split()[0] for line in part.splitlines()] == [*names]
+        assert all(line.endswith((".", "?")) for line in part.splitlines())
+    assert "Further commands" not in shown
+    assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_help_lists_exit_codes_and_loads_nothing_heavy() -> None:

@@ -22,6 +22,7 @@ from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
 from dbcpu.workflows.more_rounds import AddedRounds
+from dbcpu.workflows.progress import ProgressWatcher
 from support.doubles.proc_folder import FakeProc
 from support.doubles.target import WORK, FakeSession, FakeTarget
 
@@ -300,6 +301,17 @@ def test_busy_host_is_not_measured_unless_forced(
     with pytest.raises(MeasureError, match="80 % busy with other work; stop it, or measure anyway with --yes"):
         measure(FakeTarget(host=proc.host))
     assert measure(FakeTarget(host=proc.host), forced=True).header.status == "complete"
+
+
+def test_a_busy_host_is_asked_about_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    watcher = ProgressWatcher(asked.append, quiet=True)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
+    with pytest.raises(MeasureError, match="busy; stop it, or measure anyway with --yes"):
+        watcher.busy("the host is 80 % busy")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    watcher.busy("the host is 80 % busy")
+    assert asked == ["The host is 80 % busy, and may slow the sessions. Measure anyway?"]
 
 
 # --- room
