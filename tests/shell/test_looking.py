@@ -27,6 +27,15 @@ def test_help(script: str, flag: str, one_kit: Kit) -> None:
     assert out.startswith(f"usage: {script}")
 
 
+@pytest.mark.parametrize("script", ["nightly", "test", "venv"])
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_of_what_keeps_the_project(script: str, flag: str) -> None:
+    """Asked for, they do nothing else: one of them installs, another measures."""
+    done = subprocess.run([str(SCRIPTS / script), flag], capture_output=True, text=True, check=True)
+    assert f"usage: shell/{script}" in done.stdout
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("script", KIT)
 def test_every_script_is_documented(script: str) -> None:
     assert f"`{script}" in (ROOT / "docs/shell-kit.md").read_text("utf-8")
