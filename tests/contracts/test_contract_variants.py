@@ -30,6 +30,7 @@ from dbcpu.variants.base import (
     SCOPES,
     CountsPerCpu,
     HasFindings,
+    MayBeSo,
     NeedsRoot,
     ReadsInterrupts,
     TakesCpusOffline,
@@ -50,7 +51,7 @@ ROOT: tuple[NeedsRoot, ...] = (irq, smt_off)
 INTERRUPTS: ReadsInterrupts = irq
 COUNTS: CountsPerCpu = cpus
 
-OPTIONAL = (TakesCpusOffline, HasFindings, UsesTools, ReadsInterrupts, NeedsRoot, CountsPerCpu)
+OPTIONAL = (MayBeSo, TakesCpusOffline, HasFindings, UsesTools, ReadsInterrupts, NeedsRoot, CountsPerCpu)
 every_variant = pytest.mark.parametrize("name", registry.names("variants"))
 
 

@@ -41,6 +41,8 @@ class Preview:
     """What will be changed and restored, a line per variant."""
     touches_host: bool = False
     """Whether the change affects other processes than the measured sessions."""
+    left_out: tuple[str, ...] = ()
+    """Variants that would change nothing here, a sentence each."""
 
 
 def preview_of(

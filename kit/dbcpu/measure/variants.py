@@ -15,7 +15,14 @@ from dbcpu.plan import MAX_SESSIONS, RoundSpec
 from dbcpu.record import HostInfo, Server
 from dbcpu.targets.base import Target
 from dbcpu.variants._apply import VariantConditions
-from dbcpu.variants._selection import SelectedVariant, check_possible, check_privileges, describe_changes, findings
+from dbcpu.variants._selection import (
+    SelectedVariant,
+    check_possible,
+    check_privileges,
+    describe_changes,
+    findings,
+    leave_out,
+)
 from dbcpu.variants._settings import parameters_of
 from dbcpu.variants.base import VariantContext
 
@@ -25,12 +32,16 @@ SWITCH_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class VariantPlan:
-    """``levels``: by variant, in the order of the variants; ``cpus``: how many CPUs sessions have under each."""
+    """``levels``: by variant, in the order of the variants; ``cpus``: how many CPUs sessions have under each.
+
+    ``left_out``: a sentence for each that would change nothing.
+    """
 
     variants: tuple[SelectedVariant, ...]
     context: VariantContext
     levels: Mapping[str, tuple[int, ...]]
     cpus: Mapping[str, int | None]
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def make(
@@ -45,14 +56,15 @@ class VariantPlan:
         Raises:
             UsageError: a variant is not possible there, or its CPUs are not known.
         """
+        variants, out = leave_out(variants, context)
         check_possible(variants, context)
         cpus = {variant.name: len(variant.usable_cpus(context)) or None for variant in variants}
         if per_cpu is None:
-            return cls(variants, context, {variant.name: levels for variant in variants}, cpus)
+            return cls(variants, context, {variant.name: levels for variant in variants}, cpus, out)
         sessions = {name: per_cpu * (count or 0) for name, count in cpus.items()}
         if not all(1 <= count <= MAX_SESSIONS for count in sessions.values()):
             raise UsageError("--per-cpu needs a host whose CPUs can be seen from here; give --sessions instead")
-        return cls(variants, context, {name: (count,) for name, count in sessions.items()}, cpus)
+        return cls(variants, context, {name: (count,) for name, count in sessions.items()}, cpus, out)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,6 +101,7 @@ class VariantPlan:
             findings=tuple(found),
             changes=describe_changes(self.variants, self.context, self.levels),
             touches_host=self.touches_host,
+            left_out=self.left_out,
         )
 
     def conditions(

@@ -19,6 +19,7 @@ from dbcpu.variants.base import (
     Change,
     CountsPerCpu,
     HasFindings,
+    MayBeSo,
     NeedsRoot,
     ReadsInterrupts,
     TakesCpusOffline,
@@ -63,6 +64,11 @@ class SelectedVariant:
 
     def changes(self, context: VariantContext, sessions: int) -> tuple[Change, ...]:
         return self.module.changes(self.argument, context, sessions)
+
+    def already(self, context: VariantContext) -> str | None:
+        """Why it would change nothing there, or None."""
+        module = self.module
+        return module.already(self.argument, context) if isinstance(module, MayBeSo) and context.host else None
 
     def findings(self, context: VariantContext) -> tuple[Finding, ...]:
         module = self.module
@@ -132,6 +138,22 @@ def _select(text: str, per_cpu: bool) -> SelectedVariant:
         raise UsageError(f"variant {kind} needs something behind a colon, such as {kind}:{module.ARGUMENT}")
     module.check(argument)
     return SelectedVariant(text if argument else kind, kind, argument)
+
+
+def leave_out(
+    variants: Sequence[SelectedVariant], context: VariantContext
+) -> tuple[tuple[SelectedVariant, ...], tuple[str, ...]]:
+    """Those that change something there, and a sentence for each that is so already.
+
+    Raises:
+        UsageError: fewer than two are left.
+    """
+    why = {variant: variant.already(context) for variant in variants}
+    left = tuple(variant for variant in variants if why[variant] is None)
+    out = tuple(f"variant {variant.name} is left out: {reason}" for variant, reason in why.items() if reason)
+    if out and len(left) < 2:
+        raise UsageError(f"{'; '.join(out)}; nothing is left to compare")
+    return left, out
 
 
 def check_possible(variants: Sequence[SelectedVariant], context: VariantContext) -> None:

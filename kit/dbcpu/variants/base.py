@@ -113,6 +113,14 @@ class HasFindings(Protocol):
 
 
 @runtime_checkable
+class MayBeSo(Protocol):
+    """May be offered: of a variant that is how some hosts are without it."""
+
+    def already(self, argument: str, context: VariantContext) -> str | None:
+        """Why it would change nothing there, or None; asked where the host is known."""
+
+
+@runtime_checkable
 class UsesTools(Protocol):
     """May be offered: of a variant that starts other programs."""
 

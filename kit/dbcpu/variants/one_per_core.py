@@ -13,9 +13,13 @@ def check(argument: str) -> None:
 
 
 def why_not(argument: str, context: VariantContext) -> str | None:
+    return already(argument, context) or unreachable(context)
+
+
+def already(argument: str, context: VariantContext) -> str | None:
     if context.host is not None and all(len(core) == 1 for core in by_core(context.host)):
-        return "no core has two CPUs that may be used: this is already the case, as far as the kernel shows"
-    return unreachable(context)
+        return "no core has two CPUs that may be used, as far as the kernel shows"
+    return None
 
 
 def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:

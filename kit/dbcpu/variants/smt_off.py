@@ -23,12 +23,19 @@ def why_not(argument: str, context: VariantContext) -> str | None:
     host = context.host
     if host is None or unreachable(context):
         return unreachable(context)
-    if host.topology.smt_control in _OFF:
-        return f"SMT is off already (control: {host.topology.smt_control})"
-    if not offline_cpus(argument, context):
-        return "no two siblings are online: SMT is off or absent, or the hypervisor hides it"
+    if so := already(argument, context):
+        return so
     if host.container:
         return f"in a {host.container} container the CPUs of the host cannot be changed; use one_per_core"
+    return None
+
+
+def already(argument: str, context: VariantContext) -> str | None:
+    assert context.host is not None
+    if context.host.topology.smt_control in _OFF:
+        return f"SMT is off already (control: {context.host.topology.smt_control})"
+    if not offline_cpus(argument, context):
+        return "no two siblings are online: SMT is off or absent, or the hypervisor hides it"
     return None
 
 

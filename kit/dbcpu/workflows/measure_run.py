@@ -338,7 +338,11 @@ def _header(
         host=planned.info,
         database=planned.preview.database,
         driver=this_process(),
-        notes=(*(f"{found.code}: {found.seen}" for found in planned.preview.findings), *planned.preview.changes),
+        notes=(
+            *(f"{found.code}: {found.seen}" for found in planned.preview.findings),
+            *planned.preview.left_out,
+            *planned.preview.changes,
+        ),
     )
 
 

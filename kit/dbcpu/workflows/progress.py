@@ -47,6 +47,8 @@ class ProgressWatcher(Watcher):
             if finding.level >= Level.WARNING:
                 remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
                 self._say(f"{finding.level.label}: {finding.seen}; {finding.meaning}.{remedy}")
+        for sentence in preview.left_out:
+            self._say(sentence)
         for line in preview.changes:
             self._say(f"will be changed and restored: {line}")
         if not preview.private or preview.touches_host:

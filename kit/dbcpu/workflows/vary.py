@@ -37,7 +37,8 @@ def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapp
 
     Raises as ``measure_run.run``.
     """
-    return preview_run(resolve(target), _choices(variants, per_cpu, given), Watcher()).changes
+    preview = preview_run(resolve(target), _choices(variants, per_cpu, given), Watcher())
+    return (*preview.left_out, *preview.changes)
 
 
 def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:

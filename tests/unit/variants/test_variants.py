@@ -13,7 +13,7 @@ from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
 from dbcpu.record import Database, HostInfo, Server
 from dbcpu.variants import _selection as selection
-from dbcpu.variants._selection import SelectedVariant, check_possible, findings, select_variants
+from dbcpu.variants._selection import SelectedVariant, check_possible, findings, leave_out, select_variants
 from dbcpu.variants.base import SCOPES, VariantContext, by_core, spread_order
 from support.paths import HOSTS
 
@@ -186,6 +186,18 @@ def test_without_it_siblings_go_offline_by_the_kernels_lists_and_never_cpu_0() -
         "cpu3",
         "cpu1",
     ]
+
+
+def test_what_is_so_already_is_left_out_and_the_rest_is_measured() -> None:
+    variants = select_variants("one_per_core,spread,pack")
+    left, out = leave_out(variants, context("graviton-64"))
+    assert [each.name for each in left] == ["baseline", "spread", "pack"]
+    assert out == (
+        "variant one_per_core is left out: no core has two CPUs that may be used, as far as the kernel shows",
+    )
+    assert leave_out(variants, context("two-sockets")) == (variants, ())
+    with pytest.raises(UsageError, match=r"variant smt_off is left out: .*; nothing is left"):
+        leave_out(select_variants("one_per_core,smt_off"), context("graviton-64"))
 
 
 @pytest.mark.parametrize("name", ["hidden-smt", "graviton-64", "c4-4xlarge-half-offline"])
