@@ -128,8 +128,8 @@ TRUST = Topic("How far can the figures be trusted?", {
         "measure on a quieter host, or with longer executions: `--size long`"),
     "unsteady-cpu": Entry(WARNING, "sessions with a core of their own whose CPU times vary, which explains most of the "
         "variation in their elapsed times",
-        "the speed of the CPU is not constant: its clock frequency changes, or another tenant uses the SMT sibling, "
-        "which is invisible to a guest",
+        "the same work does not always need the same CPU time: the clock frequency may change, or another tenant may "
+        "use the SMT sibling, which is invisible to a guest",
         "in a cloud: use a dedicated host, or a size with whole cores (`ThreadsPerCore=1`); on your own hardware: "
         "`cpupower frequency-set -g performance`; otherwise repeat the run at different times and compare "
         "(`dbcpu show last --history`)"),
@@ -199,7 +199,7 @@ HOST = Topic("What else was on the host?", {
 RESULT = Topic("What was found", {
     "inconclusive": Entry(WARNING, "levels up to the vCPUs at which it is undecided whether sessions get equal CPU at "
         "full speed",
-        "this run does not answer whether these sessions get the same CPU (`--fail-on inconclusive`: exit code 1)",
+        "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
         "more rounds (`dbcpu more RUN`: {repeats} of each level in all), longer executions (`--size long`), or a "
         "quieter host"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
@@ -210,9 +210,9 @@ RESULT = Topic("What was found", {
         "or as the kernel counted (equal: no)",
         "sessions that did the same work at the same time did not get the same CPU",
         "look at the causes of the sessions (`dbcpu show RUN`), and at the remedies of the other findings"),
-    "slow-together": Entry(WARNING, "sessions that are all equally slow, although there is a CPU for each",
-        "all sessions are slowed equally; possible reasons: SMT hidden by the hypervisor, CPU steal, a quota, other "
-        "processes, a lower clock frequency",
+    "slow-together": Entry(WARNING, "sessions of which most are slow, although there is a CPU for each",
+        "that there is a CPU for each is not enough; possible reasons: SMT hidden by the hypervisor, CPU steal, a "
+        "quota, other processes, a lower clock frequency",
         "see the causes of the sessions (`dbcpu show RUN`); `dbcpu topology` shows quotas and SMT siblings"),
     "misplaced": Entry(WARNING, "sessions that shared a core while another core was idle, or waited in a run queue "
         "while another CPU was idle",

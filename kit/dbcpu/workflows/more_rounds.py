@@ -160,16 +160,17 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
     """(level, rounds), one session alone first."""
     found, run_id = explain(record), record.header.run_id
     more = found.more_rounds
+    last = max((each.level for each in record.rounds), default=1)
     if sessions is None:
         if more is None and not any(Answer.UNDECIDED in (each.even, each.full_speed) for each in found.levels):
             raise UsageError(
                 f"nothing is undecided in run {run_id}; to measure levels more precisely name them: "
-                "--sessions 4,8 --rounds 6"
+                f"--sessions {last} --rounds 6"
             )
         if more is None:
             raise UsageError(
                 f"no number of rounds is known that would decide run {run_id}: `dbcpu show {run_id}` says what is "
-                "undecided; name the levels to measure again: --sessions 4,8 --rounds 6"
+                f"undecided; name the levels to measure again: --sessions {last} --rounds 6"
             )
         return more.added if rounds is None else tuple((level, rounds) for level, _ in more.added)
     levels = plan.parse_levels(sessions, record.header.plan.vcpus or 1)

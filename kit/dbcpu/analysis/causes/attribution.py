@@ -157,6 +157,10 @@ class _Case:
         """Of its CPU time: what its CPUs' pace explains, below 0 where they were faster than for single sessions."""
         return (self.timed.session.cpu_s or 0.0) * (1 - 1 / self.pace.slower) if self.pace else 0.0
 
+    def usual(self, per_execution_s: float | None) -> float:
+        """What a single session loses to something, over as many executions."""
+        return (per_execution_s or 0.0) * (len(self.timed.span.executions) if self.timed.span else 0)
+
     @property
     def counted(self) -> Counted:
         evidence, span = self.evidence, self.timed.span
@@ -341,9 +345,11 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
         each = case.timed.round
         lone = len(each.sessions) == 1
-        shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, each.foreign, lone)
+        usual_s = case.usual(case.reference.queue_s if case.reference else None)
+        shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, each.foreign, lone, usual_s)
     if split.throttled_s > 0:
-        shares.append(evidence_rules.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed)))
+        usual_s = case.usual(case.reference.throttled_s if case.reference else None)
+        shares.append(evidence_rules.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed), usual_s))
     if split.gap_s > 0:
         shares += evidence_rules.gap(split.gap_s, span.elapsed_s, counted, evidence, session)
     return shares

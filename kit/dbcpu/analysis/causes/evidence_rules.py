@@ -27,6 +27,8 @@ MAX_REMOTE = 0.55
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
 UNSEEN = "; what other processes used was not recorded"
+WORTH_SAYING = 0.05
+"""Of a wait: less of it is not said to be a single session's too."""
 NAMED_PARTNERS = 3
 WORTH_NAMING = 0.25
 """A process is named if it used this share of the CPU time of all other processes there."""
@@ -75,14 +77,16 @@ def queueing(
     partners: Partners,
     foreign: Sequence[Foreign],
     lone: bool = False,
+    alone_s: float = 0.0,
 ) -> list[Share]:
     """Time runnable but not running and not throttled: behind other sessions, or behind other processes?
 
     The wait is divided in the ratio of the CPU time that other sessions and other processes used meanwhile on
     the session's CPUs. Where that of other processes was not counted, what other sessions do not cover is left
-    unexplained. ``lone``: it was the only session of its round.
+    unexplained. ``lone``: it was the only session of its round. ``alone_s``: what a single session waits too, which is
+    not part of ``queue_s``.
     """
-    waited = f"run-queue wait {seconds(queue_s)} of {seconds(elapsed_s)}"
+    waited = f"run-queue wait {_beyond(queue_s, alone_s)} of {seconds(elapsed_s)}"
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
         return [Share(Cause.UNEXPLAINED, queue_s, waited + UNSEEN) if lone else Share(Cause.RUN_QUEUE, queue_s, waited)]
     where = f"{waited} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
@@ -114,6 +118,13 @@ def queueing(
     return sorted(shares, key=lambda share: -share.seconds)
 
 
+def _beyond(lost_s: float, alone_s: float) -> str:
+    """All of the loss; where a single session loses enough to be seen, also how much more than that it is."""
+    if alone_s < WORTH_SAYING * (lost_s + alone_s):
+        return seconds(lost_s + alone_s)
+    return f"{seconds(lost_s + alone_s)} ({seconds(lost_s)} more than a single session)"
+
+
 def _behind_sessions(queue_s: float, sessions_s: float, where: str, partners: Partners) -> list[Share]:
     """The wait where only the sessions' own CPU time was counted."""
     shared = _shared_with(partners)
@@ -133,13 +144,13 @@ def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
     return is_known and ran_s < EMPTY_QUEUE * queue_s
 
 
-def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None) -> Share:
-    """Time lost to a CPU quota."""
+def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None, alone_s: float = 0.0) -> Share:
+    """Time lost to a CPU quota beyond the ``alone_s`` of a single session."""
     quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
     return Share(
         Cause.THROTTLED,
         throttled_s,
-        f"throttled by its CPU quota{quota} for {seconds(throttled_s)} of {seconds(elapsed_s)}",
+        f"throttled by its CPU quota{quota} for {_beyond(throttled_s, alone_s)} of {seconds(elapsed_s)}",
     )
 
 

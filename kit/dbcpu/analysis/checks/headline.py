@@ -149,12 +149,16 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     # What even a single session loses, all lose.
     worst = found.losses[0] if found.losses and found.losses[0].level == 1 else worst
     cause = _main(worst, analysis.findings)
-    if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling):
+    if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         return Cause.FREQUENCY.remedy
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
+    if cause is Cause.RUN_QUEUE and not beyond:
+        # There is a CPU for each: others had it, or sessions were put on one.
+        others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
+        wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
         return by_code.get("oversubscribed") or f"run no more than {plural(analysis.vcpus or 0, 'busy session')}"
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy or Cause.UNEXPLAINED.remedy

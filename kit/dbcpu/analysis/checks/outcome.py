@@ -49,10 +49,10 @@ def slow_together(given: CheckInput) -> Finding | None:
     if not slow:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
+    who = "all sessions have" if worst.even is Answer.YES else "the median session has"
     return noted(
         "slow-together",
-        f"at N={worst.level} all sessions have a slowdown of about {times(worst.slowdown_median)}, "
-        "though there is a CPU for each",
+        f"at N={worst.level} {who} a slowdown of about {times(worst.slowdown_median)}, though there is a CPU for each",
     )
 
 
@@ -192,7 +192,12 @@ def inconclusive(given: CheckInput) -> Finding | None:
     limits = [each.detectable for each in undecided if each.detectable is not None]
     limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if limits else ""
     rounds = more.rounds if more else "N"
-    found = noted("inconclusive", f"{where} whether all sessions get equal CPU at full speed{limit}", repeats=rounds)
+    asked = "whether all sessions get equal CPU at full speed"
+    if all(each.even is Answer.YES for each in undecided):
+        asked = "whether sessions are at full speed; their shares are equal"
+    elif all(each.full_speed is Answer.YES for each in undecided):
+        asked = "whether shares are equal; the median session is at full speed"
+    found = noted("inconclusive", f"{where} {asked}{limit}", repeats=rounds)
     if more is None:
         return replace(found, remedy=QUIETER)
     if why_no_more(given.record.header):

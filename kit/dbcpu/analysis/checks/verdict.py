@@ -5,11 +5,13 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.levels.outcome import Outcome, is_counted_only, is_fine, is_loss, loss, lost_to, outcome
+from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
@@ -100,7 +102,7 @@ class _Words:
                 "sessions would reach. Measure again on a quieter host, with longer executions (`--size long`)."
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
-        open_ = (self._undecided(found), _half_undecided(found), self._pace(found))
+        open_ = (self._undecided(found), _half_undecided(found, self.record), self._pace(found))
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
@@ -188,7 +190,7 @@ class _Words:
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
         if level.even is Answer.NO:
-            many = level.slow if level.slow else level.slower or 0.0
+            many = max(level.slow or 0.0, level.slower or 0.0)
             if 1 <= round(many) < level.level:
                 same = level.slower is not None and round(level.slower) == round(many)
                 has = "has" if round(many) == 1 else "have"
@@ -221,7 +223,7 @@ class _Words:
                 f"and the host was not sampled: {reason}"
             )
         cause = lost_to(level)
-        if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling):
+        if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds):
             return "as by a turbo frequency that falls with the number of busy cores"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
@@ -247,10 +249,13 @@ class _Words:
         return both and low <= (level.slowdown_median or 1.0) <= high
 
 
-def is_turbo(level: LevelView, scaling: Scaling | None) -> bool:
-    """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy."""
+def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:
+    """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
+
+    Not where shares are not shown to be equal, for turbo slows all alike, nor where CPUs change speed by turns.
+    """
     turbo = (scaling.turbo or 0.0) if scaling else 0.0
-    if scaling is None or turbo < WORTH_SAYING or level.even is Answer.NO:
+    if scaling is None or speeds is not None or turbo < WORTH_SAYING or level.even is not Answer.YES:
         return False
     if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
         return False  # more than that is lost
@@ -285,14 +290,18 @@ def _fine(found: Outcome) -> str:
     return f"up to {up_to} all get equal CPU at full speed ({ratio})"
 
 
-def _half_undecided(found: Outcome) -> str:
+def _half_undecided(found: Outcome, record: RunRecord) -> str:
     """Questions without an answer at levels that have a loss, and about shares above the vCPUs."""
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
     shares = [each.level for each in some if each.even is Answer.UNDECIDED]
     speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
     parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
     parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
-    return f"it is undecided {' and '.join(parts)}" if parts else ""
+    if not parts:
+        return ""
+    levels = ",".join(map(str, sorted({*shares, *speed})))
+    command = "" if why_no_more(record.header) else f" (`dbcpu more RUN --sessions {levels} --rounds 6`)"
+    return f"it is undecided {' and '.join(parts)}; more rounds{command} or a quieter host may decide"
 
 
 def _meanwhile(record: RunRecord) -> str:

@@ -13,6 +13,7 @@ from dbcpu.analysis.comparison.measured_run import (
     log_throughput,
     spread_levels,
 )
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.per_round import at_level
 from dbcpu.analysis.results.comparison import OTHER_WORK, Decision, Figure
 from dbcpu.analysis.statistics import inference, run_effect
@@ -160,7 +161,9 @@ def _metrics(each: Measured, spread: Sequence[int], full: int | None, stream: in
         peak, solo = drawn("throughput", best), samples["solo"]
         shown = _as_shown(each.analysis.scaling.effective_cores, medians[best] / values["solo"])
         values["effective_cores"], factor = shown
-        if peak and solo:
+        if (shown[0] or 0.0) > EQUAL * vcpus:
+            values["effective_cores"] = None  # more than there are: the single sessions were slowed
+        elif peak and solo:
             samples["effective_cores"] = peak[0] / solo[0] * factor, min(peak[1], solo[1])
     return (
         {name: value for name, value in values.items() if value is not None},

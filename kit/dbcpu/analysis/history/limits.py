@@ -121,6 +121,8 @@ def point(record: RunRecord, analysis: Analysis) -> Point:
         if job is not None:
             # Of a pool the time of a job counts, as it is shown: its sessions share the jobs unequally by design.
             found["slowdown"] = job.x_alone if _has_a_core_each(each, analysis) else None
+        elif each.level == 1 and is_loss(each):
+            found["slowdown"] = each.counted_slowdown
         elif _has_a_core_each(each, analysis):
             found |= {"slowdown": each.slowdown_max, "max_over_min": each.max_over_min}
         shown = {"slowdown": is_loss(each), "max_over_min": each.even is Answer.NO}

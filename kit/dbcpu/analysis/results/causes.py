@@ -94,7 +94,7 @@ class Cause(StrEnum):
     )  # fmt: skip
     SLOWER_CPU = (
         "slower_cpu", "slower CPU", "#4c3f24", "H", "the same work needed more CPU time, and nothing seen says why",
-        ("cores-fewer-than-shown", "unsteady-cpu", "slow-together"), False,
+        ("cores-fewer-than-shown", "strangers-on-siblings", "unsteady-cpu"), False,
         "measure at several times (`dbcpu show last --history`): another tenant or a lower frequency may be why",
     )  # fmt: skip
     UNEXPLAINED = (

@@ -95,7 +95,7 @@ def _scaling(record: RunRecord, analysis: Analysis) -> str:
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
     anywhere = check is not None and check.two_speeds and not _near(scaling, check)
     parts = [] if anywhere else _knees(scaling)
-    if analysis.cores == 1 and scaling.saturated is None:
+    if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
     if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
         until = scaling.turbo_until
@@ -119,10 +119,12 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     if record.header.plan.experiment != "sweep" or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
         return ""
     if analysis.scaling.fit_error is not None:
-        return f"throughput shows no knee up to {plural(levels[-1], 'session')}, the highest level measured"
+        return f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
     if len(levels) < LEVELS_OF_A_CURVE:
         return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
-    return "no curve: the throughput of these levels fits none; `--sessions auto` measures those near possible knees"
+    auto = record.header.plan.rounds is None
+    helps = "a quieter host may help" if auto else "`--sessions auto` measures those near possible knees"
+    return f"no curve: the throughput of these levels fits none; {helps}"
 
 
 def _pace(record: RunRecord, analysis: Analysis) -> str:

@@ -9,7 +9,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN
 from dbcpu.record import Foreign, Round, RunRecord
 from support.builders.example import nine_on_eight, three_on_two
-from support.builders.record import host, record, round_of, session, solos
+from support.builders.record import SOLO_S, host, record, round_of, session, solos
 
 
 def answered(run: RunRecord) -> Headline:
@@ -122,3 +122,19 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
 )
 def test_without_levels_to_hold_against_each_other_there_is_no_answer(run: RunRecord, words: str) -> None:
     assert (answered(run).kind, answered(run).headline) == (UNKNOWN, words)
+
+
+def test_waiting_behind_other_processes_is_not_mended_by_fewer_sessions() -> None:
+    """There are two CPUs for two sessions, and others use one of them all the time."""
+    others = (Foreign(7, "gzip", 1.8, (0,)),)
+    slow = [
+        round_of([session(0, SOLO_S, SOLO_S), session(1)], order=at, busy_s={0: 3.6, 1: 1.8}, foreign=others)
+        for at in range(10, 13)
+    ]
+    alone = [replace(each, foreign=others) for each in solos()]
+    found = answered(record([*alone, *slow]))
+    assert found.kind == BAD
+    assert "fewer" not in found.remedy and "no more than" not in found.remedy
+    assert (
+        found.remedy == {each.code: each.remedy for each in explain(record([*alone, *slow])).findings}["foreign-load"]
+    )
