@@ -132,9 +132,10 @@ def test_waiting_behind_other_processes_is_not_mended_by_fewer_sessions() -> Non
         for at in range(10, 13)
     ]
     alone = [replace(each, foreign=others) for each in solos()]
-    found = answered(record([*alone, *slow]))
+    run = record([*alone, *slow])
+    found = answered(run)
     assert found.kind == BAD
     assert "fewer" not in found.remedy and "no more than" not in found.remedy
     assert (
-        found.remedy == {each.code: each.remedy for each in explain(record([*alone, *slow])).findings}["foreign-load"]
+        found.remedy == {each.code: each.remedy for each in explain(run).findings}["foreign-load"]
     )
