@@ -68,6 +68,7 @@ def comparison_document(
     aa: str | None = None,
     licences: Sequence[str] = (),
     rank_by: str | None = None,
+    levels_per: str | None = None,
     **shapes: Sequence[str],
 ) -> Document:
     """Sides against the first of them, with the sizing answer for ``busy`` cores.
@@ -75,8 +76,8 @@ def comparison_document(
     A side is ``RUN``, ``RUN:VARIANT``, several of these with commas between, or ``label:TEXT`` for all complete runs of
     that label. A single run of several variants or targets stands for all of them. ``NAME=`` before a side is what it
     is called. ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to count
-    by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``shapes``: as of
-    ``given_shapes.with_shapes``.
+    by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``levels_per``: as of
+    ``compare_sides``. ``shapes``: as of ``given_shapes.with_shapes``.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
@@ -89,7 +90,7 @@ def comparison_document(
     floor = None if aa is None else floor_from(load_run(aa, store))
     named = [(each.name, each.candidates) for each in _named(found)]
     sides = with_history([measured_side(*each) for each in with_shapes(named, **shapes)], store)
-    comparison = compare_sides(sides, floor)
+    comparison = compare_sides(sides, floor, levels_per)
     if comparison.other_work:
         if busy is not None or licences or rank_by:
             raise UsageError(
