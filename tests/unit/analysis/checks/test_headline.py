@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.checks.headline import Headline, headline
+from dbcpu.analysis.checks.headline import Headline, headline, one_word
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN
 from dbcpu.record import Foreign, Round, RunRecord
+from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import host, record, round_of, session, solos
 
@@ -122,3 +123,16 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
 )
 def test_without_levels_to_hold_against_each_other_there_is_no_answer(run: RunRecord, words: str) -> None:
     assert (answered(run).kind, answered(run).headline) == (UNKNOWN, words)
+
+
+@pytest.mark.parametrize(
+    ("run", "word"),
+    [
+        (noisy_run(1, cores=4, threads=1, levels=(1, 2, 3, 4)), "equal"),
+        (noisy_run(1, uneven=1.5), "unequal"),
+        (three_on_two(), "partly"),
+        (noisy_run(1, levels=(1,)), "inconclusive"),
+    ],
+)
+def test_the_answer_in_one_word(run: RunRecord, word: str) -> None:
+    assert one_word(explain(run)) == word
