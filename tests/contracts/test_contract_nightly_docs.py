@@ -12,7 +12,7 @@ from support.paths import ROOT
 
 TEXT = (ROOT / "docs" / "nightly.md").read_text("utf-8")
 SHELL = (ROOT / "shell" / "nightly").read_text("utf-8")
-NAMES = ("dbcpu-nightly.service", "dbcpu-nightly.timer")
+NAMES = ("dbcpu-nightly.service", "dbcpu-nightly.timer", "dbcpu-failed@.service")
 
 
 def blocks(language: str) -> list[str]:
@@ -24,8 +24,9 @@ def entries(unit: str) -> dict[str, str]:
 
 
 def test_the_units_stand_under_their_names_and_fit_each_other() -> None:
-    service, timer = map(entries, blocks("ini"))
+    service, timer, failed = map(entries, blocks("ini"))
     assert all(f"/etc/systemd/system/{name}`" in TEXT for name in NAMES)
+    assert (service["OnFailure"], failed["Type"]) == ("dbcpu-failed@%N.service", "oneshot")
     assert service["Type"] == "oneshot"
     assert "SuccessExitStatus" not in service, "a night with findings has to be seen"
     assert (timer["OnCalendar"], timer["Persistent"]) == ("Mon..Fri 04:30", "false")
@@ -61,14 +62,34 @@ def test_the_alert_rules_ask_for_metrics_that_a_night_writes() -> None:
     (rules,) = blocks("yaml")
     written = set(re.findall(r"^# TYPE (\w+) gauge$", SHELL, re.MULTILINE))
     expressions = re.findall(r"^ {8}expr: (.+)$", rules, re.MULTILINE)
-    assert len(expressions) == rules.count("- alert: ") == rules.count("summary: ") == 2
+    assert len(expressions) == rules.count("- alert: ") == rules.count("summary: ") == 3
     asked = {name for each in expressions for name in re.findall(r"dbcpu_\w+", each)}
-    assert asked == written == {"dbcpu_nightly_exit_code", "dbcpu_nightly_finished_timestamp_seconds"}
+    names = ("busy_host", "exit_code", "finished_timestamp_seconds")
+    assert asked == written == {f"dbcpu_nightly_{name}" for name in names}
     for each in expressions:
         plain = re.sub(r"dbcpu_\w+|time\(\)", "1", each)
         assert re.fullmatch(r"[\d\s.*+-]+(!=|>)[\d\s.*+-]+", plain), each
     labels = set(re.findall(r"\$labels\.(\w+)", rules))
     assert labels == set(re.findall(r'\{(\w+)="\$label"\}', SHELL))
+
+
+@pytest.mark.parametrize(("code", "posts"), [("1", True), ("4", False)])
+def test_the_hook_of_the_documentation_sends_the_message_whole(tmp_path: Path, code: str, posts: bool) -> None:
+    (script,) = (each for each in blocks("sh") if "DBCPU_NIGHT_EXIT" in each)
+    for name in ("mail", "curl", "jq"):
+        stand_in = tmp_path / name
+        # jq gets the message as an argument, the others on standard input.
+        stand_in.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >"$0.said"\n[ {name} = jq ] || cat >>"$0.said"\n')
+        stand_in.chmod(0o755)
+    (tmp_path / "hook").write_text(script)
+    message = 'box: "quoted" $(touch x) `y`\nbox: report in /r'
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "DBCPU_NIGHT_EXIT": code, "DBCPU_NIGHT_TARGET": "box"}
+    subprocess.run(["sh", str(tmp_path / "hook")], input=message, text=True, check=True, env=environment, cwd=tmp_path)
+    said = {file.name: file.read_text() for file in tmp_path.glob("*.said")}
+    assert said["mail.said"] == f"-s dbcpu box: exit {code} dba@example.org\n{message}\n"
+    assert ("curl.said" in said) is ("jq.said" in said) is posts
+    assert not posts or f"--arg text dbcpu box: exit 1: {message} " in said["jq.said"]
+    assert not (tmp_path / "x").exists()
 
 
 def test_the_silence_alert_outlasts_a_weekend() -> None:

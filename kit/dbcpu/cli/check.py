@@ -21,20 +21,17 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 @store_option
 def command(run: str | None, last: bool, target: str | None, fail_on: str, as_json: bool, store: str | None,
             **given: float) -> int:  # fmt: skip
-    """Check RUN against limits and history. Prints violations and exits with 1; silent if there are none. A figure
-    above its limit that may be noise is inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
+    """Check RUN against limits and history: prints violations and exits with 1, or is silent. It exits with 4 if the host
+    was busy with strangers meanwhile: then these may be the cause, and not the host. A figure that may be noise is
+    inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
 
     Example: dbcpu check --last --target old-box --max-over-min 1.5
     """
-    from dbcpu.formatting import plain
     from dbcpu.store import codec
     from dbcpu.workflows import check
 
     if (run is None) != last or (target and not last):
         raise click.UsageError("give either a RUN, or --last (with --target NAME for the newest of one target)")
-    record, found = check.violations(run, store, target, given, fail_on == "inconclusive")
-    text = "".join(plain(f"{record.header.plan.target} {record.header.run_id}: {each.text}") + "\n" for each in found)
-    if as_json:
-        text = codec.dumps({"run_id": record.header.run_id, "violations": list(map(codec.encode, found))}) + "\n"
-    click.echo(text, nl=False)
-    return int(any(fail_on == "inconclusive" or not each.inconclusive for each in found))
+    found = check.checked(run, store, target, given, fail_on == "inconclusive")
+    click.echo(codec.dumps(found.data()) + "\n" if as_json else "".join(found.lines()), nl=False)
+    return found.exit_code

@@ -22,6 +22,7 @@ from dbcpu.cli._options import format_option, licence_option, out_option, shape_
 @click.option("--rank-by", type=click.Choice(("vcpu", "core", "licence", "money")),
               help="Order of the ranking.  [default: licence if every run has a rule, else vcpu]")  # fmt: skip
 @click.option("--aa", metavar="RUN", help="A/A run: the smallest difference to report, within one sitting.")
+@click.option("--levels-per", type=click.Choice(("session", "core", "vcpu")), help="Compare at equal N, or N per unit.")
 @click.option("--baseline", metavar="NAME", help="Published data: label or configuration to use as the baseline.")
 @store_option
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:

@@ -112,22 +112,30 @@ class RunPicture:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One of several pictures with shared axes: sessions as (level, seconds, cause), and level -> median seconds."""
+    """One of several pictures with shared axes: sessions as (level, seconds, cause), and level -> median seconds.
+
+    ``units``: how many sessions are one on the axis, such as those of a host's cores.
+    """
 
     title: str
     points: tuple[tuple[int, float, str], ...]
     medians: tuple[tuple[int, float], ...]
     cores: int | None = None
     vcpus: int | None = None
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Panels beside each other, with shared axes. ``y_title``: what the seconds of the points are, if no seconds."""
+    """Panels beside each other, with shared axes.
+
+    ``y_title``: what the seconds of the points are, if no seconds; ``x_title`` what their levels are.
+    """
 
     title: str
     panels: tuple[Panel, ...]
     y_title: str = "seconds per execution"
+    x_title: str = "concurrent sessions (N)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ class Curves:
     title: str
     x_title: str
     y_title: str
-    series: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
+    series: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
     ideal: int | None = 1
     below: str = ""
 

@@ -45,10 +45,11 @@ _CPUS = re.compile(r"\d{1,4}(-\d{1,4})?$")
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """One side as it was given: its runs, and its name if it has one."""
+    """One side as it was given: its runs, its name if it has one, and how it was written."""
 
     name: str
     candidates: tuple[Candidate, ...]
+    written: str = ""
 
     @property
     def first(self) -> Candidate:
@@ -68,6 +69,7 @@ def comparison_document(
     aa: str | None = None,
     licences: Sequence[str] = (),
     rank_by: str | None = None,
+    levels_per: str | None = None,
     **shapes: Sequence[str],
 ) -> Document:
     """Sides against the first of them, with the sizing answer for ``busy`` cores.
@@ -75,21 +77,24 @@ def comparison_document(
     A side is ``RUN``, ``RUN:VARIANT``, several of these with commas between, or ``label:TEXT`` for all complete runs of
     that label. A single run of several variants or targets stands for all of them. ``NAME=`` before a side is what it
     is called. ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to count
-    by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``shapes``: as of
-    ``given_shapes.with_shapes``.
+    by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``levels_per``: as of
+    ``compare_sides``. ``shapes``: as of ``given_shapes.with_shapes``.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
-    found = [each for name in names for each in _given(name, store)]
+    found = [replace(each, written=name) for name in names for each in _given(name, store)]
     if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].first.record):
         record = found[0].first.record
         return variants_document(record, explain(record))
     floor = None if aa is None else floor_from(load_run(aa, store))
-    named = [(each.name, each.candidates) for each in _named(found)]
+    given = _named(found)
+    licences = _by_name(licences, given)
+    shapes = {option: _by_name(texts, given) for option, texts in shapes.items()}
+    named = [(each.name, each.candidates) for each in given]
     sides = with_history([measured_side(*each) for each in with_shapes(named, **shapes)], store)
-    comparison = compare_sides(sides, floor)
+    comparison = compare_sides(sides, floor, levels_per)
     if comparison.other_work:
         if busy is not None or licences or rank_by:
             raise UsageError(
@@ -299,6 +304,21 @@ def _published(path: Path) -> Published:
         raise StoreError(f"{path} could not be read: {error.strerror}; give a file of published measurements") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _by_name(wishes: Sequence[str], sides: Sequence[_Given]) -> list[str]:
+    """``SIDE=WISH`` as ``NAME=WISH``, where SIDE is a side as it was written: ``label:before``, a file, a run."""
+    made = []
+    for wish in wishes:
+        side, _, wanted = wish.rpartition("=")
+        known = any(each.name == side for each in sides)
+        names = [] if known else [each.name for each in sides if side and _is_written(side, each)]
+        made += [f"{name}={wanted}" for name in names] or [wish]
+    return made
+
+
+def _is_written(text: str, side: _Given) -> bool:
+    return text in (side.written, side.written.removeprefix(f"{side.name}="))
 
 
 def _rules(wanted: Sequence[str], names: Sequence[str]) -> SizingRules:

@@ -27,8 +27,10 @@ case $1 in
         while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; shift; done
         echo "run       20261101-043000-ab12 nightly, 2026-11-01T04:30:00+00:00, complete" ;;
     check)
-        [ "${FAKE_CHECK:-0}" -ne 1 ] || echo "box: max/min at N=2 is 2.00x, above the limit of 1.25x"
-        [ "${FAKE_CHECK:-0}" -le 1 ] || echo "dbcpu: the store is damaged" >&2
+        case ${FAKE_CHECK:-0} in
+            1 | 4) echo "box: max/min at N=2 is 2.00x, above the limit of 1.25x" ;;
+            3) echo "dbcpu: the store is damaged" >&2 ;;
+        esac
         exit "${FAKE_CHECK:-0}" ;;
     show) echo "dbcpu_run 1"; echo "# EOF" ;;
 esac
@@ -96,7 +98,7 @@ def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> No
     assert night.told("dbcpu-box.prom").startswith("dbcpu_run 1")
     assert 'dbcpu_nightly_exit_code{job_target="box"} 0' in night.told("dbcpu-nightly-box.prom")
     assert night.log().splitlines()[-1].endswith("box exit 0")
-    assert {file.name for file in night.state.iterdir()} == {"lock", "nightly.log", "reports"}
+    assert {file.name for file in night.state.iterdir()} == {"exit.box", "lock", "nightly.log", "reports"}
 
 
 @pytest.mark.parametrize("parser", ["prometheus_client.openmetrics.parser", "prometheus_client.parser"])
@@ -134,9 +136,50 @@ def test_no_secret_of_a_url_is_in_a_name_a_label_the_log_or_the_mail(night: Nigh
 def test_violations_are_printed_and_exit_with_one(night: Night) -> None:
     code, out, errors = night.run("box", FAKE_CHECK="1")
     assert (code, errors) == (1, "")
-    assert out == "box: max/min at N=2 is 2.00x, above the limit of 1.25x\n"
+    (report,) = (night.state / "reports").iterdir()
+    assert out == f"box: max/min at N=2 is 2.00x, above the limit of 1.25x\nbox: report in {report}\n"
     assert "above the limit" in night.log()
     assert 'dbcpu_nightly_exit_code{job_target="box"} 1' in night.told("dbcpu-nightly-box.prom")
+
+
+def test_a_busy_host_has_an_exit_code_and_a_metric_of_its_own(night: Night) -> None:
+    code, out, errors = night.run("box", FAKE_CHECK="4")
+    assert (code, errors) == (4, "")
+    assert "above the limit" in out
+    assert 'dbcpu_nightly_busy_host{job_target="box"} 1' in night.told("dbcpu-nightly-box.prom")
+    assert night.run("box", FAKE_CHECK="1")[0] == 1
+    assert 'dbcpu_nightly_busy_host{job_target="box"} 0' in night.told("dbcpu-nightly-box.prom")
+
+
+@pytest.fixture
+def hook(tmp_path: Path) -> Path:
+    """Writes what it gets: a file per call."""
+    script = tmp_path / "the hook"
+    script.write_text(
+        '#!/bin/sh\nn=$(ls "$0".said.* 2>/dev/null | wc -l)\n'
+        '{ echo "$DBCPU_NIGHT_EXIT $DBCPU_NIGHT_BEFORE $DBCPU_NIGHT_TARGET $DBCPU_NIGHT_RUN"; cat; } >"$0.said.$n"\n'
+        'exit "${FAKE_HOOK:-0}"\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def test_the_hook_hears_of_bad_nights_and_of_the_first_fine_one(night: Night, hook: Path) -> None:
+    codes = [night.run("-x", str(hook), "box", FAKE_CHECK=code)[0] for code in "01400"]
+    assert codes == [0, 1, 4, 0, 0]
+    bad, busy, fine = (file.read_text() for file in sorted(hook.parent.glob("the hook.said.*")))
+    assert bad.startswith("1 0 box 20261101-043000-ab12\nbox: max/min at N=2 is 2.00x, above the limit of 1.25x\n")
+    assert f"box: report in {night.state}/reports/box." in bad
+    assert busy.startswith("4 1 box ")
+    assert fine == "0 4 box 20261101-043000-ab12\nbox is fine again: the night before ended with 4\n"
+
+
+def test_the_hook_hears_that_nothing_was_measured_and_may_fail(night: Night, hook: Path) -> None:
+    code, _, errors = night.run("-x", str(hook), "box", FAKE_RUN="3", FAKE_HOOK="7")
+    assert code == 3
+    assert f"nightly: {hook} ended with 7; see " in errors
+    (said,) = (file.read_text() for file in hook.parent.glob("the hook.said.*"))
+    assert said == "3 0 box \nbox was not measured: dbcpu: connection refused; is it running?\n"
 
 
 def test_a_database_that_is_down_is_told_with_exit_three_and_the_next_night_goes_on(night: Night) -> None:
@@ -216,7 +259,8 @@ def test_a_url_becomes_a_file_name_without_its_password(night: Night) -> None:
     [
         (("-k", "0"), "0 is not a whole number from 1 on"),
         (("-d", "ten"), "ten is not a whole number"),
-        (("-x",), "unknown option: -x"),
+        (("-y",), "unknown option: -y"),
+        (("-x", "/nowhere/at/all"), "/nowhere/at/all cannot be run; give an executable script"),
         (("-k",), "option -k needs a value"),
         (("--", "--size"), "the target comes before"),
         (("-m", "/nowhere/at/all"), "there is no folder /nowhere/at/all"),

@@ -1,10 +1,14 @@
 """dbcpu check and dbcpu delete --like on a store with a history."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dbcpu.analysis.history.limits import Violation
+from dbcpu.analysis.history.strangers import explained
 from dbcpu.cli import main
+from dbcpu.record import Foreign, KitCost, Round
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from support.builders.comparison import noisy_run
@@ -31,7 +35,40 @@ def test_a_slow_night_is_told_in_lines_and_exits_with_one(store: str, capsys: py
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("box run-8: single-session throughput is ")
     assert lines[1].startswith("box run-8: throughput at N=2 is ")
-    assert len(lines) == 2
+    assert lines[2:] == ["box run-8: on db1; Yes: equal CPU at full speed up to 2 sessions"]
+
+
+@pytest.mark.parametrize(
+    ("share", "code"),
+    [(0.0, 1), (0.3, 4), (0.01, 1)],
+    ids=["alone", "strangers", "few of them"],
+)
+def test_a_busy_host_is_told_apart_from_a_worse_one(
+    store: str, capsys: pytest.CaptureFixture[str], share: float, code: int
+) -> None:
+    night = noisy_run(30, 0.7, repeats=2, levels=(1, 2), started_at="2026-11-08T05:30:00+00:00", target="box")
+    with open_store(store) as opened:
+        opened.save(replace(night, rounds=tuple(beside(each, share * 4) for each in night.rounds)))
+        opened.delete("run-8")
+    assert main(["check", "run-30", "--store", store]) == code
+    lines = capsys.readouterr().out.splitlines()
+    said = [line for line in lines if "the host was busy with strangers" in line]
+    assert len(said) == (code == 4)
+    assert all("other processes used 30 % of all vCPUs" in line for line in said)
+    assert main(["check", "run-7", "--store", store]) == 0
+
+
+def test_strangers_do_not_excuse_what_has_lasted_nor_an_interrupted_run() -> None:
+    slow = Violation("throughput", 2, 1.0, 2.0, "slower")
+    assert explained([slow])
+    assert not explained([slow, replace(slow, lasting=True)])
+    assert not explained([Violation("status", 0, 0.0, 0.0, "the run is interrupted")])
+
+
+def beside(each: Round, cpus: float) -> Round:
+    """With another process that uses so many CPUs."""
+    cost = KitCost(window_s=10.0, driver_cpu_s=0.0)
+    return replace(each, cost=cost, foreign=(Foreign(1, "backup", 10.0 * cpus),))
 
 
 def test_the_target_of_a_foreign_record_cannot_fake_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

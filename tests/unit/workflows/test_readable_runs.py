@@ -41,7 +41,8 @@ def _started(made: RunRecord, moment: str) -> RunRecord:
 
 @pytest.mark.parametrize(
     "command",
-    [("list", "--history"), ("show", DAYS[3], "--history"), ("check", DAYS[3], "--throughput-drop", "0.9"),
+    [("list", "--history"), ("list", "--verdict"), ("show", DAYS[3], "--history"),
+     ("check", DAYS[3], "--throughput-drop", "0.9"),
      ("compare", DAYS[2], DAYS[3]), ("compare", "label:nightly", DAYS[3])],
     ids=lambda command: " ".join(command[:2]),
 )  # fmt: skip

@@ -66,6 +66,19 @@ def headline(analysis: Analysis) -> Headline:
     return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
 
 
+def one_word(analysis: Analysis) -> str:
+    """``equal``, ``partly`` (equal up to the vCPUs), ``unequal``, ``slower`` (equal, and not at full speed), or
+    ``inconclusive``; '' for an experiment, whose answer is another.
+    """
+    if analysis.experiment is not None:
+        return ""
+    kind = headline(analysis).kind
+    if kind == BAD:
+        within = [each for each in analysis.levels if analysis.vcpus is None or each.level <= analysis.vcpus]
+        return "unequal" if any(each.even is Answer.NO for each in within) else "slower"
+    return {GOOD: "equal", PARTLY: "partly"}.get(kind, "inconclusive")
+
+
 def _words(found: Outcome, vcpus: int | None) -> str:
     up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
     if found.kind == GOOD:

@@ -14,8 +14,10 @@ from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.figures import figures, own_summaries
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
 from dbcpu.analysis.comparison.sentences import verdict
+from dbcpu.analysis.comparison.shared_levels import load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
+    PER_SESSION,
     THROUGHPUT,
     Comparison,
     Decision,
@@ -43,14 +45,16 @@ class Candidate:
     variant: str | None = None
 
 
-def compare(candidates: Sequence[Candidate], floor: Floor | None = None) -> Comparison:
+def compare(candidates: Sequence[Candidate], floor: Floor | None = None, levels_per: str | None = None) -> Comparison:
     """Compare runs with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
+
+    ``levels_per``: PER_SESSION, PER_CORE or PER_VCPU, what levels are shared by; None: see ``load_unit``.
 
     Raises:
         UsageError: fewer than two, or one has no valid round.
         UnknownName: a run has no such variant.
     """
-    return compare_sides([measured_side(each.name, [each]) for each in candidates], floor)
+    return compare_sides([measured_side(each.name, [each]) for each in candidates], floor, levels_per)
 
 
 def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
@@ -65,7 +69,9 @@ def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
     return MeasuredSide(name, tuple(measured(name, each.record, each.variant) for each in candidates))
 
 
-def compare_sides(sides: Sequence[MeasuredSide], floor: Floor | None = None) -> Comparison:
+def compare_sides(
+    sides: Sequence[MeasuredSide], floor: Floor | None = None, levels_per: str | None = None
+) -> Comparison:
     """The same for runs that were explained already. Raises UsageError as ``compare``."""
     if len(sides) < 2:
         raise UsageError("a comparison needs two runs or more; the first is the baseline")
@@ -73,17 +79,20 @@ def compare_sides(sides: Sequence[MeasuredSide], floor: Floor | None = None) -> 
     for each in sides[1:]:
         _refuse_twice((*base.runs, *each.runs))
     header = base.first.record.header
-    shared = shared_full_level(sides)
+    shared, unit = shared_full_level(sides), load_unit(sides, levels_per)
+    loads = unit if unit != PER_SESSION else unit_of_size(sides)
     decided = [
         _side(
             each,
             base,
             shared,
+            unit,
+            loads,
             (
                 Decision(THROUGHPUT, OTHER_WORK, "", (0, 0))
                 if other_work(header, each.first.record.header)
                 else decide_throughput(base, each, shared, floor),
-                decide_spread(base, each, floor),
+                decide_spread(base, each, floor, unit),
             ),
         )
         for each in sides[1:]
@@ -91,9 +100,11 @@ def compare_sides(sides: Sequence[MeasuredSide], floor: Floor | None = None) -> 
     works = dict.fromkeys(work_words(each.first.record.header.plan.workload) for each in sides)
     return Comparison(
         workload=listed(list(works)),
-        sides=(_side(base, sides[1] if len(sides) == 2 else base, shared), *decided),
+        sides=(_side(base, sides[1] if len(sides) == 2 else base, shared, unit, loads), *decided),
         verdict=tuple(verdict(base.name, each) for each in decided),
         floor=floor,
+        levels_per=unit,
+        loads_per=loads,
     )
 
 
@@ -108,7 +119,14 @@ def _refuse_twice(runs: Iterable[Measured]) -> None:
             )
 
 
-def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: tuple[Decision, ...] = ()) -> Side:
+def _side(
+    each: MeasuredSide,
+    against: MeasuredSide,
+    shared: int | None,
+    unit: str,
+    loads: str,
+    decisions: tuple[Decision, ...] = (),
+) -> Side:
     """``against``: the baseline; of the baseline itself, without ``decisions``, the side whose levels count, too."""
     header, analysis = each.first.record.header, each.first.analysis
     base = against if decisions else each
@@ -123,7 +141,7 @@ def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisio
         database=f"{header.database.kind} {header.database.version}",
         vcpus=analysis.vcpus,
         cores=analysis.cores,
-        figures=figures(each, against, shared, decisions),
+        figures=figures(each, against, shared, decisions, unit),
         levels=_levels(each),
         points=tuple(
             Point(view.level, view.elapsed_s / view.executions, view.cause)
@@ -134,7 +152,7 @@ def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisio
         runs=tuple(
             SideRun(
                 head.run_id, head.label, head.started_at, head.status, len(run.rounds),
-                *own_summaries(run, each, against, shared),
+                *own_summaries(run, each, against, shared, unit),
             )
             for run, head in zip(each.runs, headers, strict=True)
         ),
@@ -143,6 +161,7 @@ def _side(each: MeasuredSide, against: MeasuredSide, shared: int | None, decisio
         differs=() if base is each else (*differences(base.first.record.header, header), *_paces(base, each)),
         decisions=decisions,
         other_work=other_work(base.first.record.header, header),
+        shared_levels=tuple(shared_levels(base, each, loads)) if decisions and loads else (),
     )  # fmt: skip
 
 
@@ -171,7 +190,7 @@ def _levels(side: MeasuredSide) -> tuple[LevelFigures, ...]:
     )
 
 
-_LEVEL_FIELDS = ("median_s", "throughput", "max_over_min", "slowdown_max")
+_LEVEL_FIELDS = ("median_s", "throughput", "max_over_min", "slowdown_max", "slowdown_median")
 
 
 def _mean_of(views: Sequence[LevelView], field: str) -> float | None:

@@ -16,18 +16,20 @@ from dbcpu.analysis.comparison.measured_run import (
     log_spread,
     log_throughput,
     same_sitting,
-    spread_levels,
 )
+from dbcpu.analysis.comparison.shared_levels import SpreadLevels, spread_levels, units_of
 from dbcpu.analysis.experiments.party_runs import BESIDE
 from dbcpu.analysis.levels.per_round import RoundFigures
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     HISTORY,
     LESS,
+    LOAD_WORDS,
     MORE,
     NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
+    PER_SESSION,
     RUNS,
     SITTING,
     SPREAD,
@@ -40,7 +42,7 @@ from dbcpu.analysis.single_run import explain_variant
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
-from dbcpu.formatting import moment
+from dbcpu.formatting import moment, plural
 from dbcpu.plan import AA, NORMAL
 from dbcpu.record import RunRecord
 
@@ -85,21 +87,38 @@ def decide_throughput(base: MeasuredSide, other: MeasuredSide, shared: int | Non
     )
 
 
-def decide_spread(base: MeasuredSide, other: MeasuredSide, floor: Floor | None) -> Decision:
+def decide_spread(
+    base: MeasuredSide, other: MeasuredSide, floor: Floor | None, levels_per: str = PER_SESSION
+) -> Decision:
     """Over the levels of ``spread_levels``."""
-    levels, left_out = spread_levels(base, other)
-
-    def values(rounds: Sequence[RoundFigures]) -> list[float]:
-        return log_spread(rounds, levels)
-
-    undecided = Decision(SPREAD, NOT_MEASURED, _range(levels), (0, 0), left_out=tuple(left_out))
-    return _decided(undecided, (base, other), (values, values), floor.spread if floor else None)
+    levels = spread_levels(base, other, levels_per)
+    where = _range(levels.of(0)) if levels_per == PER_SESSION else _loads(levels, base, levels_per)
+    undecided = Decision(SPREAD, NOT_MEASURED, where, (0, 0), left_out=levels.left_out)
+    values: tuple[_Values, _Values] = (
+        lambda rounds: log_spread(rounds, levels.of(0)),
+        lambda rounds: log_spread(rounds, levels.of(1)),
+    )
+    return _decided(undecided, (base, other), values, floor.spread if floor else None)
 
 
 def _range(levels: Sequence[int]) -> str:
     if len(levels) > 1:
         return f"N={levels[0]}-{levels[-1]} ({len(levels)} levels)"
     return f"N={levels[0]}" if levels else ""
+
+
+def _loads(levels: SpreadLevels, base: MeasuredSide, unit: str) -> str:
+    """``1 to 2 sessions per core (N=40-80 against N=8-16, 4 levels)``, the loads those of the baseline."""
+    if not levels.pairs:
+        return ""
+    per, own = units_of(base.cores, base.vcpus, unit) or 1, levels.of(0)
+    loads = " to ".join(f"{level / per:.3g}" for level in dict.fromkeys((own[0], own[-1])))
+    ends = " against ".join(f"N={ranges}" for ranges in map(_ends, (own, levels.of(1))))
+    return f"{loads} {LOAD_WORDS[unit]} ({ends}, {plural(len(own), 'level')})"
+
+
+def _ends(levels: Sequence[int]) -> str:
+    return "-".join(map(str, dict.fromkeys((levels[0], levels[-1]))))
 
 
 def _decided(

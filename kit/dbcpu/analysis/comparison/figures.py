@@ -11,11 +11,11 @@ from dbcpu.analysis.comparison.measured_run import (
     full_level,
     log_spread,
     log_throughput,
-    spread_levels,
 )
+from dbcpu.analysis.comparison.shared_levels import spread_levels
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.per_round import at_level
-from dbcpu.analysis.results.comparison import OTHER_WORK, Decision, Figure
+from dbcpu.analysis.results.comparison import OTHER_WORK, PER_SESSION, Decision, Figure
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
@@ -40,22 +40,26 @@ _Sample = tuple[Floats, int]
 
 
 def figures(
-    each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision] = ()
+    each: MeasuredSide,
+    against: MeasuredSide,
+    shared: int | None,
+    decisions: Sequence[Decision] = (),
+    levels_per: str = PER_SESSION,
 ) -> tuple[Figure, ...]:
     """Every metric of ``METRICS`` in its order. ``shared``: the level of full load for all, None for each its own.
 
     Without ``decisions`` it is the baseline, of which ``against`` only says at which levels max/min counts. Ratio and
     interval of what is decided are those of the decision: a figure has one estimate.
     """
-    spread = spread_levels(each, against)[0]
-    own = [_metrics(run, spread, full_level(each, shared), stream=1) for run in each.runs]
+    spread = spread_levels(each, against, levels_per)
+    own = [_metrics(run, spread.of(0), full_level(each, shared), stream=1) for run in each.runs]
     values = _of_side([found for found, _ in own])
     if not decisions:
         return tuple(
             Figure(metric, unit, values.get(metric), None if metric not in values else 1.0, base=values.get(metric))
             for metric, unit in METRICS.items()
         )
-    others = [_metrics(run, spread, full_level(against, shared), stream=0) for run in against.runs]
+    others = [_metrics(run, spread.of(1), full_level(against, shared), stream=0) for run in against.runs]
     base_values = _of_side([found for found, _ in others])
     decided = {one.summary: one for one in decisions if one.ratio is not None}
     apart = ABSOLUTE if any(one.outcome == OTHER_WORK for one in decisions) else ()
@@ -76,11 +80,11 @@ def figures(
 
 
 def own_summaries(
-    run: Measured, side: MeasuredSide, against: MeasuredSide, shared: int | None
+    run: Measured, side: MeasuredSide, against: MeasuredSide, shared: int | None, levels_per: str = PER_SESSION
 ) -> tuple[float | None, float | None]:
     """Throughput and max/min of one run of a side, as they decide."""
     throughput = log_throughput(run.rounds, full_level(side, shared))
-    spread = log_spread(run.rounds, spread_levels(side, against)[0])
+    spread = log_spread(run.rounds, spread_levels(side, against, levels_per).of(0))
     return _value(throughput), _value(spread)
 
 

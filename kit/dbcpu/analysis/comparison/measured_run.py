@@ -104,23 +104,6 @@ def shared_full_level(sides: Sequence[MeasuredSide]) -> int | None:
     return max(set.intersection(*(each.levels for each in sides)), default=0)
 
 
-def spread_levels(one: MeasuredSide, other: MeasuredSide) -> tuple[list[int], list[int]]:
-    """The levels at which max/min is compared, and those left out: more sessions than vCPUs on one side only.
-
-    Every N measured on both sides, from the fewer cores to the fewer vCPUs; without a topology every N beyond 1.
-    Variants of one run keep what is left out of others: they change how the same sessions share the same host.
-    """
-    both = sorted(level for level in one.levels & other.levels if level > 1)
-    cores = [n for n in (one.cores or one.vcpus, other.cores or other.vcpus) if n]
-    vcpus = [n for n in (one.vcpus, other.vcpus) if n]
-    if not cores or not vcpus:
-        return both, []
-    within = [level for level in both if min(cores) <= level <= max(vcpus)]
-    if same_sitting(one, other):
-        return within, []
-    return [level for level in within if level <= min(vcpus)], [level for level in within if level > min(vcpus)]
-
-
 def log_throughput(rounds: Sequence[RoundFigures], level: int | None) -> list[float]:
     """Per round at ``level`` the logarithm of its throughput."""
     return [math.log(each.throughput) for each in at_level(rounds, level) if each.throughput > 0]

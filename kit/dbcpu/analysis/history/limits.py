@@ -96,7 +96,10 @@ class LastingChange:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One limit that was exceeded, as one line. ``inconclusive``: the figure is, but within the noise of the run."""
+    """One limit that was exceeded, as one line. ``inconclusive``: the figure is, but within the noise of the run.
+
+    ``lasting``: it is beyond what is usual since several runs.
+    """
 
     metric: str
     level: int
@@ -104,6 +107,7 @@ class Violation:
     limit: float
     text: str
     inconclusive: bool = False
+    lasting: bool = False
 
 
 def point(record: RunRecord, analysis: Analysis) -> Point:
@@ -271,7 +275,7 @@ def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLi
         f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} "
         f"(limit {_amount(value.metric, limit)}){since}"
     )
-    return [Violation(value.metric, value.level, value.value, limit, text)]
+    return [Violation(value.metric, value.level, value.value, limit, text, lasting=change is not None)]
 
 
 _NEGLIGIBLE = {"connect_s": 0.1, "steal": 0.01}

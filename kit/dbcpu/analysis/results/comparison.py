@@ -11,6 +11,17 @@ SUMMARIES = {
     SPREAD: "mean logarithm of max/min over every N measured in all runs, from the fewer cores to the fewer vCPUs",
 }
 """The two summaries that decide, declared before anything is seen; levels are detail and are not tested."""
+BY_LOAD = (
+    "mean logarithm of max/min over every number of sessions per {unit} measured in both (within 10 %), from the "
+    "cores to the vCPUs"
+)
+"""The second of them where levels are shared by load."""
+
+PER_SESSION, PER_CORE, PER_VCPU = "session", "core", "vcpu"
+"""What levels are shared by: the same number of sessions, or of sessions per core or per vCPU."""
+LOAD_WORDS = {PER_SESSION: "concurrent sessions (N)", PER_CORE: "sessions per core", PER_VCPU: "sessions per vCPU"}
+LOAD_UNITS = {PER_CORE: "core", PER_VCPU: "vCPU"}
+LOAD_HEADINGS = {PER_SESSION: "N", PER_CORE: "N/core", PER_VCPU: "N/vCPU"}
 
 MORE, LESS = "more", "less"
 NOT_SHOWN, BELOW_FLOOR, TOO_FEW, NOT_MEASURED = "not shown", "below the floor", "too few rounds", "not measured"
@@ -107,6 +118,7 @@ class LevelFigures:
     throughput: float | None
     max_over_min: float | None
     slowdown_max: float | None
+    slowdown_median: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,7 @@ class Side:
     ``findings`` are those of its runs from a warning on, each code once. ``mixed``: facts in which its runs differ.
     ``run_id``, ``label``, ``started_at``, ``host`` and ``database`` are those of its first run. ``other_work``: how its
     work differs from the baseline's, '' if it does not; then speed is not compared, evenness and scaling are.
+    ``shared_levels``: (N of the baseline, N of the side) of the same load; () on hosts of the same size.
     """
 
     name: str
@@ -158,6 +171,7 @@ class Side:
     differs: tuple[Difference, ...] = ()
     decisions: tuple[Decision, ...] = ()
     other_work: str = ""
+    shared_levels: tuple[tuple[int, int], ...] = ()
 
     def figure(self, metric: str) -> Figure:
         return next(each for each in self.figures if each.metric == metric)
@@ -165,12 +179,25 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Sides against the first. ``verdict`` has one sentence per side; ``floor`` is what no claim goes below."""
+    """Sides against the first. ``verdict`` has one sentence per side; ``floor`` is what no claim goes below.
+
+    ``levels_per``: what decides is compared at the same N (PER_SESSION), or the same N PER_CORE or PER_VCPU.
+    ``loads_per``: the unit of the sides' ``shared_levels``, '' for hosts of the same size.
+    """
 
     workload: str
     sides: tuple[Side, ...]
     verdict: tuple[str, ...]
     floor: Floor | None = None
+    levels_per: str = PER_SESSION
+    loads_per: str = ""
+
+    @property
+    def summaries(self) -> dict[str, str]:
+        """What the two decisions are of."""
+        if self.levels_per == PER_SESSION:
+            return SUMMARIES
+        return SUMMARIES | {SPREAD: BY_LOAD.format(unit=LOAD_UNITS[self.levels_per])}
 
     @property
     def other_work(self) -> str:

@@ -11,13 +11,11 @@ from dbcpu.analysis.comparison.sentences import (
     UNIT_WORDS,
     interval_words,
     left_out_words,
-    normalised,
     value_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
 from dbcpu.analysis.results.comparison import (
     SPREAD,
-    SUMMARIES,
     THROUGHPUT,
     Comparison,
     Decision,
@@ -28,9 +26,10 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import listed, number, percent, plural, rate, times
-from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Gauge, Panel, Panels, Section
+from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparison_front import front, page_sections
+from dbcpu.reports.documents.comparison_levels import by_load, charts_of, speedup
 from dbcpu.reports.documents.lines import Line, comparing, titled_table
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
@@ -55,10 +54,11 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
         _hosts(comparison),
         _figures(comparison),
         _levels(comparison),
+        *by_load(comparison),
         *differences,
         *sizes,
     )
-    notes, charts, found = _notes(comparison), _charts(comparison), merged_findings(comparison.sides)
+    notes, charts, found = _notes(comparison), charts_of(comparison), merged_findings(comparison.sides)
     made = comparing(
         title=f"{listed(names[1:])} compared with {names[0]}: {comparison.workload}",
         verdict=(*comparison.verdict, *([sizing.sentence] if sizing and sizing.sentence else [])),
@@ -91,7 +91,7 @@ def merged_findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    floor, others = comparison.floor, comparison.sides[1:]
+    floor, others, summaries = comparison.floor, comparison.sides[1:], comparison.summaries
     known = (
         f"Noise floor: differences below {percent(floor.level)} in throughput and {percent(floor.spread)} in max/min "
         f"are not significant ({floor.source}: what changes between runs is not in it)."
@@ -105,7 +105,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         if side.mixed
     ]
     return (
-        f"Two summaries decide: throughput is the {SUMMARIES[THROUGHPUT]}; max/min is the {SUMMARIES[SPREAD]}. "
+        f"Two summaries decide: throughput is the {summaries[THROUGHPUT]}; max/min is the {summaries[SPREAD]}. "
         "Levels are detail and are not tested.",
         *(_not_compared(comparison),) * bool(comparison.other_work),
         *filter(None, (left_out_words(side) for side in others)),
@@ -203,20 +203,11 @@ def _levels(comparison: Comparison) -> Section:
     shown = list(map(of_field, DETAIL))
     if comparison.other_work:
         shown = [
-            Column("speedup", "throughput / single", number, value=lambda row: _speedup(*row), meaning=OVER_ALONE),
+            Column("speedup", "throughput / single", number, value=lambda row: speedup(*row), meaning=OVER_ALONE),
             Column("slowdown_max", "slowdown (max)", number, value=lambda row: row[1].slowdown_max),
             of_field("max_over_min"),
         ]
     return titled_table("levels", "Levels", (Column("level", "N", value=level), name, *shown), rows)
-
-
-def _alone(side: Side) -> LevelFigures | None:
-    return next((each for each in side.levels if each.level == 1), None)
-
-
-def _speedup(side: Side, each: LevelFigures) -> float | None:
-    alone = _alone(side)
-    return each.throughput / alone.throughput if each.throughput and alone and alone.throughput else None
 
 
 def _differences(comparison: Comparison) -> tuple[Section, ...]:
@@ -268,7 +259,7 @@ def _data(comparison: Comparison) -> Mapping[str, Any]:
             }
             for each in side.decisions
         ]
-    return {"summaries": SUMMARIES, **data}
+    return {"summaries": comparison.summaries, **data}
 
 
 def _gauges(comparison: Comparison) -> Iterator[Gauge]:
@@ -309,53 +300,3 @@ def _gauges(comparison: Comparison) -> Iterator[Gauge]:
         for level in (Level.WARNING, Level.PROBLEM)
     )
     yield Gauge("dbcpu_comparison_findings", "Findings of a side's runs by severity.", "", counts)
-
-
-def _charts(comparison: Comparison) -> tuple[Chart, ...]:
-    sides, kept, work = comparison.sides, normalised(comparison), comparison.workload
-    charts = []
-    if kept:
-        against = f"Relative to {comparison.baseline.name} = 1"
-        charts.append(Chart("bars", against, Bars(against, tuple(side.name for side in sides), kept, work)))
-    name = "All sessions of all levels"
-    panels = Panels(f"{name}: {work}", tuple(map(_panel, sides)))
-    if comparison.other_work:
-        in_alone = tuple(_over_alone(side, panel) for side, panel in zip(sides, panels.panels, strict=True))
-        panels = replace(panels, panels=in_alone, y_title="times a single session")
-    charts.append(Chart("panels", name, panels))
-    series = []
-    for side in sides:
-        speedups = ((each.level, _speedup(side, each)) for each in side.levels)
-        points = tuple((level, speedup) for level, speedup in speedups if speedup is not None)
-        if len(points) > 1:
-            series.append((side.name, points))
-    if series:
-        name, y_title = "Throughput of all sessions", "throughput / that of a single session"
-        curves = Curves(name, "concurrent sessions (N)", y_title, tuple(series), below=work)
-        charts.append(Chart("scaling", name, curves))
-    return tuple(charts)
-
-
-def _panel(side: Side) -> Panel:
-    cpus = plural(side.vcpus, "vCPU") if side.vcpus else side.host
-    cores = f", {plural(side.cores, 'core')}" if side.cores else ""
-    return Panel(
-        title=f"{side.name} ({cpus}{cores})",
-        points=tuple((each.level, each.elapsed_s, each.cause) for each in side.points),
-        medians=tuple((each.level, each.median_s) for each in side.levels if each.median_s is not None),
-        cores=side.cores,
-        vcpus=side.vcpus,
-    )
-
-
-def _over_alone(side: Side, panel: Panel) -> Panel:
-    """Times over that of a single session of the same side; no points where that was not measured."""
-    alone = _alone(side)
-    alone_s = alone.median_s if alone else None
-    if not alone_s:
-        return replace(panel, points=(), medians=())
-    return replace(
-        panel,
-        points=tuple((level, elapsed_s / alone_s, cause) for level, elapsed_s, cause in panel.points),
-        medians=tuple((level, median_s / alone_s) for level, median_s in panel.medians),
-    )

@@ -114,6 +114,7 @@ def page_sections(
         *(by_name[name] for name in ("sizing", "ranking", "differences") if name in by_name),
         *(() if charts[0].name == "bars" else (by_name["figures"],)),
         *pictures[1:],
+        *([by_name["loads"]] if "loads" in by_name else []),
         by_name["runs"],
         by_name["hosts"],
         Section("decided", "Decisions and method", notes=(*comparison.verdict, *notes)),

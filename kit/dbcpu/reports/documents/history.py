@@ -1,5 +1,7 @@
 """The trend of a target: sparklines, a row per run, and a chart; and an overview of many targets."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
@@ -17,6 +19,8 @@ SIGNS = {GAP_MARK: "·", CHANGED: "|", LASTING: "»"}
 MIN_SPAN = 0.1
 """A sparkline shows at least this share of the median on either side: noise is not to look like an event."""
 MAX_SIGNS = 60
+_NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._]+")
+MAX_FILE_NAME = 60
 MIN_RUNS = 8
 """From here on a lasting change can be detected."""
 COMPARABLE = (
@@ -59,7 +63,7 @@ def overview(trends: Sequence[Trend]) -> Document:
 
 
 def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...], data: Mapping[str, Any]) -> Document:
-    charts = [_chart(trend, at) for at, trend in enumerate(trends, 1)]
+    charts = [_chart(trend, name) for trend, name in zip(trends, _chart_names(trends), strict=True)]
     return comparing(
         title=title,
         name="history",
@@ -257,8 +261,23 @@ def _lines(trend: Trend) -> tuple[Line, ...]:
     )
 
 
-def _chart(trend: Trend, at: int) -> Chart | None:
-    """The figures over time; None where there are none, or a run has no date. Two targets may have one title."""
+def _chart_names(trends: Sequence[Trend]) -> list[str]:
+    """``history``, or of many ``history-TARGET``, with the host where a target is on several, else with a number."""
+    if len(trends) == 1:
+        return ["history"]
+    targets = Counter(each.target for each in trends)
+    names: list[str] = []
+    for each in trends:
+        words = each.target if targets[each.target] == 1 else f"{each.target} {each.host}"
+        name = f"history-{_NO_FILE_NAME.sub('-', words).strip('-')[:MAX_FILE_NAME] or 'target'}"
+        # File systems may take two names that differ in the case of letters for one.
+        same = sum(other.lower() == name.lower() or other.lower().startswith(f"{name.lower()}--") for other in names)
+        names.append(f"{name}--{same + 1}" if same else name)
+    return names
+
+
+def _chart(trend: Trend, name: str) -> Chart | None:
+    """The figures over time; None where there are none, or a run has no date."""
     if not trend.series or None in map(moment, trend.started_at):
         return None
     figures = FigureHistory(
@@ -268,7 +287,7 @@ def _chart(trend: Trend, at: int) -> Chart | None:
         gaps=tuple(mark.index for mark in trend.marks if mark.kind == GAP_MARK),
         events=tuple((mark.index, mark.text) for mark in trend.marks if mark.kind == CHANGED),
     )
-    return Chart("history" if at == 1 else f"history-{at}", figures.title, figures)
+    return Chart(name, figures.title, figures)
 
 
 def _timeline_series(series: Series) -> TimelineSeries:

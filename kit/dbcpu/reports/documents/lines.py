@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dbcpu.findings import Finding, Level
-from dbcpu.formatting import number
+from dbcpu.formatting import bare, number
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
 
 
@@ -100,9 +100,9 @@ def pictured(
 
 
 def _points(curves: Curves) -> Table:
-    def of_series(name: str, points: Mapping[int, float]) -> Column:
+    def of_series(name: str, points: Mapping[float, float]) -> Column:
         return Column(name, name, number, kind="figure", value=points.get)
 
     columns = [of_series(name, dict(points)) for name, points in curves.series]
     counts = sorted({count for _, points in curves.series for count, _ in points})
-    return Table(curves.y_title, (Column("count", curves.x_title, value=int), *columns), counts)
+    return Table(curves.y_title, (Column("count", curves.x_title, bare, value=float), *columns), counts)

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.checks.headline import Headline, headline
+from dbcpu.analysis.checks.headline import Headline, headline, one_word
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN
 from dbcpu.record import Foreign, Round, RunRecord
+from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 
@@ -136,6 +137,17 @@ def test_waiting_behind_other_processes_is_not_mended_by_fewer_sessions() -> Non
     found = answered(run)
     assert found.kind == BAD
     assert "fewer" not in found.remedy and "no more than" not in found.remedy
-    assert (
-        found.remedy == {each.code: each.remedy for each in explain(run).findings}["foreign-load"]
-    )
+    assert found.remedy == {each.code: each.remedy for each in explain(run).findings}["foreign-load"]
+
+
+@pytest.mark.parametrize(
+    ("run", "word"),
+    [
+        (noisy_run(1, cores=4, threads=1, levels=(1, 2, 3, 4)), "equal"),
+        (noisy_run(1, uneven=1.5), "unequal"),
+        (three_on_two(), "partly"),
+        (noisy_run(1, levels=(1,)), "inconclusive"),
+    ],
+)
+def test_the_answer_in_one_word(run: RunRecord, word: str) -> None:
+    assert one_word(explain(run)) == word

@@ -17,6 +17,7 @@ from dbcpu.analysis.results.comparison import (
     NOT_MEASURED,
     NOT_SHOWN,
     OTHER_WORK,
+    PER_CORE,
     SPREAD,
     TOO_FEW,
     Comparison,
@@ -234,6 +235,50 @@ def test_without_full_load_in_both_the_largest_common_level_decides() -> None:
     assert found.sides[1].decisions[0].levels == "N=3"
     nothing = against(noisy_run(1, levels=(2,)), noisy_run(2, levels=(1, 3)))
     assert {each.outcome for each in nothing.sides[1].decisions} == {NOT_MEASURED}
+
+
+def test_hosts_of_different_size_are_compared_at_the_same_sessions_per_core() -> None:
+    """By N they share no level between the cores and the vCPUs."""
+    big = noisy_run(1, levels=(1, 8, 9, 12, 16), cores=8)
+    small = noisy_run(2, levels=(1, 2, 3, 4), uneven=1.5)
+    found = against(big, small)
+    assert found.levels_per == PER_CORE
+    side = found.sides[1]
+    # 9 of 8 cores is beyond them, and 12.5 % more than 8: it has no partner.
+    assert side.shared_levels == ((8, 2), (12, 3), (16, 4))
+    spread = side.decisions[1]
+    assert spread.levels == "1 to 2 sessions per core (N=8-16 against N=2-4, 3 levels)"
+    assert spread.outcome == MORE
+    assert spread.ratio == pytest.approx(1.5 ** (2 / 3), rel=0.03)
+    assert side.figure("spread").ratio == pytest.approx(spread.ratio, rel=0.01)
+    assert "sessions per core" in found.summaries[SPREAD]
+    shown = table.render(document(found))
+    assert "Levels by sessions per core" in shown
+    assert "not measured" not in shown
+
+
+def test_levels_are_shared_per_core_or_by_n_as_wanted() -> None:
+    big, small = noisy_run(1, levels=(1, 2, 4, 8, 16), cores=8), noisy_run(2, levels=(1, 2, 3, 4))
+    sides = [Candidate("big", big), Candidate("small", small)]
+    assert compare(sides).sides[1].decisions[1].levels == "N=2-4 (2 levels)"
+    per_core = compare(sides, levels_per=PER_CORE).sides[1]
+    assert per_core.shared_levels == ((4, 1), (8, 2), (16, 4))
+    assert per_core.decisions[1].levels == "1 to 2 sessions per core (N=8-16 against N=2-4, 2 levels)"
+    (panels,) = [each.data for each in document(compare(sides, levels_per=PER_CORE)).charts if each.name == "panels"]
+    assert isinstance(panels, Panels)
+    assert (panels.x_title, [panel.units for panel in panels.panels]) == ("sessions per core", [8, 2])
+
+
+def test_one_session_more_than_cores_or_vcpus_is_no_shared_level() -> None:
+    big, small = noisy_run(1, levels=(1, 39, 41, 79), cores=40), noisy_run(2, levels=(1, 8, 9, 16), cores=8)
+    assert against(big, small).sides[1].shared_levels == ((41, 9),)
+
+
+def test_levels_per_core_need_cores() -> None:
+    unknown = noisy_run(1)
+    unknown = replace(unknown, header=replace(unknown.header, host=None))
+    with pytest.raises(UsageError, match=r"the cores of old are not known.*--cores old=N"):
+        compare([Candidate("old", unknown), Candidate("new", noisy_run(2))], levels_per=PER_CORE)
 
 
 def test_variants_of_one_run_are_compared() -> None:

@@ -13,7 +13,7 @@ import pytest
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
-from dbcpu.errors import StoreError, UsageError
+from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.document import Document
@@ -249,6 +249,22 @@ def test_a_comma_list_and_a_label_are_sides_of_several_runs(nights: str, before_
         assert decision["between_run_source"] == "runs"
         assert decision["low"] <= decision["ratio"] <= decision["high"]
         assert decision["between_run_spread"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("sides", "written"),
+    [
+        (("label:before", "label:after"), "label:after"),
+        (("old=20261001", "new=20261008"), "20261008"),
+        (("old=20261001", "new=20261008"), "new"),
+    ],
+)
+def test_a_rule_is_given_to_a_side_as_it_was_written(nights: str, sides: tuple[str, str], written: str) -> None:
+    found = json.loads(text("json", comparison_document(sides, nights, 2, licences=[f"{written}=oracle-cloud-ee"])))
+    (need,) = found["sizing"]["needs"]
+    assert need["licences"] == need["cores"]
+    with pytest.raises(UnknownName, match=f"'{written}s'"):
+        comparison_document(sides, nights, 2, licences=[f"{written}s=oracle-cloud-ee"])
 
 
 def test_one_run_a_side_takes_the_history_of_the_store(nights: str) -> None:

@@ -36,7 +36,7 @@ def draw(data: Panels) -> Figure:
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     flat = [axes for line in grid for axes in line]
     dense = sum(len(each.points) for each in panels)
-    right = max((level for each in panels for level, _, _ in each.points), default=0) + 1
+    right = max(((level + 1) / each.units for each in panels for level, _, _ in each.points), default=1)
     for axes, each in zip(flat, panels, strict=False):
         _panel(axes, each, dense, right)
     for axes in flat[len(panels) :]:
@@ -45,7 +45,7 @@ def draw(data: Panels) -> Figure:
     for line in grid:
         line[0].set_ylabel(data.y_title)
     for axes in grid[-1]:
-        axes.set_xlabel("concurrent sessions (N)")
+        axes.set_xlabel(data.x_title)
     present = [cause for cause in CAUSES if any(point[2] == cause for each in panels for point in each.points)]
     handles = [
         Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])
@@ -56,7 +56,7 @@ def draw(data: Panels) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, panel: Panel, dense: int, right: int) -> None:
+def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
     axes.set_title(cut(panel.title, PANEL_WIDTH), fontsize=9.5)
     levels = sorted({level for level, _, _ in panel.points})
     seen: dict[int, int] = dict.fromkeys(levels, 0)
@@ -66,7 +66,7 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: int) -> None:
         # Spread sideways by the golden ratio: even, and without chance.
         shift = ((seen[level] * GOLDEN_RATIO) % 1.0 - 0.5) * 0.6 * step if seen[level] else 0.0
         seen[level] += 1
-        places.setdefault(cause, []).append((level + shift, elapsed_s))
+        places.setdefault(cause, []).append(((level + shift) / panel.units, elapsed_s))
     for cause in (each for each in CAUSES if each in places):
         colour, mark = MARKS[cause]
         axes.scatter(
@@ -81,11 +81,12 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: int) -> None:
             rasterized=dense > RASTER_POINTS,
         )
     if panel.medians:
-        axes.plot(*zip(*panel.medians, strict=True), color="black", lw=1.3, zorder=2.5)
+        medians = [(level / panel.units, elapsed_s) for level, elapsed_s in panel.medians]
+        axes.plot(*zip(*medians, strict=True), color="black", lw=1.3, zorder=2.5)
     both = [(panel.cores, "core"), (panel.vcpus, "vCPU")]
     limits = [(amount, noun) for amount, noun in both if amount]
     for at, (amount, noun) in enumerate(limits[1:] if panel.cores == panel.vcpus else limits):
-        at_x, side, name = amount + 0.5, "right", f"{plural(amount, noun)} "
+        at_x, side, name = (amount + 0.5) / panel.units, "right", f"{plural(amount, noun)} "
         if at_x > right:
             # Drawn in its place it would be outside the axes, which would shrink for it.
             at_x, name = right, f"{name}→ "
@@ -100,7 +101,7 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: int) -> None:
     axes.grid(axis="y", zorder=0)
 
 
-def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel], right: int) -> None:
+def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel], right: float) -> None:
     axes = flat[0]
     values = [elapsed_s for each in panels for _, elapsed_s, _ in each.points]
     if values:
@@ -113,5 +114,6 @@ def _shared_axes(flat: Sequence[Axes], panels: Sequence[Panel], right: int) -> N
             each.xaxis.set_minor_locator(NullLocator())
             each.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     elif right > 1:
+        whole = all(each.units == 1 for each in panels)
         axes.set_xlim(0, right)
-        axes.xaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 4, 8, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(9, integer=whole, steps=[1, 2, 4, 8, 10] if whole else [1, 2, 5, 10]))
