@@ -236,7 +236,19 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     store["PYTHONWARNINGS"] = environment()["PYTHONWARNINGS"]
     limits = tmp_path / "dbcpu.toml"
     limits.write_text('[check]\nslowdown = "off"\nmax_over_min = "off"\nsteal = "off"\nconnect_s = 0.000001\n')
-    few = ("sqlite", "--size", "tiny", "--executions", "1", "--repeats", "1", "--sessions", "1,2")
+    few = (
+        "sqlite",
+        "--size",
+        "tiny",
+        "--executions",
+        "1",
+        "--repeats",
+        "1",
+        "--sessions",
+        "1,2",
+        "--report",
+        "markdown",
+    )
     code, out, errors = night.run(*few, **store, DBCPU_CONFIG=str(limits))
     assert (code, errors) == (1, ""), night.log()
     assert out.startswith("sqlite ") and "time to connect at N=" in out
