@@ -69,6 +69,13 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
     shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of half a second, which is long for size tiny: two sessions take all that time from other tests."""
+    for name in ("MIN_SEGMENT_S", "RETRY_S"):
+        monkeypatch.setattr(f"dbcpu.measure.experiments.soak.{name}", 0.5)
+
+
 def looped(for_s: float, *sizes: str) -> SoakShape:
     return SoakShape(for_s, sizes or ("tiny",))
 
@@ -128,7 +135,9 @@ def test_ctrl_c_keeps_what_is_finished(drive: Drive) -> None:
     until(lambda: not drive.embedded(), "the embedded server is gone")
 
 
-def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(measure: Measure, debian_server: DebianServer) -> None:
+def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(
+    measure: Measure, debian_server: DebianServer, brief: None
+) -> None:
     over = threading.Event()
 
     def restart() -> None:
@@ -138,7 +147,7 @@ def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(measure: Measur
 
     watcher = AtRound(2, restart)
     try:
-        record = measure(looped(20.0), box(debian_server), watcher, sessions="2", for_s=20.0)
+        record = measure(looped(14.0), box(debian_server), watcher, sessions="2", for_s=14.0)
     finally:
         over.set()
         if watcher.thread is not None:
@@ -160,13 +169,13 @@ def test_a_restart_of_the_database_is_a_gap_and_the_soak_goes_on(measure: Measur
 
 
 def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
-    measure: Measure, debian_server: DebianServer
+    measure: Measure, debian_server: DebianServer, brief: None
 ) -> None:
     def end_one() -> None:
         debian_server.ask("select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
                           "and state = 'active' and pid <> pg_backend_pid() limit 1")  # fmt: skip
 
-    record = measure(looped(20.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=20.0)
+    record = measure(looped(8.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=8.0)
     segments = loaded(record)
     (broken,) = [each for each in segments if each.error]
     assert (broken.error or "").startswith("1 of 2 sessions ended: ")
@@ -175,7 +184,7 @@ def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
 
 
 def test_a_database_that_stays_away_ends_the_soak_and_what_was_measured_is_kept(
-    measure: Measure, debian_server: DebianServer
+    measure: Measure, debian_server: DebianServer, brief: None
 ) -> None:
     try:
         with pytest.raises(MeasureError, match=r"did not come back before the end of the soak.* stored, see"):
@@ -184,8 +193,8 @@ def test_a_database_that_stays_away_ends_the_soak_and_what_was_measured_is_kept(
         debian_server.start()
 
 
-def test_sizes_take_turns(measure: Measure) -> None:
-    record = measure(looped(12.0, "tiny", "short"), sessions="2", for_s=12.0)
+def test_sizes_take_turns(measure: Measure, brief: None) -> None:
+    record = measure(looped(3.0, "tiny", "short"), sessions="2", for_s=3.0)
     assert [each.size for each in (record.header.plan.workload, *record.header.plan.sizes)] == ["tiny", "short"]
     turns = [each.variant for each in loaded(record)]
     assert turns.count("tiny") == turns.count("short") == 3

@@ -1,6 +1,7 @@
 """Oracle databases that refuse, ignore, cache or skip what dbcpu asks for: nothing of it becomes an all-clear."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +9,10 @@ from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.cli import main
 from dbcpu.findings import Finding
 from dbcpu.record import UNSET, RunRecord
+from dbcpu.store.database import open_store
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
@@ -33,14 +36,22 @@ Measured = Callable[..., tuple[RunRecord, Analysis, str]]
 
 
 @pytest.fixture
-def measured(drive: Drive) -> Measured:
-    """``measured(double, *options)``: a small run of one and two sessions, and what is made of it."""
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Measured:
+    """``measured(double, *options)``: a small run of one and two sessions, and what is made of it.
+
+    In this process: starting one, and loading all of dbcpu, would take as long as the run.
+    """
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    monkeypatch.chdir(tmp_path)
 
     def run(double: OracleDouble, *options: str) -> tuple[RunRecord, Analysis, str]:
-        given = ("--sessions", "1,2", "--size", "tiny", "--executions", "3", "--repeats", "1", "--yes", *options)
-        code, out, err = drive("run", double.url, *given).finish()
+        given = ("--sessions", "1,2", "--size", "tiny", "--executions", "3", "--repeats", "1", "--yes")
+        code = main(["run", double.url, *given, "--report", "none", *options])
+        out, err = capsys.readouterr()
         assert code in (0, 1), err
-        record = drive.last()
+        assert double.password not in out + err
+        with open_store(None) as store:
+            record = store.load("last")
         return record, explain(record), out + err
 
     return run

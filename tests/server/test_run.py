@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.cli import main
 from dbcpu.store import record_file
 from support.driving import Drive
 from support.servers.postgresql import DebianServer
@@ -196,6 +197,14 @@ def test_connections_that_run_out_at_the_gate_are_counted(drive: Drive, debian_s
 # --- stores that cannot be written, files that cannot be read
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of commands in this process: what is refused while it is read needs no process of its own."""
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def test_store_that_cannot_be_made_is_told_before_anything_is_measured(drive: Drive) -> None:
     code, out, err = drive("run", *SMALL, "--store", "/proc/runs.db").finish()
     assert (code, out) == (3, "")
@@ -227,10 +236,12 @@ def test_disk_that_fills_up_during_the_run_keeps_the_rounds_before(drive: Drive,
     ("content", "said"),
     [("{", "is damaged: it is not JSON"), ('{"schema": 99}', "newer"), ("[1]", "is not a run"), ("{}", "is not a run")],
 )
-def test_file_that_is_no_readable_record_is_told(drive: Drive, content: str, said: str) -> None:
-    path = Path(drive.folder, "bad.json")
-    path.write_text(content)
-    code, out, err = drive("show", "bad.json").finish()
+def test_file_that_is_no_readable_record_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str], content: str, said: str
+) -> None:
+    (here / "bad.json").write_text(content)
+    code = main(["show", "bad.json"])
+    out, err = capsys.readouterr()
     assert (code, out) == (3, "")
     assert said in err
 
@@ -238,7 +249,6 @@ def test_file_that_is_no_readable_record_is_told(drive: Drive, content: str, sai
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nothing",), "no target is called 'nothing'; there are: a URL such as postgresql://HOST/DB, embedded"),
         (("oracle9://x/y",), "oracle9"),
         (("--sessions", "0"), "is not a range within 1 to 10000"),
         (("--sessions", "3-1"), "is not a range within 1 to 10000"),
@@ -251,8 +261,18 @@ def test_file_that_is_no_readable_record_is_told(drive: Drive, content: str, sai
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_absurd_requests_start_nothing(drive: Drive, arguments: tuple[str, ...], said: str) -> None:
-    code, out, err = drive("run", *arguments, "--yes").finish()
+def test_absurd_requests_start_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    code = main(["run", *arguments, "--yes"])
+    out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert said in err
+    assert "starting embedded" not in err
+
+
+def test_an_absurd_request_ends_the_process_with_the_code_of_wrong_usage(drive: Drive) -> None:
+    code, out, err = drive("run", "nothing", "--yes").finish()
+    assert (code, out) == (2, "")
+    assert "no target is called 'nothing'; there are: a URL such as postgresql://HOST/DB, embedded" in err
     assert "starting embedded" not in err

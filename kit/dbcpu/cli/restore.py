@@ -18,7 +18,7 @@ def command(target: str | None, dry_run: bool) -> int:
               dbcpu restore 'oracle+oracledb://system@db1/?service_name=orclpdb1'
     """
     from dbcpu.formatting import plain
-    from dbcpu.workflows.vary import put_back
+    from dbcpu.workflows.restore import put_back
 
     restored = put_back(target, dry_run=dry_run)
     for line in restored.lines or ("nothing to restore",):

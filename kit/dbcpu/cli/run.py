@@ -1,11 +1,15 @@
 """``dbcpu run``: measure a target at several concurrency levels, store the run, write a report."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dbcpu.cli._completion import offering, targets
 from dbcpu.cli._options import fail_on_option, measuring_options
+
+if TYPE_CHECKING:
+    from dbcpu.plan import NextRound
+    from dbcpu.record import Header
 
 
 @click.command(short_help="Measure a database at several concurrency levels.")
@@ -25,7 +29,6 @@ def command(targets: tuple[str, ...], together: bool, cpus: tuple[str, ...], **g
               dbcpu run 'oracle+oracledb://bench@db1/?service_name=orclpdb1' --size medium
               dbcpu run embedded embedded --together --sessions 2:8 --cpus 0-3 --cpus 4-7
     """
-    from dbcpu.analysis.adaptive_plan import adaptive
     from dbcpu.cli._options import confirm
     from dbcpu.config.targets import resolve
     from dbcpu.workflows.launch import launch, launch_together, split_options
@@ -35,4 +38,11 @@ def command(targets: tuple[str, ...], together: bool, cpus: tuple[str, ...], **g
         return launch_together(targets, choices, delivery, confirm, cpus=cpus)
     if len(targets) > 1 or cpus:
         raise click.UsageError("several targets, or --cpus, need --together; without it give one target")
-    return launch(resolve((*targets, "embedded")[0]), choices, delivery, confirm, planner=adaptive)
+    return launch(resolve((*targets, "embedded")[0]), choices, delivery, confirm, planner=_adaptive)
+
+
+def _adaptive(header: "Header") -> "NextRound":
+    """The planner of ``--sessions auto``; given levels need no analysis before the end."""
+    from dbcpu.analysis.adaptive_plan import adaptive
+
+    return adaptive(header)

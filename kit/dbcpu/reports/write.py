@@ -4,13 +4,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dbcpu.config.drafts import make_folder, replace_file
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
-from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import FormatModule, format_names, load_format
+
+if TYPE_CHECKING:
+    from dbcpu.reports.document import Document
 
 PICTURES = ("svg", "png")
 NO_REPORT = "none"
@@ -23,7 +26,7 @@ def report_folder(record: RunRecord) -> Path:
     return Path("reports") / (name or "run")
 
 
-def write_document(document: Document, folder: Path, formats: Iterable[str] = ()) -> tuple[Path, ...]:
+def write_document(document: "Document", folder: Path, formats: Iterable[str] = ()) -> tuple[Path, ...]:
     """Write it into ``folder``, which is made if need be; files of the same names are replaced.
 
     ``formats`` may be pictures (``svg``, ``png``) too; by default both and every format that is usual in a folder.
@@ -81,7 +84,7 @@ def _usual() -> Iterator[tuple[str, FormatModule]]:
 
 
 def _files(
-    document: Document, members: Mapping[str, FormatModule], forms: Sequence[str]
+    document: "Document", members: Mapping[str, FormatModule], forms: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
     pictures: Mapping[str, bytes] = {}
     if forms:

@@ -6,11 +6,7 @@ from pathlib import Path
 
 from dbcpu.findings import reached
 from dbcpu.record import Header, Round
-from dbcpu.reports.documents import run as of_run
-from dbcpu.reports.write import NO_REPORT, report_folder, write_document
 from dbcpu.store import record_file
-from dbcpu.workflows.compare import variants_document
-from dbcpu.workflows.explain import explained
 from dbcpu.workflows.show import print_document
 
 
@@ -33,6 +29,11 @@ def present(
     Raises:
         StoreError: a file cannot be written.
     """
+    # Not before: a run that is refused or interrupted needs none of the analysis.
+    from dbcpu.reports.documents import run as of_run
+    from dbcpu.reports.write import NO_REPORT, report_folder, write_document
+    from dbcpu.workflows.explain import explained
+
     run_id = header.run_id
     record, analysis = explained(header, rounds())
     if json_file is not None:
@@ -40,6 +41,8 @@ def present(
     document = shown = of_run.document(record, analysis)
     again = f"dbcpu show {run_id}"
     if analysis.variants is not None:
+        from dbcpu.workflows.compare import variants_document
+
         shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
     if json_file != "-":
         print_document(shown)

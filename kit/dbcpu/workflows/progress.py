@@ -3,10 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
-from typing import IO
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from typing import TYPE_CHECKING, TextIO
 
 from dbcpu.findings import Level
 from dbcpu.formatting import plain, plural, short_ranges
@@ -15,22 +12,22 @@ from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
 from dbcpu.workflows.measure_run import Watcher
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
 
 class ProgressWatcher(Watcher):
     """Shows level, repeat and remaining time; calls ``confirm`` for targets that are not private.
 
-
     ``rounds``: those that are finished, if it ``keeps`` them.
     """
 
-    def __init__(
-        self, confirm: Callable[[str], None], *, quiet: bool, stream: IO[str] | None = None, keeps: bool = False
-    ) -> None:
+    def __init__(self, confirm: Callable[[str], None], *, quiet: bool, keeps: bool = False) -> None:
         self.rounds: list[Round] = []
         self._keeps = keeps
         self._confirm = confirm
         self._quiet = quiet
-        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self._stream = sys.stderr
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._rounds = 0
@@ -56,9 +53,8 @@ class ProgressWatcher(Watcher):
             lasts = _duration(preview.duration_s)
             self._confirm(f"This saturates {plain(preview.target)} for about {lasts}{changed}. Continue?")
         self._began_s = time.monotonic()
-        if self._console.is_terminal and not self._quiet:
-            columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
-            self._bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=self._console, transient=True)
+        if self._stream.isatty() and not self._quiet:
+            self._bar = _bar(self._stream)
             self._task = self._bar.add_task("", total=preview.rounds, left="")
             self._bar.start()
 
@@ -100,8 +96,22 @@ class ProgressWatcher(Watcher):
         return f"about {_duration(max(1.0, total_s - spent_s))} left"
 
     def _say(self, text: str) -> None:
-        if not self._quiet:
-            self._console.print(plain(text), markup=False)
+        if self._quiet:
+            return
+        if self._bar is None:
+            print(plain(text), file=self._stream, flush=True)
+        else:
+            self._bar.console.print(plain(text), markup=False)
+
+
+def _bar(stream: TextIO) -> "Progress":
+    """Most runs have no terminal, and do without loading what draws on one."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
+    return Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True)
 
 
 def _described(preview: Preview) -> str:

@@ -1,4 +1,4 @@
-"""What ``dbcpu vary`` and ``dbcpu restore`` do: measure under variants, show the comparison, put things back."""
+"""What ``dbcpu vary`` does: measure under variants, and show the comparison."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -6,12 +6,8 @@ from typing import Any
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
-from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.store.database import open_store
-from dbcpu.targets.base import load_target
-from dbcpu.variants._restore import RestoreResult, restore
 from dbcpu.variants._selection import select_variants
-from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.launch import split_options
 from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
 from dbcpu.workflows.present import present
@@ -39,15 +35,6 @@ def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapp
     """
     preview = preview_run(resolve(target), _choices(variants, per_cpu, given), Watcher())
     return (*preview.left_out, *preview.changes)
-
-
-def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
-    """Undo what journals of killed runs say; parameters of ``target`` too. Raises ConnectError, UnknownName."""
-    if target is None:
-        return restore(dry_run=dry_run, held=True)
-    request = resolve(target)
-    with Guard() as guard, load_target(request.kind).open_target(request, guard) as opened:
-        return restore(request.name, parameters_of(opened), dry_run=dry_run, held=True)
 
 
 def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Choices:

@@ -280,8 +280,9 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     store["PYTHONWARNINGS"] = environment()["PYTHONWARNINGS"]
     limits = tmp_path / "dbcpu.toml"
     limits.write_text('[check]\nslowdown = "off"\nmax_over_min = "off"\nsteal = "off"\nconnect_s = 0.000001\n')
-    few = ("sqlite", "--size", "tiny", "--executions", "1", "--repeats", "1", "--sessions", "1,2")
-    code, out, errors = night.run(*few, **store, DBCPU_CONFIG=str(limits))
+    # Without pictures: they would be most of the work, and tests of the report have them.
+    few = ("--size", "tiny", "--executions", "1", "--repeats", "1", "--sessions", "1,2", "--report", "markdown")
+    code, out, errors = night.run("sqlite", *few, **store, DBCPU_CONFIG=str(limits))
     assert (code, errors) == (1, ""), night.log()
     assert out.startswith("sqlite ") and "time to connect at N=" in out
     assert 'dbcpu_run_complete{database="sqlite",target="sqlite"} 1.0' in night.told("dbcpu-sqlite.prom")

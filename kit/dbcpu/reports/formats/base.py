@@ -6,10 +6,12 @@ A member offers ``SUFFIX`` (``.md``), ``BINARY``, ``IN_FOLDER`` (a folder of fil
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dbcpu import registry
-from dbcpu.reports.document import Document
+
+if TYPE_CHECKING:
+    from dbcpu.reports.document import Document
 
 ROOM = "reports.formats"
 Pictures = Mapping[str, bytes]
@@ -28,7 +30,7 @@ class FormatModule(Protocol):
     BINARY: bool
     IN_FOLDER: bool
 
-    def render(self, document: Document, pictures: Pictures = NO_PICTURES) -> str | bytes:
+    def render(self, document: "Document", pictures: Pictures = NO_PICTURES) -> str | bytes:
         """Raises UsageError where the format is not for documents of this kind."""
         ...
 
