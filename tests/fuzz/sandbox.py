@@ -23,7 +23,7 @@ from dbcpu.errors import DbcpuError, MeasureError
 from dbcpu.store.database import open_store
 from support.builders.record import record, solos
 
-CODES = (0, 1, 2, 3, 130)
+CODES = (0, 1, 2, 3, 4, 130)
 CPU_S = 10.0
 MEMORY_BYTES = 1 << 30
 KIT = str(Path(dbcpu.__file__).parent)

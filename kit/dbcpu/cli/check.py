@@ -21,9 +21,9 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 @store_option
 def command(run: str | None, last: bool, target: str | None, fail_on: str, as_json: bool, store: str | None,
             **given: float) -> int:  # fmt: skip
-    """Check RUN against limits and history: prints violations and exits with 1, or is silent. It exits with 4 if the host
-    was busy with strangers meanwhile: then these may be the cause, and not the host. A figure that may be noise is
-    inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
+    """Check RUN against limits and history: prints violations and exits with 1, or is silent. It exits with 4 if the
+    host was busy with strangers meanwhile: then these may be the cause, and not the host. A figure that may be noise
+    is inconclusive. A limit of 0 switches it off; see [check] in dbcpu.toml.
 
     Example: dbcpu check --last --target old-box --max-over-min 1.5
     """

@@ -27,7 +27,6 @@ from dbcpu.cli._options import format_option, licence_option, out_option, shape_
 @store_option
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
     """Compare each RUN with the first. RUN is [NAME=]RUN[:VARIANT], or a .csv file of published measurements.
-
     Several runs a side show what changes between runs: RUN,RUN,RUN,RUN, or label:TEXT for all of a label.
 
     \b
