@@ -24,7 +24,7 @@ from dbcpu.errors import UnknownName, UsageError
 Tables = Mapping[str, Mapping[str, Any]]
 _RULE_KEYS = ("per", "dated", "source", "when", "targets", "databases", "editions", "places", "most", "applies")
 _OWN_KEYS: Mapping[type[Rule], tuple[str, ...]] = {
-    Licence: ("factor", "factor_smt", "models", "least", "unit"),
+    Licence: ("factor", "factor_smt", "models", "least", "unit", "price", "currency", "support"),
     Price: ("amount", "currency", "period"),
 }
 _SCOPE = frozenset({"dated", "source", "targets", "databases", "editions", "places", "applies"})
@@ -68,6 +68,7 @@ def licence(name: str, table: Mapping[str, Any], where: str) -> Licence:
         models=tuple((part, number_above_0(factor, f"{where}: models, {part}")) for part, factor in models.items()),
         least=whole_number(table.get("least", 1), 0, f"{where}: least"),
         unit=text(table.get("unit", "licence"), "unit", where),
+        **_price_of_one(table, where),
     )
     factors = [rule.factor, rule.factor_smt or 0.0, *(factor for _, factor in rule.models)]
     if rule.most is not None and rule.least > (needed := math.ceil(rule.most * max(factors))):
@@ -76,6 +77,23 @@ def licence(name: str, table: Mapping[str, Any], where: str) -> Licence:
             "would need; correct one of them"
         )
     return rule
+
+
+def _price_of_one(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if "price" not in table:
+        if given := [key for key in ("currency", "support") if key in table]:
+            raise UsageError(f"{where} has {given[0]} and no price; give the price of one licence")
+        return {}
+    if "currency" not in table:
+        raise UsageError(f"{where} has a price and no currency; give one")
+    support = number_above_0(table["support"], f"{where}: support") if "support" in table else 0.0
+    if support > 1:
+        raise UsageError(f"{where}: support = {support:g} is more than the price in each year; 0.22 is 22 % of it")
+    return {
+        "price": number_above_0(table["price"], f"{where}: price"),
+        "currency": text(table["currency"], "currency", where),
+        "support": support,
+    }
 
 
 def price(name: str, table: Mapping[str, Any], where: str) -> Price:

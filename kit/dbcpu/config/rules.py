@@ -66,6 +66,7 @@ class Licence(Rule):
 
     ``factor_smt`` holds instead where a core has several hardware threads, and before both the first of ``models``,
     (part of the CPU's name, factor), that fits. ``unit`` is what a licence is called.
+    ``price`` of one in ``currency``, paid once; ``support`` is the share of it that is due in each year.
     """
 
     factor: float = 1.0
@@ -73,6 +74,9 @@ class Licence(Rule):
     models: tuple[tuple[str, float], ...] = ()
     least: int = 1
     unit: str = "licence"
+    price: float | None = None
+    currency: str = ""
+    support: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

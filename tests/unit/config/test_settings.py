@@ -69,6 +69,10 @@ def test_rules_and_limits_are_read_beside_targets(write: Path) -> None:
         (f"[licences.x]\n{RULE}factor = 1\nmodels = {{ POWER = 0 }}\n", "models, POWER is not a number above 0"),
         (f"[licences.x]\n{RULE}factor = 1\nmost = 0\n", "most is not a whole number from 1"),
         ("[licences.oracle-cloud-ee]\nfactor = 0.5\n", "changes the figures of a rule that came with dbcpu"),
+        (f"[licences.x]\n{RULE}factor = 1\nsupport = 0.2\n", "has support and no price"),
+        (f"[licences.x]\n{RULE}factor = 1\nprice = 5\n", "has a price and no currency"),
+        (f'[licences.x]\n{RULE}factor = 1\nprice = 5\ncurrency = "EUR"\nsupport = 22\n', "0.22 is 22 % of it"),
+        ("[licences.oracle-cloud-ee]\nprice = 5\n", "give dated and source of yours"),
         ("[chek]\n", "unknown key 'chek'"),
     ],
 )
@@ -77,6 +81,12 @@ def test_what_is_wrong_is_said_with_its_place(write: Path, text: str, message: s
     with pytest.raises(UsageError, match=message) as caught:
         settings()
     assert str(write) in str(caught.value)
+
+
+def test_a_licence_may_have_a_price_and_support(write: Path) -> None:
+    write.write_text(f'[licences.x]\n{RULE}factor = 1\nprice = 20000\ncurrency = "EUR"\nsupport = 0.22\n')
+    rule, *_ = settings().sizing.licences
+    assert (rule.price, rule.currency, rule.support) == (20_000.0, "EUR", 0.22)
 
 
 def test_naming_a_shipped_rule_asks_for_it_and_changes_only_what_is_given(write: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.results.host import LicenceNeed
 from dbcpu.config.rules import OCPU_SIZES, Licence, OcpuSize, Price, Rule
-from dbcpu.formatting import number, plural
+from dbcpu.formatting import number, percent, plural
 from dbcpu.record import Header, RunRecord
 
 _CLOUDS = ("Amazon EC2", "Google Compute Engine")
@@ -133,6 +133,8 @@ def rule_words(rule: Rule) -> str:
         what = plural(rule.factor, rule.unit)
         others = [f"{rule.factor_smt:g} with SMT"] if rule.factor_smt is not None else []
         others += [f"{factor:g} for {part}" for part, factor in rule.models]
+        if rule.price is not None:
+            others.append(f"{rule.price:,.2f} {rule.currency} each, {percent(rule.support)} of it as support a year")
         what += f" ({', '.join(others)})" if others else ""
     if isinstance(rule, Price):
         what = f"{rule.amount:g} {rule.currency}{f' per {rule.period}' if rule.period else ''}"

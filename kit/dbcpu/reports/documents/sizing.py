@@ -1,5 +1,9 @@
 """Required vCPUs of each host, and the ranking of the hosts, as sections of a comparison."""
 
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.sizing import RANKS, Need, Ranked, Sizing
 from dbcpu.formatting import listed, number, plural, rate
 from dbcpu.reports.document import Column, Section
@@ -24,9 +28,56 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
         Column("cores", "cores", kind="figure"),
         Column("licences", "licences", kind="figure"),
         Column("price", "price", kind="figure", value=money),
+        *_costs(sizing),
     )
     title = f"Hosts that replace {plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
-    return (titled_table("sizing", title, columns, sizing.needs, SAME_KIND, *_cores(sizing), *_rules(sizing)),)
+    return (
+        titled_table(
+            "sizing", title, columns, sizing.needs, SAME_KIND, *_cost_words(sizing), *_cores(sizing), *_rules(sizing)
+        ),
+    )
+
+
+def _costs(sizing: Sizing) -> tuple[Column, ...]:
+    """Money once, in a month and in a year; () where no rule has a price."""
+    if not any(map(cost, sizing.needs)):
+        return ()
+
+    def of(field: str) -> Callable[[Need], str | None]:
+        return lambda need: f"{getattr(found, field):,.0f} {found.currency}" if (found := cost(need)) else None
+
+    return tuple(
+        Column(field, heading, kind="figure", value=of(field))
+        for field, heading in (("once", "once"), ("per_month", "per month"), ("per_year", "per year"))
+    )
+
+
+def _cost_words(sizing: Sizing) -> tuple[str, ...]:
+    known = [(need.kind.name, found) for need in sizing.needs if (found := cost(need))]
+    if not known:
+        return ()
+    without = [f"that of {name} is without {listed(found.without)}, which no rule has a price for"
+               for name, found in known if found.without]  # fmt: skip
+    words = "Once: licences. Per month and year: the host, all hours of a year, and the support of the licences"
+    return (f"{'; '.join([words, *without])}.", *_smt_off(sizing))
+
+
+def _smt_off(sizing: Sizing) -> Iterator[str]:
+    """What a licence may cost in a year until SMT off is cheaper than SMT on, or the reverse."""
+    on, off = ([need for need in sizing.needs if need.kind.threads and (need.kind.threads > 1) is smt]
+               for smt in (True, False))  # fmt: skip
+    for one, other in product(on, off):
+        if (found := break_even(one, other)) is None:
+            continue
+        fewer = min(one, other, key=lambda need: need.licences or 0).kind.name
+        if found.per_licence <= 0:
+            more = max(one, other, key=lambda need: need.licences or 0).kind.name
+            yield f"{fewer} needs fewer licences than {more}, and no more money for the host."
+        else:
+            yield (
+                f"{one.kind.name} (SMT on) and {other.kind.name} (SMT off) cost the same where a licence is "
+                f"{found.per_licence:,.0f} {found.currency} a year; above that {fewer} is cheaper."
+            )
 
 
 def _ranking(sizing: Sizing) -> Section:

@@ -5,12 +5,14 @@ from datetime import date
 
 import pytest
 
+from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.sizing import Sizing, cores_behind, fair_level, size
 from dbcpu.analysis.explain import explain
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
+from dbcpu.reports.documents.sizing import sections
 from dbcpu.simulator import preset, simulate
 from support.builders.comparison import noisy_run
 
@@ -47,6 +49,45 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
         "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
         "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1."
     )
+
+
+def test_money_is_that_of_the_host_the_licences_and_their_support() -> None:
+    priced = [replace(rule, price=1000.0, currency="EUR", support=0.2) for rule in (SMT, NO_SMT)]
+    (need,) = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules(tuple(priced), (PRICE,))).needs
+    found = cost(need)
+    assert found is not None
+    assert (found.once, found.without) == (12_000.0, ())
+    assert found.per_year == pytest.approx(1.2 * 8760 + 12_000 * 0.2)
+    assert found.per_month == pytest.approx(found.per_year / 12)
+    (host_only,) = sized(("old", old_box()), ("smt", with_smt())).needs
+    without = cost(host_only)
+    assert without is not None
+    assert (without.once, without.without) == (0.0, ("licences",))
+    assert without.per_year == pytest.approx(1.2 * 8760)
+
+
+@pytest.mark.parametrize("price", [replace(PRICE, period="lease"), replace(PRICE, currency="USD")])
+def test_money_that_cannot_be_added_up_is_not_shown(price: Price) -> None:
+    priced = replace(SMT, price=1000.0, currency="EUR")
+    (need,) = sized(("old", old_box()), ("smt", with_smt()), rules=SizingRules((priced,), (price,))).needs
+    assert cost(need) is None
+
+
+def test_smt_on_and_off_break_even_at_a_price_of_a_licence() -> None:
+    """On: 12 licences, 1.20 EUR an hour. Off: 13 licences, 0.65 EUR an hour."""
+    on, off = sized(("old", old_box()), ("smt", with_smt()), ("no smt", without_smt(speed=0.96))).needs
+    found = break_even(on, off)
+    assert found is not None
+    assert found.per_licence == pytest.approx(0.55 * 8760)
+    assert found.currency == "EUR"
+    assert break_even(on, replace(off, licences=12)) is None
+    runs = ("old", old_box()), ("smt", with_smt()), ("no smt", without_smt(speed=0.96))
+    (needs, *_) = sections(sized(*runs))
+    even = "smt (SMT on) and no smt (SMT off) cost the same where a licence is 4,818 EUR a year; "
+    assert f"{even}above that smt is cheaper." in needs.tables[0].notes
+    cheaper = sized(*runs, rules=replace(RULES, prices=(replace(PRICE, amount=0.01, when="smt"), PRICE)))
+    (needs, *_) = sections(cheaper)
+    assert "smt needs fewer licences than no smt, and no more money for the host." in needs.tables[0].notes
 
 
 def test_a_faster_host_needs_less() -> None:
