@@ -47,7 +47,7 @@ def test_the_kind_of_a_url_is_its_backend(url: str) -> None:
 
 def test_an_unknown_target_lists_configured_ones_and_kinds(places: Path) -> None:
     write(places, '[targets.old-box]\nurl = "sqlite://"\n')
-    with pytest.raises(UnknownName, match=r"no target is called 'oldbox'; there are: .*old-box.*sqlite"):
+    with pytest.raises(UnknownName, match=r"no target is called 'oldbox' .did you mean 'old-box'.*; there are: .*old-box.*sqlite"):
         targets.resolve("oldbox")
 
 
