@@ -50,6 +50,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         out, err = capsys.readouterr()
         assert code in (0, 1), err
         assert double.password not in out + err
+        assert "Traceback" not in err
         with open_store(None) as store:
             record = store.load("last")
         return record, explain(record), out + err

@@ -1,15 +1,11 @@
 """``dbcpu run``: measure a target at several concurrency levels, store the run, write a report."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dbcpu.cli._completion import offering, targets
 from dbcpu.cli._options import fail_on_option, measuring_options
-
-if TYPE_CHECKING:
-    from dbcpu.plan import NextRound
-    from dbcpu.record import Header
 
 
 @click.command(short_help="Measure a database at several concurrency levels.")
@@ -31,18 +27,11 @@ def command(targets: tuple[str, ...], together: bool, cpus: tuple[str, ...], **g
     """
     from dbcpu.cli._options import confirm
     from dbcpu.config.targets import resolve
-    from dbcpu.workflows.launch import launch, launch_together, split_options
+    from dbcpu.workflows.launch import adaptive, launch, launch_together, split_options
 
     choices, delivery = split_options(**given)
     if together:
         return launch_together(targets, choices, delivery, confirm, cpus=cpus)
     if len(targets) > 1 or cpus:
         raise click.UsageError("several targets, or --cpus, need --together; without it give one target")
-    return launch(resolve((*targets, "embedded")[0]), choices, delivery, confirm, planner=_adaptive)
-
-
-def _adaptive(header: "Header") -> "NextRound":
-    """The planner of ``--sessions auto``; given levels need no analysis before the end."""
-    from dbcpu.analysis.adaptive_plan import adaptive
-
-    return adaptive(header)
+    return launch(resolve((*targets, "embedded")[0]), choices, delivery, confirm, planner=adaptive)

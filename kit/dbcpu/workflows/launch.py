@@ -11,7 +11,8 @@ from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.workloads import check_size
-from dbcpu.plan import MAX_SESSIONS, Planner
+from dbcpu.plan import MAX_SESSIONS, NextRound, Planner
+from dbcpu.record import Header
 from dbcpu.store.database import open_store
 from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.present import present
@@ -41,6 +42,13 @@ def split_options(**given: Any) -> tuple[Choices, Delivery]:
     """
     delivery = Delivery(**{each.name: given.pop(each.name) for each in fields(Delivery) if each.name in given})
     return Choices(**given), delivery
+
+
+def adaptive(header: Header) -> NextRound:
+    """The planner of ``--sessions auto``, loaded when it is asked: given levels need no analysis before the end."""
+    from dbcpu.analysis.adaptive_plan import adaptive
+
+    return adaptive(header)
 
 
 def launch(
