@@ -5,7 +5,7 @@ round's times count from the earliest stamp in it.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -13,6 +13,7 @@ from itertools import pairwise
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import (
     BASELINE,
+    UNSET,
     Cpu,
     Database,
     Driver,
@@ -51,6 +52,14 @@ _VERIFIED = {
     "postgresql": "pg_backend_pid(), a postgres process there",
     "shell": "the process that was started for the session",
 }
+_UNKNOWN = "unknown"
+_OF_DATABASE = {
+    "server_host": "server_host",
+    "instance_name": "instance_name",
+    "server": "server",
+    "platform": "platform",
+}
+"""What the line ``run`` says of the database, by its name in the record."""
 _NEAR_S = 1.0
 """A sample belongs to a round if it was taken at most this long before or after it."""
 
@@ -150,10 +159,38 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
             vcpus_source="getconf" if cpus else "unknown",
         ),
         host=_host(lines),
-        database=Database(kind, run.get("version", "unknown"), driver=workers, driver_on_host=sampled or None),
+        database=Database(
+            kind, run.get("version", _UNKNOWN), _of_database(run), driver=workers, driver_on_host=sampled or None
+        ),
         driver=Driver(run["host"], 0, None, ""),
-        notes=(f"made by {workers}: times are {clock}, {_POLLED if sampled else 'placement is not seen'}",),
+        notes=(
+            f"made by {workers}: times are {clock}, {_POLLED if sampled else 'placement is not seen'}",
+            *_elsewhere(lines),
+        ),
     )
+
+
+def _of_database(run: Mapping[str, str]) -> dict[str, str]:
+    """What the script asked of the server itself; what it did not learn is left out."""
+    named = {name: run[key] for key, name in _OF_DATABASE.items() if run.get(key, _UNKNOWN) != _UNKNOWN}
+    unset = "; ".join(_setting(each) for each in run.get("unset", "").split(";") if each)
+    return named | ({UNSET: unset} if unset else {})
+
+
+def _setting(text: str) -> str:
+    """``NAME:VALUE:ERROR`` in the words of the record; value and error may be empty."""
+    name, _, rest = text.partition(":")
+    value, _, error = rest.rpartition(":")
+    return f"{name} ({value or 'value not known'}, {f'refused with {error}' if error else 'set without effect'})"
+
+
+def _elsewhere(lines: Lines) -> tuple[str, ...]:
+    """A note where the script ran on another host than the server, whose CPUs it then did not see."""
+    host, server = lines.run["host"], lines.run.get("server_host")
+    if server is None or lines.cpus or server.partition(".")[0].casefold() == host.partition(".")[0].casefold():
+        return ()
+    where = "an unknown host" if server == _UNKNOWN else server
+    return (f"the server ran on {where} and the script on {host}: the topology of the server's host is unknown",)
 
 
 def _host(lines: Lines) -> HostInfo | None:

@@ -32,6 +32,7 @@ _REWRITES = [
     (re.compile(pattern, re.IGNORECASE), by)
     for pattern, by in (
         (r"(?<!\")\b(\w+)#", r'"\1#"'),
+        (r"\bdbms_utility\.port_string\b", "port_string()"),
         (r"\bextract\s*\(\s*(\w+)\s+from\s+", r"extract_\1("),
         (r"\btimestamp\s+('[^']*')", r"timestamp_literal(\1)"),
         (r"(?<!')\b(sysdate|systimestamp|user)\b(?!\s*\(|')", r"\1()"),
@@ -189,6 +190,7 @@ def _functions(session: Session) -> dict[str, Callable[..., int | float | str | 
         "sys_extract_utc": lambda moment: moment,
         "timestamp_literal": literal,
         "user": lambda: session.entry["username"],
+        "port_string": lambda: session.server.instance.platform,
         "extract_day": lambda seconds: int(seconds // DAY_S),
         "extract_hour": lambda seconds: int(seconds % DAY_S // 3600),
         "extract_minute": lambda seconds: int(seconds % 3600 // 60),
@@ -212,10 +214,10 @@ def user_environment(session: Session, name: str) -> str | None:
         "instance_name": instance_name(instance, number),
         "server_host": instance.host_name or os.uname().nodename,
         "service_name": instance.service,
-        "con_name": instance.container,
+        "con_name": instance.container or instance.name,
         "db_name": instance.name,
         "db_unique_name": instance.name,
-        "cdb_name": instance.name,
+        "cdb_name": instance.name if instance.container else None,
         "current_schema": entry.get("current_schema") or entry["username"],
         "session_user": entry["username"],
         "current_user": entry["username"],
