@@ -172,6 +172,8 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
 
 def _of_database(run: Mapping[str, str]) -> dict[str, str]:
     """What the script asked of the server itself; what it did not learn is left out."""
+    # Files of earlier versions have the system of the machine where the script ran, and no other.
+    run = run if "server_host" in run else {"platform": run.get("system", _UNKNOWN), **run}
     named = {name: run[key] for key, name in _OF_DATABASE.items() if run.get(key, _UNKNOWN) != _UNKNOWN}
     unset = "; ".join(_setting(each) for each in run.get("unset", "").split(";") if each)
     return named | ({UNSET: unset} if unset else {})

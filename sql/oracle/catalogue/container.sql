@@ -2,4 +2,4 @@
 -- gives: name of the container (that of the database where it is no container database), CDB_NAME (null there)
 -- needs: nothing; 12.1 or newer (before: ORA-02003)
 -- source: Oracle Database SQL Language Reference, SYS_CONTEXT
-select sys_context('userenv', 'con_name') as con_name, sys_context('userenv', 'cdb_name') as cdb_name from sys.dual;
+select sys_context('userenv', 'con_name') as con_name, sys_context('userenv', 'cdb_name') as in_container from sys.dual;

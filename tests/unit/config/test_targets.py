@@ -324,6 +324,28 @@ def test_a_password_is_asked_for_at_a_terminal(places: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
+    ("url", "terminal", "password"),
+    [
+        ("oracle+oracledb://u@h/?service_name=s", True, SECRET),
+        ("oracle+oracledb://u@h/?service_name=s", False, None),
+        ("oracle+oracledb://u:other@h/?service_name=s", True, "other"),
+        ("oracle+oracledb://@ALIAS", True, None),
+        ("oracle+oracledb://u@h/?service_name=s&externalauth=1", True, None),
+        ("postgresql://u@h/d", True, None),
+    ],
+)
+def test_a_user_of_oracle_without_a_password_is_asked_at_a_terminal(
+    url: str, terminal: bool, password: str | None, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """libpq looks for one itself; external authentication needs none."""
+    write(places, f'[targets.x]\nurl = "{url.replace(":other", "")}"\n')
+    monkeypatch.setattr("sys.stdin.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("getpass.getpass", lambda _: SECRET)
+    assert targets.resolve(url, lambda _: None).password == password
+    assert targets.resolve("x").password == (SECRET if password else None)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"dbcpu/{SECRET}@127.0.0.1:1521/orclpdb",

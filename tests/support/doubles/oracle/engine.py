@@ -32,6 +32,7 @@ _REWRITES = [
     (re.compile(pattern, re.IGNORECASE), by)
     for pattern, by in (
         (r"(?<!\")\b(\w+)#", r'"\1#"'),
+        (r"\bcast\s*\(systimestamp as date\)", "this_moment()"),
         (r"\bdbms_utility\.port_string\b", "port_string()"),
         (r"\bextract\s*\(\s*(\w+)\s+from\s+", r"extract_\1("),
         (r"\btimestamp\s+('[^']*')", r"timestamp_literal(\1)"),
@@ -185,7 +186,8 @@ def _functions(session: Session) -> dict[str, Callable[..., int | float | str | 
         "to_number": _number,
         "to_char": _text,
         "nvl": lambda value, other: other if value is None else value,
-        "sysdate": lambda: int(time.time()) / DAY_S,
+        "sysdate": lambda: int(session.server.instance.fixed_date_s or time.time()) / DAY_S,
+        "this_moment": lambda: int(time.time()) / DAY_S,
         "systimestamp": lambda: time.time_ns() // 1000 / 1e6,
         "sys_extract_utc": lambda moment: moment,
         "timestamp_literal": literal,
