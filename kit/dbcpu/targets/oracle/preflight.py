@@ -33,7 +33,7 @@ _PARALLEL_LEVELS = ("_high", "_medium")
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All findings about the database, in no particular order."""
     found = [finding for check in CHECKS for finding in check(facts)]
-    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds))
+    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds, cloud=bool(facts.cloud_service)))
 
 
 def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:

@@ -135,6 +135,11 @@ def test_missing_privileges_come_with_their_grants() -> None:
     assert privileges.findings({"container": "ORA-02003"}, "BENCH", rds=False) == ()
 
 
+def test_on_autonomous_database_a_role_stands_for_the_grants() -> None:
+    facts = replace(QUIET, cloud_service="OLTP", denied={"osstat": "ORA-00942", "waits": "ORA-00942"})
+    assert by_code(facts)["oracle-privileges"].remedy == "`grant select_catalog_role to bench;`"
+
+
 def test_what_is_not_granted_is_not_checked() -> None:
     denied = {
         "tagged_sessions": "ORA-00942",
