@@ -6,6 +6,7 @@ understood without the rest: reports also show it alone. Words in braces are rep
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import IntEnum
@@ -38,6 +39,9 @@ class Finding:
     remedy: str = ""
 
 
+_STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
+"""Several in one remedy."""
+
 UNANSWERED = ("inconclusive", "no-solo-round", "incomplete-run")
 """Findings of a run that does not answer whether every session gets the same CPU."""
 
@@ -50,11 +54,17 @@ def reached(findings: Iterable[Finding], fail_on: str) -> bool:
 
 
 def as_text(findings: Iterable[Finding]) -> str:
-    """A paragraph per finding, for a terminal or a log."""
+    """A paragraph per finding, for a terminal or a log; statements one to a line, as sqlplus takes them."""
     return "\n".join(
         f"{finding.level.label:8} {finding.code}: {finding.seen}; {finding.meaning}"
-        + (f"\n         remedy: {finding.remedy}" if finding.remedy else "")
+        + (f"\n         remedy: {_one_to_a_line(finding.remedy)}".replace(" \n", "\n") if finding.remedy else "")
         for finding in findings
+    )
+
+
+def _one_to_a_line(remedy: str) -> str:
+    return _STATEMENTS.sub(
+        lambda found: "".join(f"\n           {each.strip()};" for each in found[1].split(";")[:-1]), remedy
     )
 
 
