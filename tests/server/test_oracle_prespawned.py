@@ -37,9 +37,9 @@ def test_an_older_process_is_the_sessions_own_if_it_works_with_it(faults: Faults
 
 
 def test_a_clock_of_the_database_that_stands_still_changes_nothing() -> None:
-    """FIXED_DATE stops SYSDATE: sessions would be of another age than their processes."""
+    """FIXED_DATE stops SYSDATE: processes would be younger than their sessions."""
     with (
-        OracleDouble(instance=Instance(fixed_date_s=978_307_200.0)) as double,
+        OracleDouble(instance=Instance(fixed_date_s=4_102_444_800.0)) as double,
         oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
         Gate(target, target.host(), TICKS) as gate,
     ):

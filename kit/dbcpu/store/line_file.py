@@ -53,13 +53,8 @@ _VERIFIED = {
     "shell": "the process that was started for the session",
 }
 _UNKNOWN = "unknown"
-_OF_DATABASE = {
-    "server_host": "server_host",
-    "instance_name": "instance_name",
-    "server": "server",
-    "platform": "platform",
-}
-"""What the line ``run`` says of the database, by its name in the record."""
+_OF_DATABASE = ("server_host", "instance_name", "server", "platform")
+"""What the line ``run`` says of the database, under its name in the record."""
 _NEAR_S = 1.0
 """A sample belongs to a round if it was taken at most this long before or after it."""
 
@@ -171,12 +166,14 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
 
 
 def _of_database(run: Mapping[str, str]) -> dict[str, str]:
-    """What the script asked of the server itself; what it did not learn is left out."""
-    # Files of earlier versions have the system of the machine where the script ran, and no other.
-    run = run if "server_host" in run else {"platform": run.get("system", _UNKNOWN), **run}
-    named = {name: run[key] for key, name in _OF_DATABASE.items() if run.get(key, _UNKNOWN) != _UNKNOWN}
+    """What the script asked of an Oracle server itself; what it did not learn is left out."""
+    if run.get("kind", "oracle") != "oracle":
+        return {}
+    known = {key: value for key, value in run.items() if value != _UNKNOWN}
+    if not _is_elsewhere(run):
+        known = {"platform": run.get("system", ""), **known}
     unset = "; ".join(_setting(each) for each in run.get("unset", "").split(";") if each)
-    return named | ({UNSET: unset} if unset else {})
+    return {name: known[name] for name in _OF_DATABASE if known.get(name)} | ({UNSET: unset} if unset else {})
 
 
 def _setting(text: str) -> str:
@@ -186,11 +183,17 @@ def _setting(text: str) -> str:
     return f"{name} ({value or 'value not known'}, {f'refused with {error}' if error else 'set without effect'})"
 
 
+def _is_elsewhere(run: Mapping[str, str]) -> bool:
+    """Whether the server says that its host is not that of the script. Files of earlier versions do not say."""
+    server = run.get("server_host", run["host"])
+    return server.partition(".")[0].casefold() != run["host"].partition(".")[0].casefold()
+
+
 def _elsewhere(lines: Lines) -> tuple[str, ...]:
-    """A note where the script ran on another host than the server, whose CPUs it then did not see."""
-    host, server = lines.run["host"], lines.run.get("server_host")
-    if server is None or lines.cpus or server.partition(".")[0].casefold() == host.partition(".")[0].casefold():
+    """A note where the CPUs of the server's host were not seen by the script."""
+    if lines.cpus or not _is_elsewhere(lines.run):
         return ()
+    server, host = lines.run["server_host"], lines.run["host"]
     where = "an unknown host" if server == _UNKNOWN else server
     return (f"the server ran on {where} and the script on {host}: the topology of the server's host is unknown",)
 
