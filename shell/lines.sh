@@ -2,7 +2,8 @@
 # What increment, gzip-pipe and psql-fanout have in common: N sessions at a gate, released together, their
 # placement looked at, and the result written in the lines that "dbcpu import" reads (docs/line-format.md).
 #
-# Read with ". lines.sh" under "set -eu"; $here is the folder of the scripts. A script that reads it sets
+# Read with ". lines.sh" under "set -eu"; $here is the folder of the scripts. A script that reads it sets cpus to 0 where
+# the CPUs of this host are not those that are measured (else they are counted here), and
 # workload, size, n, rows, answer and executions (also unit and per, so many rows, for the rates shown), and says how its sessions are made, with these functions:
 #   write_orders          writes the files that all sessions read
 #   start_session I       starts session I in the background as the last command, so that its number is $!; it is to
@@ -23,7 +24,7 @@ if [ -d /usr/xpg4/bin ] && [ -z "${DBCPU_XPG4:-}" ]; then
     exec /usr/xpg4/bin/sh "$0" "$@"
 fi
 
-program=${0##*/}
+program=${0##*/} cpus=''
 
 fail() {
     printf '%s: %s\n' "$program" "$1" >&2
@@ -220,7 +221,7 @@ leave() {
 
 # usage: begin OUTPUT LABEL
 begin() {
-    output=$1 sessions='' sampler='' delivered=''
+    output=$1 sessions='' sampler='' delivered='' cpus=${cpus:-$(processors)}
     case $output in '' | /*) ;; *) output=$PWD/$output ;; esac
     umask 077
     name_leftovers
@@ -235,7 +236,7 @@ begin() {
         echo 'dbcpu-lines 2'
         [ -z "$2" ] || echo "label $2"
         for folder in /sys/devices/system/cpu/cpu[0-9]*/topology; do
-            [ -r "$folder/thread_siblings_list" ] || continue
+            [ "$cpus" -gt 0 ] && [ -r "$folder/thread_siblings_list" ] || continue
             id=${folder%/topology}
             echo "cpu id=${id##*/cpu} core=$(cat "$folder/core_id") socket=$(cat "$folder/physical_package_id") siblings=$(cat "$folder/thread_siblings_list")"
         done
@@ -303,7 +304,7 @@ round() {
     done
     await_all
     grep '^run ' lines >/dev/null ||
-        say "run started=$(date -u +%Y-%m-%dT%H:%M:%S) host=$(uname -n) system=$(uname -s) release=$(uname -r | tr ' ' '_') cpus=$(processors) ticks_per_s=$(getconf CLK_TCK 2>/dev/null || echo 100) $(describe_run)"
+        say "run started=$(date -u +%Y-%m-%dT%H:%M:%S) host=$(uname -n) system=$(uname -s) release=$(uname -r | tr ' ' '_') cpus=$cpus ticks_per_s=$(getconf CLK_TCK 2>/dev/null || echo 100) $(describe_run)"
     list_servers >servers
     : >seen
     start_sampler

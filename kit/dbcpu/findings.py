@@ -6,6 +6,7 @@ understood without the rest: reports also show it alone. Words in braces are rep
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import IntEnum
@@ -38,6 +39,9 @@ class Finding:
     remedy: str = ""
 
 
+_STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
+"""Several in one remedy."""
+
 UNANSWERED = ("inconclusive", "no-solo-round", "incomplete-run")
 """Findings of a run that does not answer whether every session gets the same CPU."""
 
@@ -50,11 +54,17 @@ def reached(findings: Iterable[Finding], fail_on: str) -> bool:
 
 
 def as_text(findings: Iterable[Finding]) -> str:
-    """A paragraph per finding, for a terminal or a log."""
+    """A paragraph per finding, for a terminal or a log; statements one to a line, as sqlplus takes them."""
     return "\n".join(
         f"{finding.level.label:8} {finding.code}: {finding.seen}; {finding.meaning}"
-        + (f"\n         remedy: {finding.remedy}" if finding.remedy else "")
+        + (f"\n         remedy: {_one_to_a_line(finding.remedy)}".replace(" \n", "\n") if finding.remedy else "")
         for finding in findings
+    )
+
+
+def _one_to_a_line(remedy: str) -> str:
+    return _STATEMENTS.sub(
+        lambda found: "".join(f"\n           {each.strip()};" for each in found[1].split(";")[:-1]), remedy
     )
 
 
@@ -232,8 +242,8 @@ RESULT = Topic("What was found", {
         "`ThreadsPerCore=1`, or `taskset -cp CPUS PID`"),
     "oversubscribed": Entry(INFO, "more sessions than vCPUs",
         "the sessions time-share the CPUs, regardless of placement",
-        "run no more than {vcpus} busy sessions (size of the connection pool, Oracle `resource_manager_plan`), or add "
-        "vCPUs"),
+        "run no more than {vcpus} busy sessions (size of the connection pool; with Oracle Enterprise Edition "
+        "`resource_manager_plan`), or add vCPUs"),
     "sticky-placement": Entry(INFO, "an imbalance close to that of a fully pinned placement",
         "the scheduler rarely migrates sessions while all cores are busy: a session that starts on a shared core "
         "stays there for most of its statement",
@@ -314,7 +324,9 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "use `--workload cartesian`, which needs no table, or give the instance more memory"),
     "resource-manager-waits": Entry(WARNING, "waits for the database's resource manager",
         "the CPU is distributed by a resource plan or instance caging, not by the operating system",
-        "`alter system set resource_manager_plan = ''`; for instance caging `alter system set cpu_count = 0`"),
+        "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
+        "`alter system set resource_manager_plan = '' scope = memory sid = 'INSTANCE'`; for instance caging see "
+        "`instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
         "connect to a service without automatic parallelism: `_tp` or `_low` on Autonomous Database"),
@@ -329,13 +341,18 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
     "setting-refused": Entry(WARNING, "session settings that were refused or ignored, read back from the session",
         "results may come from a cache, in parallel, by another plan or with statistics per row; whether the work was "
         "done is checked besides (work-not-done)",
-        "allow these settings in the lockdown profile (`alter lockdown profile ... enable statement = "
-        "('alter session') clause = ('set')`), or let a DBA set them for the instance: "
-        "`alter system set result_cache_mode = manual`"),
+        "allow these settings in the lockdown profile: `alter lockdown profile NAME enable statement = ('ALTER "
+        "SESSION') clause = ('SET') option = ('RESULT_CACHE_MODE')`, an option for each setting; DISABLE PARALLEL "
+        "QUERY is no SET and has to be allowed by itself. Or measure in a database without the profile: a setting of "
+        "the whole instance changes every application's plans and caches"),
     "session-traced": Entry(WARNING, "measured sessions that are traced, by a logon trigger or by DBMS_MONITOR",
         "each call also writes to a trace file, which costs time and CPU",
         "`exec dbms_monitor.serv_mod_act_trace_disable(...)`, or no logon trigger for this user; "
         "`select * from dba_enabled_traces` lists what is traced"),
+    "scaled-cpu-time": Entry(INFO, "a database on AIX, whose CPU time is scaled by the use of the core (PURR)",
+        "DB CPU does not rise where a core is shared, so neither causes nor the load of others are concluded from it: "
+        "what it would show is unknown",
+        "`mpstat -s` on the host shows which threads of a core were used"),
     "work-area-spill": Entry(PROBLEM, "work areas (sorts, buffers of joins) that did not fit into memory",
         "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
         "raise `pga_aggregate_target`, or run fewer sessions"),
@@ -367,9 +384,10 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "sessions are measured; after the grace period they are refused",
         "give the user a new password before that: `alter user ... identified by ...`"),
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
-        "where Resource Manager is on, here or in the root container, the database uses no more CPUs than that: levels "
-        "and ideal throughput count only these",
-        "`alter system set cpu_count = 0` for all CPUs of the host; `--vcpus N` if the number is wrong"),
+        "{effect}",
+        "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
+        "active. In a test window: `alter system set cpu_count = 0 scope = memory sid = 'INSTANCE'`, in a pluggable "
+        "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
     "one-container": Entry(INFO, "a pluggable database",
         "other pluggable databases on this instance, their sessions and the plan of the root container are not seen "
         "here: that no busy session, plan or window is reported does not say that there is none",
@@ -390,10 +408,14 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),
     "instance-caging": Entry(WARNING, "instance caging",
         "sessions beyond it wait for the resource manager, not for a CPU; more sessions do not increase throughput",
-        "`alter system set cpu_count = 0`, unless instance caging is what you want to measure"),
+        "nothing, if the cage is meant; without it, in a test window, since all applications then get more CPUs, and "
+        "parallel servers and the optimizer's costs follow CPU_COUNT: `alter system set cpu_count = 0 scope = memory "
+        "sid = 'INSTANCE'`, in a pluggable database for it alone"),
     "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
         "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
-        "`alter system set resource_manager_plan = ''`; a scheduler window may set it again (dba_scheduler_windows)"),
+        "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
+        "`alter system set resource_manager_plan = '' scope = memory sid = 'INSTANCE'`, in a pluggable database for "
+        "it alone; a scheduler window may set it again (dba_scheduler_windows)"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
         "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
@@ -402,16 +424,18 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "use Enterprise Edition to measure the host; `--vcpus` is set to the limit of the edition already"),
     "sql-trace": Entry(WARNING, "SQL trace for the whole instance",
         "every measured call also writes to a trace file",
-        "`alter system set sql_trace = false`"),
+        "ask who traces; in a test window, since it ends the tracing of all sessions: `alter system set sql_trace = "
+        "false scope = memory sid = 'INSTANCE'`"),
     "statistics-level": Entry(INFO, "statistics_level = ALL",
         "it costs CPU for each row; the measured sessions set it to TYPICAL for themselves",
-        "`alter system set statistics_level = typical` for the others"),
+        "nothing to do: `statistics_level = typical` is set in each measured session"),
     "cursor-sharing": Entry(INFO, "cursor_sharing other than EXACT",
-        "the server rewrites the text of the measured statement, so that its plan cannot be found",
-        "`alter system set cursor_sharing = exact`"),
+        "it replaces literals in the statements of other sessions; the measured sessions set EXACT for themselves",
+        "nothing to do: `cursor_sharing = exact` is set in each measured session; setting-refused says where it does "
+        "not hold"),
     "parallel-servers": Entry(INFO, "automatic parallelism",
         "the measured sessions switch parallel query off for themselves; other sessions may still use these servers",
-        "`alter system set parallel_degree_policy = manual` for the others"),
+        "nothing to do: `alter session disable parallel query` is sent in each measured session"),
     "shared-servers": Entry(INFO, "configured shared servers",
         "every measured session requests a dedicated server, and the run stops if it does not get one",
         "nothing to do: `server=dedicated` is in every connect string that dbcpu uses"),

@@ -4,7 +4,12 @@
 -- sizes: tiny=10000, short=5000000, medium=10000000, long=50000000
 -- memory: 3000000
 -- needs: CREATE SESSION
--- try: in sqlplus: variable n number; variable answer varchar2(40); exec :n := 10000; @sql/oracle/arithmetic.sql; print answer
+-- try: in sqlplus, each line by itself, of which @sql/oracle/arithmetic.sql runs it:
+--        variable n number
+--        variable answer varchar2(40)
+--        exec :n := 10000
+--        @sql/oracle/arithmetic.sql
+--        print answer
 --
 -- No SQL engine and no optimizer: a second, independent kind of CPU work. 10,000,000 iterations give 873729.72.
 declare

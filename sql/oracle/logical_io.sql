@@ -4,7 +4,12 @@
 -- sizes: tiny=200, short=30000, medium=100000, long=300000
 -- memory: 3000000
 -- needs: CREATE TABLE, and about 1 MB per session in the temporary tablespace
--- try: in sqlplus: variable n number; exec :n := 200; @sql/oracle/logical_io.sql; then: truncate table dbcpu_logical_io; drop table dbcpu_logical_io
+-- try: in sqlplus, each line by itself, of which @sql/oracle/logical_io.sql runs it:
+--        variable n number
+--        exec :n := 200
+--        @sql/oracle/logical_io.sql
+--        truncate table dbcpu_logical_io;
+--        drop table dbcpu_logical_io;
 --
 -- The table is created for the run and dropped after it. Its definition is shared, its rows and blocks are
 -- each session's own: one table for all would measure latch contention, which looks like a shared core.

@@ -4,7 +4,12 @@
 -- sizes: tiny=2, short=8, medium=50, long=256
 -- memory: 6000000
 -- needs: CREATE SESSION; Oracle Database 18c or newer (DBMS_SESSION.SLEEP, granted to PUBLIC)
--- try: in sqlplus: variable n number; variable answer varchar2(40); exec :n := 8; @sql/oracle/mixed.sql; print answer
+-- try: in sqlplus, each line by itself, of which @sql/oracle/mixed.sql runs it:
+--        variable n number
+--        variable answer varchar2(40)
+--        exec :n := 8
+--        @sql/oracle/mixed.sql
+--        print answer
 --
 -- Each of n bursts counts 30^4 = 810,000 rows as cartesian does, then sleeps 10 ms, the least that Oracle takes.
 -- The sleep is "PL/SQL lock timer", an idle wait: neither DB time nor DB CPU. A loop in PL/SQL, since

@@ -88,6 +88,14 @@ def test_all_grants_are_documented() -> None:
         assert f"sys.{each.lower()}" in document, each
 
 
+def test_the_page_of_privileges_counts_the_views() -> None:
+    numbers = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen")
+    document = (files("dbcpu") / ".." / ".." / "docs" / "privileges.md").read_text("utf-8")
+    of_one = sum(not each.startswith("GV_") for each in privileges.every())
+    assert len(privileges.every()) - of_one == 2
+    assert f"`SELECT` on {numbers[of_one - 10]} `V$` and two `GV$` views" in document
+
+
 def test_a_template_takes_numbers_only() -> None:
     assert statements.filled("end_session", sid=12, serial=345) == "alter system kill session '12,345' immediate"
     with pytest.raises(ValueError, match="invalid literal"):

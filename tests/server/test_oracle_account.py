@@ -26,6 +26,24 @@ def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_conn
     assert "lower --sessions to 2" in err
 
 
+def test_a_pluggable_database_has_its_limit_of_sessions_as_a_parameter(drive: Drive) -> None:
+    """V$RESOURCE_LIMIT has no rows there."""
+    with OracleDouble(instance=Instance(parameters={"sessions": "4"})) as double:
+        code, _, err = drive("run", double.url, "--sessions", "1,9", "--size", "tiny", "--yes").finish()
+    assert code == 2
+    assert "lower --sessions to 3" in err
+
+
+def test_a_refused_password_is_tried_once(drive: Drive) -> None:
+    """More would lock the account (FAILED_LOGIN_ATTEMPTS)."""
+    with OracleDouble() as double:
+        stale = double.url.replace(double.password, "stale")
+        code, _, err = drive("run", stale, "--sessions", "1,8", "--size", "tiny", "--yes").finish()
+        assert code == 3
+        assert "ORA-01017" in err
+        assert len(double.journal("logon denied")) == 1
+
+
 @pytest.mark.parametrize("profile", ["12c", "19c", "23ai"])
 def test_a_logon_that_succeeds_with_a_warning(profile: str, drive: Drive) -> None:
     with OracleDouble(profile, faults=Faults(logon_warning=28002)) as double:

@@ -239,7 +239,7 @@ def test_on_rds_the_grants_have_their_own_form() -> None:
         (Instance(plan="DEFAULT_PLAN", cpu_managed=True), {"resource-manager"}),
         (Instance(plan="DEFAULT_PLAN", cpu_managed=True, instance_caging=True), {"instance-caging"}),
         (Instance(window="MONDAY_WINDOW"), {"maintenance-window"}),
-        (Instance(edition="Free"), {"edition-cap"}),
+        (Instance(edition="Free", osstat={"NUM_CPUS": 16}), {"edition-cap"}),
         (Instance(instances=2), {"cluster"}),
         (Instance(cloud_service="OLTP", service="x_high"), {"autonomous-parallel"}),
         (Instance(foreign_sessions=(("SCOTT", "sqlplus"),)), {"instance-busy"}),

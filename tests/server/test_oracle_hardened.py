@@ -153,13 +153,24 @@ def test_traced_sessions_and_work_areas_on_disk(measured: Measured) -> None:
     assert "had up to 6 work areas on disk" in by_code(found)["work-area-spill"].seen
 
 
-def test_a_cpu_count_below_the_hosts_cpus_is_said_and_used(drive: Drive) -> None:
-    instance = Instance(osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"})
+@pytest.mark.parametrize(
+    ("container", "meaning"),
+    [
+        ("", "it may use 16 CPUs, limited by v$osstat NUM_CPUS"),
+        ("CDB$ROOT", "it may use 16 CPUs, limited by v$osstat NUM_CPUS"),
+        ("ORCLPDB1", "how many CPUs the database may use is unknown"),
+    ],
+)
+def test_a_cpu_count_below_the_hosts_cpus_counts_only_where_a_plan_enforces_it(
+    container: str, meaning: str, drive: Drive
+) -> None:
+    instance = Instance(osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"}, container=container)
     with OracleDouble(instance=instance) as double:
         code, out, err = drive("doctor", double.url).finish()
     assert code == 0, err
     assert "cpu-count: cpu_count is 4, the host has 16 CPUs" in out
-    assert "it may use 4 CPUs, limited by cpu_count" in out
+    assert meaning in out
+    assert ("one-container" in out) is (container == "ORCLPDB1"), "CON_NAME is a name in every database"
 
 
 def test_with_nothing_granted_the_run_says_what_it_could_not_check(measured: Measured) -> None:

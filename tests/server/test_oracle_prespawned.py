@@ -11,6 +11,7 @@ from dbcpu.measure.gate import Gate
 from dbcpu.targets import oracle
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
 
 TICKS = os.sysconf("SC_CLK_TCK")
 TINY = workloads.load("oracle", "cartesian").work("tiny")
@@ -33,3 +34,14 @@ def test_an_older_process_is_the_sessions_own_if_it_works_with_it(faults: Faults
     ):
         gate.gather(2, TINY)
         assert [member.server.verified for member in gate.members] == [verified] * 2
+
+
+def test_a_clock_of_the_database_that_stands_still_changes_nothing() -> None:
+    """FIXED_DATE stops SYSDATE: processes would be younger than their sessions."""
+    with (
+        OracleDouble(instance=Instance(fixed_date_s=4_102_444_800.0)) as double,
+        oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
+        Gate(target, target.host(), TICKS) as gate,
+    ):
+        gate.gather(2, TINY)
+        assert [member.server.verified for member in gate.members] == [True] * 2

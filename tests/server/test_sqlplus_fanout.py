@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
-from dbcpu.record import Session
+from dbcpu.record import UNSET, Session
 from dbcpu.store import line_file
 from dbcpu.targets.oracle import statements
+from dbcpu.targets.oracle.settings import SETTINGS
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
@@ -48,9 +50,9 @@ class Fanout:
         sqlplus.chmod(0o755)
 
     def start(
-        self, double: OracleDouble, *arguments: str, shell: str = "sh", mode: int = 0o600
+        self, double: OracleDouble, *arguments: str, shell: str = "sh", mode: int = 0o600, password: str = ""
     ) -> "subprocess.Popen[str]":
-        self.password.write_text(double.password + "\n")
+        self.password.write_text((password or double.password) + "\n")
         self.password.chmod(mode)
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         return subprocess.Popen(
@@ -117,10 +119,82 @@ def test_without_grants_nothing_is_sampled_and_the_run_goes_on(fanout: Fanout) -
 
 
 def test_not_all_connected_is_told(fanout: Fanout) -> None:
-    with OracleDouble(faults=Faults(refuse=12516, from_connection=1)) as double:
+    with OracleDouble(faults=Faults(refuse=12516, from_connection=2)) as double:
         code, out, err = fanout.run(double, "-n", "3", "-r", "1", "-s", "tiny")
     assert (code, out) == (3, "")
     assert re.search(r"1 of 3 sessions connected: .*12516", err)
+
+
+def test_a_server_on_another_host_lends_this_hosts_cpus_to_no_result(fanout: Fanout) -> None:
+    """Neither topology nor vCPUs, and so no licences; nor is a process sampled that has the number by chance."""
+    with OracleDouble(instance=Instance(host_name="db1.example.com")) as double:
+        code, out, err = fanout.run(double, "-r", "1", "-s", "tiny")
+        assert (code, out) == (2, "")
+        assert "the server runs on db1.example.com" in err
+        assert "give the levels: -n 1,2,4" in err
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    header = record.header
+    assert (header.host, header.plan.vcpus, header.plan.vcpus_source) == (None, None, "unknown")
+    assert header.database.parameters["server_host"] == "db1.example.com"
+    assert any("the topology of the server's host is unknown" in note for note in header.notes)
+    assert [session.server.verified for session in record.rounds[0].sessions] == [False, False]
+    assert [session.residency for session in record.rounds[0].sessions] == [(), ()]
+
+
+def test_sessions_of_several_instances_are_refused(fanout: Fanout) -> None:
+    with OracleDouble(instance=Instance(instances=2)) as double:
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert (code, out) == (3, "")
+    assert re.search(r"sessions came to instances \d and \d", err)
+
+
+@pytest.mark.parametrize("server", ["SHARED", "POOLED"])
+def test_shared_and_pooled_servers_are_refused(fanout: Fanout, server: str) -> None:
+    with OracleDouble(faults=Faults(server=server)) as double:
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert (code, out) == (3, "")
+    assert f"served by a {server} server" in err
+
+
+def test_a_stale_password_is_tried_once(fanout: Fanout, double: OracleDouble) -> None:
+    with OracleDouble(password="another one") as other:
+        fanout.environment = {}
+        with fanout.start(other, "-n", "5", "-r", "1", "-s", "tiny", password="stale") as process:
+            _, err = process.communicate(timeout=LIMIT_S)
+        assert process.returncode == 3
+        assert "0 of 1 sessions connected: ORA-01017" in err
+        assert len(other.journal("logon denied")) == 1
+
+
+def test_settings_that_do_not_hold_are_recorded(fanout: Fanout) -> None:
+    faults = Faults(refused_settings=("result_cache_mode", "parallel query"), ignored_settings=("cursor_sharing",))
+    instance = Instance(parameters={"cursor_sharing": "FORCE", "result_cache_mode": "FORCE"})
+    with OracleDouble(faults=faults, instance=instance) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    assert record.header.database.parameters[UNSET] == (
+        "parallel_query (ENABLED, refused with ORA-01031); result_cache_mode (FORCE, refused with ORA-01031); "
+        "cursor_sharing (FORCE, set without effect)"
+    )
+    assert "setting-refused" in {each.code for each in explain(record).findings}
+
+
+def test_settings_that_hold_are_no_finding(fanout: Fanout, double: OracleDouble) -> None:
+    code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    assert UNSET not in line_file.from_text(out, "stdout").header.database.parameters
+
+
+def test_before_18c_the_version_has_no_release_update(fanout: Fanout) -> None:
+    with OracleDouble("12c") as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    header = line_file.from_text(out, "stdout").header
+    assert header.database.version == "12.1.0.2.0"
+    assert UNSET not in header.database.parameters, "12.1 does not know optimizer_ignore_hints, which is no refusal"
 
 
 def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with(fanout: Fanout, drive: Drive) -> None:
@@ -170,7 +244,7 @@ def test_login_scripts_change_nothing(profile: str, where: str, fanout: Fanout, 
     code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
-    assert record.header.database.version == "19.0.0.0.0"
+    assert record.header.database.version == "19.3.0.0.0"
     check_complete(record.rounds[0].sessions)
 
 
@@ -185,7 +259,7 @@ def test_another_language(fanout: Fanout) -> None:
 
 def test_a_password_that_is_about_to_expire(fanout: Fanout) -> None:
     """sqlplus prints an error and is connected; the second session takes longer than the first look."""
-    with OracleDouble(faults=Faults(logon_warning=28002, connect_delay_s=3, from_connection=1)) as double:
+    with OracleDouble(faults=Faults(logon_warning=28002, connect_delay_s=3, from_connection=2)) as double:
         code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
     assert code == 0, err
     check_complete(line_file.from_text(out, "stdout").rounds[0].sessions)
@@ -260,6 +334,12 @@ def test_the_script_sends_nothing_but_the_catalogue() -> None:
     script = " ".join(
         SCRIPT.read_text("utf-8").replace("\\$", "$").replace("/$$/$began/$where", "/:pid/:start/:where").split()
     )
-    for name in ("clock", "fanout_ready", "fanout_spid", "fanout_tag", "fanout_time", "fanout_version",
-                 "set_no_parallel_query", "set_statistics_level", "set_decimal_point"):  # fmt: skip
+    names = [each.statement for each in SETTINGS]
+    for name in (
+        *names,
+        "clock",
+        "session_state",
+        "platform",
+        *(n for n in statements.names() if n.startswith("fanout_")),
+    ):
         assert " ".join(statements.text(name).split()) in script, name

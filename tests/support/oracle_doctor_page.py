@@ -62,7 +62,7 @@ SCENES = (
         Faults(server="SHARED"),
         _with(shared_servers="5"),
     ),
-    Scene("A cpu_count below the host's CPUs", "The database may use 4 CPUs of 16.", Faults(), _with(cpu_count="4")),
+    Scene("A cpu_count below the host's CPUs", "CPU_COUNT is 4 on a host of 16 CPUs.", Faults(), _with(cpu_count="4")),
 )  # fmt: skip
 
 

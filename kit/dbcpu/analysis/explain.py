@@ -7,6 +7,7 @@ from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.levels.per_round import real_variants
+from dbcpu.analysis.placement.scaled_cpu import is_scaled, without_db_cpu
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
@@ -30,6 +31,8 @@ def explain_rounds(
 
     Of a soak only some rounds are in it, so that one of days needs little memory.
     """
+    if is_scaled(header.database):
+        rounds = map(without_db_cpu, rounds)
     if header.plan.experiment == "soak":
         kept, soak = thinned(header, rounds)
         return kept, refused(with_soak(explain_variant(kept, licence_rules, None), header, soak))

@@ -20,6 +20,7 @@ from dbcpu.analysis.levels.representative_round import level_to_show, usual_orde
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
+from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
@@ -34,6 +35,7 @@ def explain_variant(
     record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Reference | None = None
 ) -> Analysis:
     """Explain a record of one variant; ``known`` is the reference of another variant, if that is what counts."""
+    record = without_scaled_cpu(record)
     context = run_context(record, known)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watch(context)

@@ -41,6 +41,8 @@ TABLES = ("targets", "licences", "prices", "check")
 """The last three are read by ``settings``."""
 TARGET_KEYS = ("url", "host", "password", "password_env", "password_file")
 PROMPT = "prompt"
+_NO_STORE = frozenset({"oracle"})
+"""Kinds whose driver looks nowhere for a password, as libpq does in ~/.pgpass."""
 _LOGON = re.compile(r"[^\s/@]+/[^\s@]+@")
 """sqlplus's USER/PASSWORD@, where no URL is."""
 _HIDDEN = re.compile(r"(?:password|passwd)=", re.IGNORECASE)
@@ -107,7 +109,8 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
                 f"the password in the URL is visible in the process list until this command ends; name a target in "
                 f"{FILE_NAME} and {_WAYS}"
             )
-        return Request(name=url, kind=_kind(url), url=url, password=password)
+        kind = _kind(url)
+        return Request(name=url, kind=kind, url=url, password=password or _asked(kind, url, url))
     configured = _configured()
     for name, fault in configured.items():
         if isinstance(fault, UsageError) and name != text:
@@ -273,7 +276,7 @@ def _from_config(named: Named) -> Request:
         return Request(named.name, kind, url, _password_from(named.file.parent, named.password_file, where), options)
     if named.prompt:
         return Request(named.name, kind, url, _ask(named.name, where), options)
-    return Request(named.name, kind, url, options=options)
+    return Request(named.name, kind, url, _asked(kind, url, named.name), options)
 
 
 def _password_from(folder: Path, name: str, where: str) -> str:
@@ -296,6 +299,15 @@ def _password_from(folder: Path, name: str, where: str) -> str:
     if not lines or not lines[0]:
         raise UsageError(f"{where}: password_file {file} has an empty first line; the password goes there")
     return lines[0]
+
+
+def _asked(kind: str, url: str, name: str) -> str | None:
+    """The password of a user who has none yet, where the driver has no store of passwords and a terminal is there."""
+    if kind not in _NO_STORE or not url or sys.stdin is None or not sys.stdin.isatty():
+        return None
+    parsed = _parse(url)
+    external = str(parsed.query.get("externalauth", "0")).lower() not in ("0", "false", "no", "off")
+    return None if not parsed.username or external else getpass.getpass(f"password for {name}: ")
 
 
 def _ask(name: str, where: str) -> str:

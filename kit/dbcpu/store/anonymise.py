@@ -43,7 +43,7 @@ _WORDS = frozenset({
     "basic", "all", "manual", "enable", "enabled", "disable", "disabled", "force", "try", "sync", "worker",
     "io_uring", "utf8", "sql_ascii", "latin1", "al32utf8", "adaptive", "limited", "unlimited", "local", "remote",
     "partial", "full", "always", "never", "exact", "similar", "choose", "spread", "memory", "dedicated", "shared",
-    "pooled",
+    "pooled", "aix",
 })  # fmt: skip
 _GENERIC = re.compile(
     r"(?:kworker|ksoftirqd|migration|rcu\w*|kswapd|kcompactd|khugepaged|kthreadd|irq|jbd2|kauditd|watchdog)\b.*"

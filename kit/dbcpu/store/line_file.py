@@ -5,7 +5,7 @@ round's times count from the earliest stamp in it.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -13,6 +13,7 @@ from itertools import pairwise
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import (
     BASELINE,
+    UNSET,
     Cpu,
     Database,
     Driver,
@@ -51,6 +52,9 @@ _VERIFIED = {
     "postgresql": "pg_backend_pid(), a postgres process there",
     "shell": "the process that was started for the session",
 }
+_UNKNOWN = "unknown"
+_OF_DATABASE = ("server_host", "instance_name", "server", "platform")
+"""What the line ``run`` says of the database, under its name in the record."""
 _NEAR_S = 1.0
 """A sample belongs to a round if it was taken at most this long before or after it."""
 
@@ -150,10 +154,48 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
             vcpus_source="getconf" if cpus else "unknown",
         ),
         host=_host(lines),
-        database=Database(kind, run.get("version", "unknown"), driver=workers, driver_on_host=sampled or None),
+        database=Database(
+            kind, run.get("version", _UNKNOWN), _of_database(run), driver=workers, driver_on_host=sampled or None
+        ),
         driver=Driver(run["host"], 0, None, ""),
-        notes=(f"made by {workers}: times are {clock}, {_POLLED if sampled else 'placement is not seen'}",),
+        notes=(
+            f"made by {workers}: times are {clock}, {_POLLED if sampled else 'placement is not seen'}",
+            *_elsewhere(lines),
+        ),
     )
+
+
+def _of_database(run: Mapping[str, str]) -> dict[str, str]:
+    """What the script asked of an Oracle server itself; what it did not learn is left out."""
+    if run.get("kind", "oracle") != "oracle":
+        return {}
+    known = {key: value for key, value in run.items() if value != _UNKNOWN}
+    if not _is_elsewhere(run):
+        known = {"platform": run.get("system", ""), **known}
+    unset = "; ".join(_setting(each) for each in run.get("unset", "").split(";") if each)
+    return {name: known[name] for name in _OF_DATABASE if known.get(name)} | ({UNSET: unset} if unset else {})
+
+
+def _setting(text: str) -> str:
+    """``NAME:VALUE:ERROR`` in the words of the record; value and error may be empty."""
+    name, _, rest = text.partition(":")
+    value, _, error = rest.rpartition(":")
+    return f"{name} ({value or 'value not known'}, {f'refused with {error}' if error else 'set without effect'})"
+
+
+def _is_elsewhere(run: Mapping[str, str]) -> bool:
+    """Whether the server says that its host is not that of the script. Files of earlier versions do not say."""
+    server = run.get("server_host", run["host"])
+    return server.partition(".")[0].casefold() != run["host"].partition(".")[0].casefold()
+
+
+def _elsewhere(lines: Lines) -> tuple[str, ...]:
+    """A note where the CPUs of the server's host were not seen by the script."""
+    if lines.cpus or not _is_elsewhere(lines.run):
+        return ()
+    server, host = lines.run["server_host"], lines.run["host"]
+    where = "an unknown host" if server == _UNKNOWN else server
+    return (f"the server ran on {where} and the script on {host}: the topology of the server's host is unknown",)
 
 
 def _host(lines: Lines) -> HostInfo | None:

@@ -1,7 +1,8 @@
 """Oracle instance caging: the instance may use so many CPUs (``cage:2``), by ``cpu_count`` and a resource plan.
 
 Both are set in memory only, so that a restart of the instance takes them back too. Source: Oracle Database
-Administrator's Guide, "Managing Multiple Database Instances on a Single Server"
+Administrator's Guide, "Managing Multiple Database Instances on a Single Server"; Licensing Information User Manual,
+"Permitted Features, Options, and Management Packs" (Enterprise Edition).
 """
 
 from dbcpu.variants.base import Change, VariantContext, count
@@ -22,6 +23,11 @@ def why_not(argument: str, context: VariantContext) -> str | None:
     if context.database.kind != "oracle":
         return f"instance caging is Oracle's, and this is {context.database.kind}; use cpus: or active:"
     parameters = context.database.parameters
+    edition = parameters.get("edition", "")
+    if "standard edition" in edition.lower():
+        return (
+            f"Resource Manager and instance caging need Enterprise Edition, and this is {edition}; use cpus: or active:"
+        )
     if _COUNT not in parameters:
         return "cpu_count cannot be read (select on V_$PARAMETER), so it could not be put back"
     if parameters.get("managed_service") == "Amazon RDS":

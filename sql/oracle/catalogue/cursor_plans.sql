@@ -2,9 +2,9 @@
 -- binds: sql_id in; age_s in (plans that were last active longer ago are left out: seconds)
 -- gives: plan hash value, child number, executions; the latest first
 -- needs: SELECT on SYS.V_$SQL
--- source: Oracle Database Reference, V$SQL
+-- source: Oracle Database Reference, V$SQL, FIXED_DATE (by which SYSDATE stands still)
 select plan_hash_value, child_number, executions
   from sys.v_$sql
  where sql_id = :sql_id
-   and last_active_time >= sysdate - :age_s / 86400
+   and last_active_time >= cast(systimestamp as date) - :age_s / 86400
  order by last_active_time desc;

@@ -2,7 +2,7 @@
 -- gives: as server_process, with the spid twice
 -- needs: SELECT on SYS.V_$SESSION and SYS.V_$PROCESS
 -- source: Oracle Database Reference 11.2, V$SESSION, V$PROCESS
-select s.server, p.spid, p.spid as stid, 'PROCESS' as execution_type, (sysdate - s.logon_time) * 86400 as age_s,
+select s.server, p.spid, p.spid as stid, 'PROCESS' as execution_type, (cast(systimestamp as date) - s.logon_time) * 86400 as age_s,
        s.resource_consumer_group, s.serial# as serial_num
   from sys.v_$session s, sys.v_$process p
  where p.addr = s.paddr

@@ -47,7 +47,7 @@ def test_the_kind_of_a_url_is_its_backend(url: str) -> None:
 
 def test_an_unknown_target_lists_configured_ones_and_kinds(places: Path) -> None:
     write(places, '[targets.old-box]\nurl = "sqlite://"\n')
-    with pytest.raises(UnknownName, match=r"no target is called 'oldbox' .did you mean 'old-box'.*; there are: .*old-box.*sqlite"):
+    with pytest.raises(UnknownName, match=r"called 'oldbox' .did you mean 'old-box'.*; there are: .*old-box.*sqlite"):
         targets.resolve("oldbox")
 
 
@@ -321,6 +321,28 @@ def test_a_password_is_asked_for_at_a_terminal(places: Path, monkeypatch: pytest
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("getpass.getpass", {"password for x: ": SECRET}.__getitem__)
     assert targets.resolve("x").password == SECRET
+
+
+@pytest.mark.parametrize(
+    ("url", "terminal", "password"),
+    [
+        ("oracle+oracledb://u@h/?service_name=s", True, SECRET),
+        ("oracle+oracledb://u@h/?service_name=s", False, None),
+        ("oracle+oracledb://u:other@h/?service_name=s", True, "other"),
+        ("oracle+oracledb://@ALIAS", True, None),
+        ("oracle+oracledb://u@h/?service_name=s&externalauth=1", True, None),
+        ("postgresql://u@h/d", True, None),
+    ],
+)
+def test_a_user_of_oracle_without_a_password_is_asked_at_a_terminal(
+    url: str, terminal: bool, password: str | None, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """libpq looks for one itself; external authentication needs none."""
+    write(places, f'[targets.x]\nurl = "{url.replace(":other", "")}"\n')
+    monkeypatch.setattr("sys.stdin.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("getpass.getpass", lambda _: SECRET)
+    assert targets.resolve(url, lambda _: None).password == password
+    assert targets.resolve("x").password == (SECRET if password else None)
 
 
 @pytest.mark.parametrize(

@@ -105,14 +105,14 @@ def test_what_names_nobody_stays() -> None:
             run.header,
             plan=dataclasses.replace(run.header.plan, target="embedded"),
             database=dataclasses.replace(
-                run.header.database, parameters={"jit": "off", "work_mem": "4MB", "empty": ""}
+                run.header.database, parameters={"jit": "off", "work_mem": "4MB", "empty": "", "platform": "AIX"}
             ),
         ),
         rounds=(dataclasses.replace(run.rounds[0], foreign=(Foreign(3, "kworker/0:1", 1.0), Foreign(4, "java", 1.0))),),
     )
     kept = anonymise.anonymised(run)
     assert kept.header.plan.target == "embedded"
-    assert kept.header.database.parameters == {"jit": "off", "work_mem": "4MB", "empty": ""}
+    assert kept.header.database.parameters == {"jit": "off", "work_mem": "4MB", "empty": "", "platform": "AIX"}
     assert [each.command for each in kept.rounds[0].foreign] == ["kworker/0:1", "java"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.measure import workloads
-from dbcpu.record import RunRecord
+from dbcpu.record import UNSET, RunRecord
 from dbcpu.store import codec, line_file, line_reader
 
 LINES = """dbcpu-fanout 1
@@ -48,6 +48,33 @@ def test_the_header() -> None:
     assert (header.database.kind, header.database.version) == ("oracle", "11.2.0.4.0")
     assert header.plan.workload.sql == "select count(*)\n  from dual"
     assert (header.plan.levels, header.plan.repeats, header.plan.vcpus) == ((1, 2), 1, 4)
+
+
+AIX = LINES.replace("system=Linux", "system=AIX")
+
+
+@pytest.mark.parametrize(
+    ("run", "scaled"),
+    [
+        ("", True),
+        (" server_host=DB1.example.com platform=unknown", True),
+        (" server_host=db2 platform=unknown", False),
+        (" server_host=db2 platform=x86_64/Linux_2.4.xx", False),
+        (" server_host=db2 platform=AIX", True),
+    ],
+)
+def test_the_servers_system_is_the_scripts_only_on_one_host(run: str, scaled: bool) -> None:
+    found = explain(record(AIX.replace("workers=sqlplus", f"workers=sqlplus{run}")))
+    assert ("scaled-cpu-time" in {each.code for each in found.findings}) is scaled
+
+
+def test_settings_that_do_not_hold_are_in_the_words_of_a_run() -> None:
+    lines = LINES.replace(
+        "workers=sqlplus", "workers=sqlplus unset=cursor_sharing::ORA-01031;nls_numeric_characters:,.:"
+    )
+    assert record(lines).header.database.parameters[UNSET] == (
+        "cursor_sharing (value not known, refused with ORA-01031); nls_numeric_characters (,., set without effect)"
+    )
 
 
 def test_cores_are_numbered_in_order_of_their_lowest_cpu() -> None:

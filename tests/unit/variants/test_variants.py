@@ -253,6 +253,8 @@ def test_caging_is_oracles_and_takes_a_plan_along_where_none_is_on() -> None:
     assert "cannot be read" in why_not("cage:2", VariantContext(None, Database("oracle", "19.20")))
     changes = one("cage:2").changes(VariantContext(None, ORACLE), 8)
     assert [(change.what, change.before, change.after) for change in changes] == [("parameter:cpu_count", "16", "2")]
+    edition = {"cpu_count": "16", "edition": "Oracle Database 19c Standard Edition 2"}
+    assert "need Enterprise Edition" in why_not("cage:2", VariantContext(None, Database("oracle", "19.20", edition)))
     unplanned = one("cage:2").changes(VariantContext(None, Database("oracle", "19.20", {"cpu_count": "16"})), 8)
     assert [change.what for change in unplanned] == ["parameter:resource_manager_plan", "parameter:cpu_count"]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, places
+from dbcpu.analysis.placement.scaled_cpu import is_scaled
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
@@ -113,6 +114,13 @@ def traced_sessions(given: CheckInput) -> Finding | None:
     return noted("session-traced", f"SQL trace was on in {plural(len(traced), 'session')} at {_where(traced)}")
 
 
+def scaled_cpu_time(given: CheckInput) -> Finding | None:
+    database = given.record.header.database
+    if not is_scaled(database):
+        return None
+    return noted("scaled-cpu-time", f"the server runs on {plain(database.parameters['platform'])}")
+
+
 def spilled_work_areas(given: CheckInput) -> Finding | None:
     def spilled(member: Timed) -> float:
         return sum(member.session.db.get(f"workareas_{how}", 0) for how in ("onepass", "multipass"))
@@ -149,6 +157,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     several_instances,
     refused_settings,
     traced_sessions,
+    scaled_cpu_time,
     spilled_work_areas,
     maintenance_window,
 )

@@ -10,6 +10,8 @@ from dbcpu.targets.oracle.error_messages import one_line
 from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process
 
+ROOT = "CDB$ROOT"
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -17,6 +19,8 @@ class Facts:
 
     ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
+    ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
+    ``platform``: the operating system, '' where it may not be asked.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``may_end``: whether sessions can be ended.
     ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
     ``denied``: statement -> error code. ``settings``: those that a session cannot set for itself.
@@ -40,6 +44,8 @@ class Facts:
     plan: tuple[str, bool, bool] | None = None
     window: tuple[str, str] | None = None
     instances: int | None = None
+    cluster: bool = False
+    platform: str = ""
     busy: int | None = None
     may_end: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -50,6 +56,11 @@ class Facts:
     @property
     def caged(self) -> bool:
         return self.plan is not None and self.plan[2]
+
+    @property
+    def plan_visible(self) -> bool:
+        """Whether any plan that limits this database is seen: that of the root is not, in another container."""
+        return "resource_plan" not in self.denied and self.container in (None, ROOT)
 
 
 def read_facts(connection: Connection, views: Views) -> Facts:
@@ -70,7 +81,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     plan, window, instance = one("resource_plan"), one("maintenance_window"), one("instance")
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
-    may_end = one("may_end_sessions")
+    may_end, platform = one("may_end_sessions"), one("platform")
     parameters = {name: str(value) for name, value in pairs("parameters").items()}
     limits = pairs("profile_limits") if parameters.get("resource_limit", "TRUE") == "TRUE" else {}
     return Facts(
@@ -81,7 +92,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         service=texts[4],
         instance_name=texts[2],
         server_host=texts[3],
-        container=container[0] if container else None,
+        # Without a container database CON_NAME is the name of the database.
+        container=container[0] if container and container[1] else None,
         cloud_service=cloud[0] if cloud else None,
         rds=bool(rds and rds[0]),
         server=str(process[0]) if process else None,
@@ -91,6 +103,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         osstat=numbers(views.rows(connection, "osstat") or ()),
         plan=(str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None,
         window=(str(window[0]), str(window[1] or "")) if window else None,
+        cluster=bool(instance and instance[4] == "YES"),
+        platform=_platform(str(platform[0] or "")) if platform else "",
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,
         may_end=bool(rds and rds[0]) or bool(may_end and may_end[0]),
@@ -98,3 +112,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         logon_warning=one_line(str(connection.warning)) if connection.warning else "",
         denied=dict(views.denied),
     )
+
+
+def _platform(text: str) -> str:
+    """``AIX``, whose CPU time means something else, by that name alone; the text of any other."""
+    return "AIX" if "AIX" in text.upper() else text

@@ -8,25 +8,32 @@ Oracle Autonomous Database Serverless, Database Service Names.
 import math
 from collections.abc import Callable, Iterator
 
-from dbcpu.findings import Finding, noted
+from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
 from dbcpu.targets.oracle import privileges
-from dbcpu.targets.oracle.facts import Facts
+from dbcpu.targets.oracle.facts import ROOT, Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
 from dbcpu.targets.oracle.settings import words
-from dbcpu.targets.oracle.vcpus import FREE_CPUS, edition_cap
+from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
-ROOT = "CDB$ROOT"
+_EFFECT = {
+    True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
+    False: "no resource plan is active, and without one it limits no session's CPU: levels and ideal throughput count "
+    "the host's CPUs",
+    None: "it limits the CPU only while a resource plan is active, in a pluggable database one of the root, which "
+    "cannot be seen here: how many CPUs the database may use is unknown",
+}
+"""What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
 _PARALLEL_LEVELS = ("_high", "_medium")
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All findings about the database, in no particular order."""
     found = [finding for check in CHECKS for finding in check(facts)]
-    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds))
+    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds, cloud=bool(facts.cloud_service)))
 
 
 def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
@@ -73,11 +80,7 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
         )
-    # An edition with a cap sets cpu_count to it by itself: then the edition is what limits.
-    cap = edition_cap(facts.product, facts.version)
-    most = min(facts.osstat.get("NUM_CPUS", 0), cap[0] if cap else math.inf)
-    if not facts.caged and count.isdecimal() and 0 < int(count) < most:
-        yield noted("cpu-count", f"cpu_count is {count}, the host has {plural(int(facts.osstat['NUM_CPUS']), 'CPU')}")
+    yield from _cpu_count(facts)
     if facts.window:
         yield noted(
             "maintenance-window",
@@ -86,8 +89,19 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _cpu_count(facts: Facts) -> Iterator[Finding]:
+    # An edition with a cap sets cpu_count to it by itself: then the edition is what limits.
+    cap, own, limits = cap_of(facts), cpu_count(facts), count_limits(facts)
+    most = min(facts.osstat.get("NUM_CPUS", 0), cap[0] if cap else math.inf)
+    if facts.caged or own is None or own >= most:
+        return
+    level = Level.INFO if limits is False else Level.WARNING
+    there = plural(int(facts.osstat["NUM_CPUS"]), "CPU")
+    yield noted("cpu-count", f"cpu_count is {own}, the host has {there}", level, effect=_EFFECT[limits])
+
+
 def _edition(facts: Facts) -> Iterator[Finding]:
-    cap = edition_cap(facts.product, facts.version)
+    cap = cap_of(facts)
     cpus = facts.osstat.get("NUM_CPUS")
     if cap is None or (cpus is not None and cpus <= cap[0]) or (cpus is None and cap[0] > FREE_CPUS):
         return

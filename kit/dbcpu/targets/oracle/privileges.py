@@ -46,12 +46,14 @@ def every() -> tuple[str, ...]:
     return tuple(sorted({found for text in needs for found in _OBJECT.findall(text)}))
 
 
-def grants(objects: Iterable[str], user: str, rds: bool) -> tuple[str, ...]:
-    """The statements for a DBA; on Amazon RDS there is no SYS to log on as.
+def grants(objects: Iterable[str], user: str, rds: bool, *, cloud: bool = False) -> tuple[str, ...]:
+    """The statements for a DBA; on Amazon RDS and Autonomous Database (``cloud``) there is no SYS to log on as.
 
     Source: Oracle Database Reference, About Dynamic Performance Views; Amazon RDS User Guide, Granting SELECT or
-    EXECUTE privileges to SYS objects.
+    EXECUTE privileges to SYS objects; Security Guide, SELECT_CATALOG_ROLE.
     """
+    if cloud:
+        return (f"grant select_catalog_role to {user.lower()};",)
     if rds:
         call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'SELECT');"
         return tuple(call.format(each, user.upper()) for each in objects)
@@ -67,16 +69,16 @@ def package_grants(user: str, rds: bool) -> tuple[str, ...]:
     return tuple(f"grant execute on sys.{each.lower()} to {user.lower()};" for each in names)
 
 
-def unchecked(denied: Mapping[str, str], user: str, rds: bool) -> dict[str, str]:
+def unchecked(denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = False) -> dict[str, str]:
     """What is not seen for want of a grant, and the statements that grant it."""
     return {
-        what: " ".join(grants(missing({name: denied[name]}), user, rds))
+        what: " ".join(grants(missing({name: denied[name]}), user, rds, cloud=cloud))
         for name, what in _SERVES.items()
         if denied.get(name) in _VIEWS_DENIED
     }
 
 
-def findings(denied: Mapping[str, str], user: str, rds: bool) -> tuple[Finding, ...]:
+def findings(denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = False) -> tuple[Finding, ...]:
     """One finding with everything that is missing, or none."""
     objects = missing(denied)
     if not objects:
@@ -85,5 +87,5 @@ def findings(denied: Mapping[str, str], user: str, rds: bool) -> tuple[Finding, 
     blind = any(name.startswith("server_process") for name, code in denied.items() if code in _VIEWS_DENIED)
     seen = f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}"
     level = Level.WARNING if blind else None
-    given = " ".join(grants(objects, user, rds))
+    given = " ".join(grants(objects, user, rds, cloud=cloud))
     return (noted("oracle-privileges", seen, level, lost="; ".join(lost), grants=given),)

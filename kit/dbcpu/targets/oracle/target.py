@@ -103,6 +103,7 @@ class OracleTarget:
             "service_name": facts.service,
             "server_host": facts.server_host,
             "container": facts.container,
+            "platform": facts.platform,
             "cloud_service": facts.cloud_service,
             "managed_service": "Amazon RDS" if facts.rds else None,
             "server": facts.server,
@@ -120,7 +121,9 @@ class OracleTarget:
             parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
-            not_checked=privileges.unchecked(self._views.denied, facts.user, facts.rds),
+            not_checked=privileges.unchecked(
+                self._views.denied, facts.user, facts.rds, cloud=bool(facts.cloud_service)
+            ),
         )
 
     def explain(self, work: Work) -> str | None:
@@ -162,6 +165,10 @@ class OracleTarget:
     def connections_free(self) -> int | None:
         rows = self._views.rows(self._connection(), "session_limits") or ()
         free = [int(limit) - int(used) for _, used, limit in rows if str(limit).isdecimal()]
+        if not free:
+            # A pluggable database has no rows there: how many are in use is unknown, the control session is one.
+            limits = (self._facts.parameters.get(name, "") for name in ("sessions", "processes"))
+            free = [int(limit) - 1 for limit in limits if limit.isdecimal()]
         if "SESSIONS_PER_USER" in self._facts.limits:
             # The control session is one; those of others with this user's name may not be seen.
             free.append(self._facts.limits["SESSIONS_PER_USER"] - 1)
@@ -172,8 +179,7 @@ class OracleTarget:
         return LocalHost() if self._contained or same_host(self._facts.server_host, self._here) else None
 
     def vcpus(self) -> tuple[int, str] | None:
-        facts = self._facts
-        return vcpus.usable(facts.osstat, facts.parameters, facts.product, facts.caged, facts.version)
+        return vcpus.usable(self._facts)
 
     def host_reading(self) -> HostReading | None:
         """See ``targets.base.CountsItsHost``."""

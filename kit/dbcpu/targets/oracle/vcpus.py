@@ -1,24 +1,28 @@
 """How many CPUs the instance may use, from what it says itself: pure.
 
-The plan of a container database's root is not visible in a pluggable one, and under it a database uses no more CPUs
-than its CPU_COUNT: so a CPU_COUNT below the host's CPUs counts, also where no caging is seen.
-Source: Oracle Database Reference, CPU_COUNT.
+A CPU_COUNT below the host's CPUs limits an Enterprise Edition only while a resource plan is active, in a pluggable
+database one of the root, which is not visible there. Editions with a cap enforce it without a plan.
+Source: Oracle Database Reference, CPU_COUNT; Administrator's Guide, Enabling Instance Caging.
 """
 
-from collections.abc import Mapping
+from dbcpu.targets.oracle.facts import Facts
 
-FREE_CPUS, STANDARD_CPUS = 2, 16
-"""CPUs that Free and Express Edition (documented as cores) and Standard Edition 2 (threads) use at most.
+FREE_CPUS, STANDARD_CPUS, STANDARD_RAC_CPUS, OLD_EXPRESS_CPUS = 2, 16, 8, 1
+"""CPUs that Free and Express Edition (documented as cores) and Standard Edition 2 (threads) use at most; the latter in
+a cluster (each instance; up to 18c, later it has none), and Express Edition 11.2.
 
-Source: Oracle Database Free Installation Guide, Licensing Restrictions; Licensing Information User Manual.
+Source: Oracle Database Free Installation Guide, Licensing Restrictions; Licensing Information User Manual; Oracle
+Database Express Edition Licensing Information 11.2.
 """
+_EXPRESS_SINCE = (18,)
+"""From this version on Express Edition uses two CPUs."""
 
 
 _SE2_SINCE = (12, 1, 0, 2)
 """From this version on the only Standard Edition is Standard Edition 2, though 12c's product name has no 2."""
 
 
-def edition_cap(product: str, version: str = "") -> tuple[int, str] | None:
+def edition_cap(product: str, version: str = "", *, cluster: bool = False) -> tuple[int, str] | None:
     """CPUs an edition uses at most, and its name; None for Enterprise Edition and what is not known.
 
     The older Standard Edition and Standard Edition One, of versions below 12.1.0.2, were limited by sockets alone.
@@ -26,30 +30,47 @@ def edition_cap(product: str, version: str = "") -> tuple[int, str] | None:
     name = product.lower()
     parts = tuple(int(part) for part in version.split(".")[:4] if part.isdecimal())
     if "express edition" in name or name.endswith(" free") or " free " in name:
-        return FREE_CPUS, "Free" if "free" in name else "Express Edition"
+        old = "free" not in name and () < parts < _EXPRESS_SINCE
+        return OLD_EXPRESS_CPUS if old else FREE_CPUS, "Free" if "free" in name else "Express Edition"
     if "standard edition 2" in name or ("standard edition" in name and parts >= _SE2_SINCE):
-        return STANDARD_CPUS, "Standard Edition 2"
+        return STANDARD_RAC_CPUS if cluster else STANDARD_CPUS, "Standard Edition 2"
     return None
 
 
-def usable(
-    osstat: Mapping[str, float], parameters: Mapping[str, str], product: str, caged: bool, version: str = ""
-) -> tuple[int, str] | None:
+def count_limits(facts: Facts) -> bool | None:
+    """Whether CPU_COUNT limits the CPU that this database gets; None where a plan may be active that is not seen."""
+    if facts.caged or cap_of(facts) is not None:
+        return True
+    return False if facts.plan_visible else None
+
+
+def cap_of(facts: Facts) -> tuple[int, str] | None:
+    """See ``edition_cap``."""
+    return edition_cap(facts.product, facts.version, cluster=facts.cluster)
+
+
+def cpu_count(facts: Facts) -> int | None:
+    """The parameter, None where it is not set, or may not be read."""
+    text = facts.parameters.get("cpu_count", "")
+    return int(text) or None if text.isdecimal() else None
+
+
+def usable(facts: Facts) -> tuple[int, str] | None:
     """The least of what the host has, a cage and the edition allow; with the name of what decided.
 
-    Args:
-        osstat: V$OSSTAT, {} if it may not be read.
-        parameters: V$PARAMETER, likewise.
-        caged: whether instance caging is on.
+    None where that is unknown, as with a CPU_COUNT below the host's CPUs of which it is not known whether it limits.
     """
     found: list[tuple[int, str]] = []
-    cpu_count = int(parameters["cpu_count"]) if parameters.get("cpu_count", "").isdecimal() else 0
-    if "NUM_CPUS" in osstat:
-        found.append((int(osstat["NUM_CPUS"]), "v$osstat NUM_CPUS"))
-    if cpu_count and (caged or not found or cpu_count < found[0][0]):
-        found.append((cpu_count, "cpu_count (instance caging)" if caged else "cpu_count"))
+    count, limits = cpu_count(facts), count_limits(facts)
+    there = int(facts.osstat["NUM_CPUS"]) if "NUM_CPUS" in facts.osstat else None
+    if there is not None:
+        found.append((there, "v$osstat NUM_CPUS"))
+    if count is not None and (limits or there is None):
+        found.append((count, "cpu_count (instance caging)" if facts.caged else "cpu_count"))
+    elif count is not None and limits is None and there is not None and count < there:
+        return None
     if not found:
         return None
-    if cap := edition_cap(product, version):
+    if cap := cap_of(facts):
         found.append((cap[0], f"edition cap of {cap[1]}"))
     return min(found, key=lambda each: each[0])

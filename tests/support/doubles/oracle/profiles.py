@@ -59,6 +59,8 @@ class Instance:
     ``cloud_service``: the kind of Autonomous Database. ``rds``: Amazon RDS, with the package RDSADMIN_UTIL.
     ``old_plan``: V$SQL has each statement also with another plan, executed yesterday.
     ``decimal_comma``: numbers become text with a comma, until a session sets the point.
+    ``container``: '' for a database that is no container database. ``platform``: DBMS_UTILITY.PORT_STRING.
+    ``fixed_date_s``: FIXED_DATE, at which SYSDATE stands still; 0 for none.
     ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
     ``foreign_sessions``: further active user sessions shown, as (username, program) pairs without a process.
     """
@@ -81,6 +83,8 @@ class Instance:
     decimal_comma: bool = False
     limits: Mapping[str, str] = field(default_factory=dict)
     foreign_sessions: tuple[tuple[str, str], ...] = ()
+    platform: str = "x86_64/Linux 2.4.xx"
+    fixed_date_s: float = 0.0
 
     @classmethod
     def from_text(cls, pairs: Iterable[str]) -> Self:

@@ -197,15 +197,11 @@ def versions(me: Session) -> Iterable[Row]:
 
 
 def components(me: Session) -> Iterable[Row]:
+    """VERSION_FULL is there from 18c on."""
     profile = me.server.profile
-    yield {"product": f"{profile.product} {me.server.instance.edition} ", "version": profile.release,
-           "version_full": profile.version_text, "status": "Production"}  # fmt: skip
-    yield {
-        "product": "PL/SQL ",
-        "version": profile.release,
-        "version_full": profile.version_text,
-        "status": "Production",
-    }
+    full = {"version_full": profile.version_text} if profile.version[0] >= 18 else {}
+    for product in (f"{profile.product} {me.server.instance.edition} ", "PL/SQL "):
+        yield {"product": product, "version": profile.release, "status": "Production", **full}
 
 
 def resource_plans(me: Session) -> Iterable[Row]:
@@ -223,6 +219,9 @@ def windows(me: Session) -> Iterable[Row]:
 
 
 def resource_limits(me: Session) -> Iterable[Row]:
+    """Of the whole instance: in a pluggable database there is no row."""
+    if me.server.instance.container not in ("", "CDB$ROOT"):
+        return
     used = len(me.server.table.entries())
     for name, limit in (("processes", "1024"), ("sessions", "1560")):
         text = me.server.instance.parameters.get(name, limit)
@@ -325,6 +324,7 @@ IF_EMPTY = {
     "v$sql": ("sql_id", "child_number", "plan_hash_value", "executions", "cpu_time", "elapsed_time", "buffer_gets",
               "disk_reads", "direct_writes", "px_servers_executions", "last_active_time"),
     "v$sql_plan": ("sql_id", "child_number", "id", "operation", "options"),
+    "v$resource_limit": ("resource_name", "current_utilization", "max_utilization", "limit_value"),
 }  # fmt: skip
 """Columns of the views that may have no row."""
 PUBLIC = frozenset({

@@ -211,6 +211,21 @@ def test_others_are_unknown_where_a_sessions_own_cpu_time_is() -> None:
     assert "foreign-load" not in {each.code for each in explain(run).findings}
 
 
+def on(run: RunRecord, platform: str) -> RunRecord:
+    database = replace(run.header.database, parameters={**run.header.database.parameters, "platform": platform})
+    return replace(run, header=replace(run.header, database=database))
+
+
+def test_on_aix_nothing_is_concluded_from_scaled_cpu_time() -> None:
+    """A shared core shows there as time off the CPU, and busy time less DB CPU would name neighbours."""
+    run = seen_by_sql(1.0, SOLO_S)
+    linux, aix = explain(on(run, "x86_64/Linux 2.4.xx")), explain(on(run, "IBM AIX64/RS6000 V4 - 19.0.0"))
+    assert linux.levels[-1].likely_cause is not None
+    assert "foreign-load" in {each.code for each in linux.findings}
+    assert aix.levels[-1].likely_cause is None
+    assert {"foreign-load", "scaled-cpu-time"} & {each.code for each in aix.findings} == {"scaled-cpu-time"}
+
+
 def test_what_dbcpu_and_sessions_that_go_on_used_is_not_other_load() -> None:
     window_s = 2 * SOLO_S
     assert "foreign-load" in {each.code for each in explain(seen_by_sql(0.6, SOLO_S)).findings}

@@ -1,6 +1,7 @@
 """What is known of a database becomes findings; what may not be known becomes the grant for it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -134,6 +135,11 @@ def test_missing_privileges_come_with_their_grants() -> None:
     assert privileges.findings({"container": "ORA-02003"}, "BENCH", rds=False) == ()
 
 
+def test_on_autonomous_database_a_role_stands_for_the_grants() -> None:
+    facts = replace(QUIET, cloud_service="OLTP", denied={"osstat": "ORA-00942", "waits": "ORA-00942"})
+    assert by_code(facts)["oracle-privileges"].remedy == "`grant select_catalog_role to bench;`"
+
+
 def test_what_is_not_granted_is_not_checked() -> None:
     denied = {
         "tagged_sessions": "ORA-00942",
@@ -161,22 +167,62 @@ def test_nothing_that_needs_an_extra_licence_is_read() -> None:
         assert "dba_hist" not in text, name
 
 
+ENTERPRISE, FREE, STANDARD = "Enterprise Edition", "Oracle Database 23ai Free", "Oracle Database 19c Standard Edition 2"
+
+
 @pytest.mark.parametrize(
-    ("osstat", "parameters", "product", "caged", "expected"),
+    ("changed", "expected"),
     [
-        ({"NUM_CPUS": 16.0}, {"cpu_count": "16"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
-        ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", False, (4, "cpu_count")),
-        ({"NUM_CPUS": 16.0}, {"cpu_count": "0"}, "Enterprise Edition", False, (16, "v$osstat NUM_CPUS")),
-        ({"NUM_CPUS": 16.0}, {"cpu_count": "4"}, "Enterprise Edition", True, (4, "cpu_count (instance caging)")),
-        ({}, {"cpu_count": "8"}, "Enterprise Edition", False, (8, "cpu_count")),
-        ({"NUM_CPUS": 16.0}, {}, "Oracle Database 23ai Free", False, (2, "edition cap of Free")),
-        ({}, {}, "Oracle Database 23ai Free", False, None),
+        ({"parameters": {"cpu_count": "16"}}, (16, "v$osstat NUM_CPUS")),
+        ({"parameters": {"cpu_count": "0"}}, (16, "v$osstat NUM_CPUS")),
+        ({"parameters": {"cpu_count": "4"}, "plan": ("P", True, True)}, (4, "cpu_count (instance caging)")),
+        ({"parameters": {"cpu_count": "4"}, "product": STANDARD}, (4, "cpu_count")),
+        ({"parameters": {"cpu_count": "8"}, "osstat": {}}, (8, "cpu_count")),
+        ({"parameters": {}, "product": FREE}, (2, "edition cap of Free")),
+        ({"parameters": {}, "product": FREE, "osstat": {}}, None),
     ],
 )
-def test_how_many_cpus_the_instance_may_use(
-    osstat: dict[str, float], parameters: dict[str, str], product: str, caged: bool, expected: tuple[int, str] | None
+def test_how_many_cpus_the_instance_may_use(changed: dict[str, Any], expected: tuple[int, str] | None) -> None:
+    assert usable(replace(QUIET, **{"product": ENTERPRISE, **changed})) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "vcpus", "level", "meaning"),
+    [
+        ({}, (16, "v$osstat NUM_CPUS"), Level.INFO, "without one it limits no session's CPU"),
+        ({"plan": None}, (16, "v$osstat NUM_CPUS"), Level.INFO, "without one it limits no session's CPU"),
+        ({"container": "CDB$ROOT"}, (16, "v$osstat NUM_CPUS"), Level.INFO, "without one it limits no session's CPU"),
+        ({"container": "ORCLPDB1"}, None, Level.WARNING, "how many CPUs the database may use is unknown"),
+        ({"plan": None, "denied": {"resource_plan": "ORA-00942"}}, None, Level.WARNING, "may use is unknown"),
+        ({"product": STANDARD}, (4, "cpu_count"), Level.WARNING, "levels and ideal throughput count only these"),
+    ],
+)
+def test_a_cpu_count_limits_only_where_it_is_enforced(
+    changed: dict[str, Any], vcpus: tuple[int, str] | None, level: Level, meaning: str
 ) -> None:
-    assert usable(osstat, parameters, product, caged) == expected
+    """Enterprise Edition enforces it while a plan is active; that of the root is not seen in a pluggable database."""
+    small = replace(QUIET, parameters={"cpu_count": "4"}, **changed)
+    assert usable(small) == vcpus
+    found = by_code(small)["cpu-count"]
+    assert found.level == level
+    assert meaning in found.meaning
+
+
+@pytest.mark.parametrize(
+    ("product", "version", "cluster", "cap"),
+    [
+        (STANDARD, "18.3.0.0.0", True, 8),
+        (STANDARD, "18.3.0.0.0", False, 16),
+        ("Oracle Database 11g Express Edition", "11.2.0.2.0", False, 1),
+        ("Oracle Database 18c Express Edition", "18.4.0.0.0", False, 2),
+    ],
+)
+def test_clusters_of_standard_edition_and_the_first_express_edition_have_less(
+    product: str, version: str, cluster: bool, cap: int
+) -> None:
+    osstat = {"NUM_CPUS": 32.0}
+    assert (usable(replace(QUIET, product=product, version=version, cluster=cluster, osstat=osstat, parameters={}))
+            or (None,))[0] == cap  # fmt: skip
 
 
 @pytest.mark.parametrize(
