@@ -6,13 +6,15 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 1 % of the shortest span, both ends are the server's.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dbcpu.analysis.placement.work_done import undone
 from dbcpu.record import Execution, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
+SOAK = "soak"
+_COUNTED = ("cpu_s", "run_delay_s")
 SERVER_CLOCK = "server"
 """``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
 
@@ -66,17 +68,34 @@ def clock_basis(record: RunRecord) -> str:
 
 def timed(record: RunRecord) -> tuple[Timed, ...]:
     """Every session of every round, in the order of the record."""
-    basis, not_done = clock_basis(record), undone(record)
-    return tuple(_timed(each, session, basis, not_done) for each in record.rounds for session in each.sessions)
+    return _all_timed(record, record.rounds)
 
 
 def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
     """The sessions of the round with this ``order``, by the clock of the whole run; none if there is no such round."""
     found = [each for each in record.rounds if each.order == order]
-    if not found:
-        return ()
+    return _all_timed(record, found) if found else ()
+
+
+def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     basis, not_done = clock_basis(record), undone(record)
-    return tuple(_timed(each, session, basis, not_done) for each in found for session in each.sessions)
+    found = tuple(_timed(each, session, basis, not_done) for each in rounds for session in each.sessions)
+    return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
+
+
+def _of_its_span(member: Timed) -> Timed:
+    """Of a soak, whose sessions never stop: counters are of the segment, executions those that ended in it.
+
+    They share less or more than the segment: of the counters as much counts as the executions lasted.
+    """
+    window_s = member.round.cost.window_s if member.round.cost else 0.0
+    if member.span is None or window_s <= 0 or member.round.anchor:
+        return member
+    session = member.session
+    # A session neither runs nor waits for longer than it lasted.
+    part = member.span.elapsed_s / max(window_s, (session.cpu_s or 0.0) + (session.run_delay_s or 0.0))
+    counted = {name: value * part for name in _COUNTED if (value := getattr(session, name)) is not None}
+    return replace(member, session=replace(session, **counted))
 
 
 def _timed(round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str]) -> Timed:

@@ -201,8 +201,11 @@ class _Track(Stretches):
         self._gone = False
 
     def poll(self, now: float, reading: Reading | None) -> None:
-        """A pid that came to mean another process is gone too."""
+        """A pid that came to mean another process is gone too; amid a poll only its counters show that, by less."""
         if self._gone or reading is None or reading.start_ticks != (self._start_ticks or reading.start_ticks):
+            self._gone = True
+            return
+        if reading.run_ns is not None and reading.run_ns < self.run:
             self._gone = True
             return
         self._start_ticks = reading.start_ticks

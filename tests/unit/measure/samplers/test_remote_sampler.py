@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import MeasureError
+from dbcpu.hosts.base import Reading
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers import _remote as remote
 from dbcpu.measure.samplers import procfs, sql, ssh
@@ -94,6 +95,16 @@ def test_process_that_is_gone_keeps_what_was_seen(proc: FakeProc, host: FakeRemo
     assert seen.vanished
     assert {one.cpu for one in seen.residency} == {0}
     assert seen.cpu_s == 0.0, "to the last poll"
+
+
+def test_counters_that_go_backwards_are_those_of_another_process() -> None:
+    """It came in its place between the two files of one poll: the start time is still the old one's."""
+    track = remote._Track()
+    track.poll(1.0, Reading("R", 0, 5000, 1_000_000_000, 0))
+    track.poll(2.0, Reading("R", 1, 5000, 1, 1))
+    told = track.told(0, {}, {})
+    assert told["gone"]
+    assert told["last"] == [1_000_000_000, 0]
 
 
 def test_lost_connection_ends_the_round_in_one_sentence(host: FakeRemote) -> None:

@@ -1,0 +1,35 @@
+"""Which part of what was counted belongs to a session's executions."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbcpu.analysis.placement.valid_sessions import timed, timed_round
+from dbcpu.record import RunRecord
+from support.builders import experiments as build
+
+
+def counted(experiment: str, *, anchor: bool = False) -> RunRecord:
+    """Three executions, 4.2 s in all, ended in a segment of 6.4 s in which the session ran 1.48 s and waited 4.92 s."""
+    member = replace(build.session(0, [1.4] * 3), cpu_s=1.48, run_delay_s=4.92)
+    return build.record([build.round_of(0, [member], 6.4, anchor=anchor)], experiment=experiment)
+
+
+def test_of_a_segment_as_much_is_counted_as_its_executions_lasted() -> None:
+    run = counted("soak")
+    (one,) = timed(run)
+    assert one.session.cpu_s == pytest.approx(1.48 * 4.2 / 6.4)
+    assert one.session.run_delay_s == pytest.approx(4.92 * 4.2 / 6.4)
+    assert timed_round(run, 0) == (one,)
+
+
+@pytest.mark.parametrize("run", [counted("sweep"), counted("soak", anchor=True)], ids=["sweep", "single session"])
+def test_rounds_that_begin_and_end_with_their_sessions_are_as_counted(run: RunRecord) -> None:
+    (one,) = timed(run)
+    assert (one.session.cpu_s, one.session.run_delay_s) == (1.48, 4.92)
+
+
+def test_nothing_runs_for_longer_than_it_lasts() -> None:
+    member = replace(build.session(0, [3.5, 3.5]), cpu_s=7.2, run_delay_s=None)
+    run = build.record([build.round_of(0, [member], 6.4)], experiment="soak")
+    assert timed(run)[0].session.cpu_s == pytest.approx(7.0)
