@@ -88,7 +88,7 @@ def no_reference(given: CheckInput) -> Finding | None:
 
 def noisy_reference(given: CheckInput) -> Finding | None:
     ref = given.reference
-    if ref is None or ref.tolerance <= MIN_TOLERANCE:
+    if ref is None or (limit := max(ref.tolerance, SPREADS * ref.spread)) <= MIN_TOLERANCE:
         return None
     seen = f"times of sessions that share nothing vary by {percent(ref.spread)} (robust SD)"
     if ref.noise_range is None:
@@ -96,7 +96,7 @@ def noisy_reference(given: CheckInput) -> Finding | None:
     return noted(
         "noisy-reference",
         seen,
-        tolerance=times(1 + ref.tolerance),
+        tolerance=times(1 + limit),
     )
 
 

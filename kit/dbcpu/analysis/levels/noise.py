@@ -13,7 +13,7 @@ of what the figures of a level do when all sessions are equal and their times lo
 noise itself, the further out they are (Student's t, ``studentized_range``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 import numpy as np
@@ -45,7 +45,16 @@ PAIR = 3.64
 
 def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance:
     """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
-    return _noise(np.array([each.span.per_execution_s for each in alone if each.span]), sessions, cores)
+    return _noise(_elapsed(alone), sessions, cores, _solo_spread)
+
+
+def usual_spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> float:
+    """The same as a spread that no single session far out changes, also where they are few: such a one has a cause."""
+    return _noise(_elapsed(alone), sessions, cores, relative_deviation).spread
+
+
+def _elapsed(alone: Sequence[Timed]) -> Floats:
+    return np.array([each.span.per_execution_s for each in alone if each.span])
 
 
 def noise_range(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> NoiseRange | None:
@@ -68,13 +77,13 @@ def noise_range(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | 
 def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance | None:
     """The same of CPU time alone: what the same work needs from time to time. None where it was not counted."""
     needed = [each.session.cpu_s / len(each.span.executions) for each in alone if each.session.cpu_s and each.span]
-    return _noise(np.array(needed), sessions, cores) if len(needed) == len(alone) > 0 else None
+    return _noise(np.array(needed), sessions, cores, relative_deviation) if len(needed) == len(alone) > 0 else None
 
 
-def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None) -> Chance:
+def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None, solo_spread: Callable[[Floats], float]) -> Chance:
     groups = [np.log(own), *within_rounds(sessions, cores)]
     freedom = sum(logs.size - 1 for logs in groups)
-    solo = _solo_spread(own)
+    solo = solo_spread(own)
     if own.size < 2 and freedom < ENOUGH_FREEDOM:
         return Chance(ASSUMED, MIN_FREEDOM)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import noise, noise_range
+from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
@@ -51,7 +51,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
         mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
         spread=known.spread,
-        tolerance=max(MIN_TOLERANCE, SPREADS * known.spread),
+        tolerance=max(MIN_TOLERANCE, SPREADS * usual_spread(alone, sessions, cores)),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),

@@ -24,7 +24,7 @@ class Reference:
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
 
     ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
-    is max(10 %, 3 x spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
+    is max(10 %, 3 x robust spread): smaller losses are not explained. ``queue_s`` and ``throttled_s`` are what a
     session loses even alone (an own quota, a busy host): only what goes beyond is a loss of sharing.
     ``db_cpu_s`` is the CPU time that the database counts, where it does. ``spread_freedom``: degrees of freedom with
     which the spread is known. ``noise_low`` and ``noise_high``: the noise of a session lies between these standard
