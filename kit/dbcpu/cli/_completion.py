@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from dbcpu import registry
 
-MOST_RUNS = 50
+MAX_RUNS = 50
 Source = Callable[[click.Context], Iterable[tuple[str, str]]]
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -22,6 +22,7 @@ def offering(source: Source) -> Complete:
         try:
             found = [*source(context)]
         except Exception:
+            # The line that is being typed must not be broken by a store or file that cannot be read.
             return []
         return [CompletionItem(value, help=about or None) for value, about in found if value.startswith(begun)]
 
@@ -34,7 +35,7 @@ def runs(context: click.Context) -> Iterable[tuple[str, str]]:
 
     yield "last", "the newest run"
     with open_store(context.params.get("store"), create=False) as store:
-        for each in store.list(limit=MOST_RUNS):
+        for each in store.list(limit=MAX_RUNS):
             yield each.run_id, f"{each.target} {each.label}".rstrip()
 
 

@@ -181,8 +181,9 @@ report_option = click.option(
 )  # fmt: skip
 
 run_argument = click.argument("run", metavar="RUN", shell_complete=offering(_completion.runs))
-target_argument = click.argument("target", default="embedded", shell_complete=offering(_completion.targets))
 """``run``: a run_id, the beginning of one, ``last``, or a .json or .json.gz file."""
+target_argument = click.argument("target", default="embedded", shell_complete=offering(_completion.targets))
+"""``target``: a name of dbcpu.toml, a URL or a kind."""
 
 store_option = click.option(
     "--store",

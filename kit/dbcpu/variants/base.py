@@ -14,6 +14,7 @@ from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import ranges
 from dbcpu.hosts.interrupts import Interrupts
+from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import Cpu, Database, HostInfo
 
 ROOM = "variants"
@@ -159,6 +160,18 @@ def load_variant(name: str) -> VariantModule:
         missing = [part for part in required if not hasattr(module, part)]
         raise TypeError(f"{module.__name__} is no variant: it has no {', '.join(missing)}")
     return module
+
+
+def word_or_list(name: str, argument: str, word: str, give: str) -> None:
+    """Raises UsageError unless ``word``, or numbers such as ``0-3,6``, stand behind the colon; ``give``: what may."""
+    if argument == word:
+        return
+    try:
+        found = parse_cpu_list(argument)
+    except UsageError:
+        found = ()
+    if not found:
+        raise UsageError(f"variant {name}:{argument} is not understood; {give}")
 
 
 def no_argument(name: str, argument: str) -> None:

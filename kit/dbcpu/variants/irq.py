@@ -5,12 +5,11 @@ others. What moving them changes is seen beside the same CPUs without it: ``cpus
 themselves, such as the timer's, cannot be moved. Source: core-api/irq/irq-affinity.rst
 """
 
-from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.interrupts import affinity_file
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import HostInfo
-from dbcpu.variants.base import Change, VariantContext, affinities, by_core, unreachable, usable
+from dbcpu.variants.base import Change, VariantContext, affinities, by_core, unreachable, usable, word_or_list
 
 SCOPE = "host"
 ARGUMENT = "away"
@@ -20,16 +19,7 @@ INTERRUPTS = True
 
 
 def check(argument: str) -> None:
-    if argument == ARGUMENT:
-        return
-    try:
-        found = parse_cpu_list(argument)
-    except UsageError:
-        found = ()
-    if not found:
-        raise UsageError(
-            f"variant irq:{argument} is not understood; give irq:away, or the CPUs that shall serve interrupts: irq:0-1"
-        )
+    word_or_list("irq", argument, ARGUMENT, "give irq:away, or the CPUs that shall serve interrupts: irq:0-1")
 
 
 def why_not(argument: str, context: VariantContext) -> str | None:

@@ -5,10 +5,9 @@ nothing can set it for one that runs. The CPUs of the sessions stay as they are;
 Sources: set_mempolicy(2), numactl(8), numa_memory_policy.rst
 """
 
-from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.variants.base import Change, VariantContext, by_node, kernel_nodes, unreachable
+from dbcpu.variants.base import Change, VariantContext, by_node, kernel_nodes, unreachable, word_or_list
 
 SCOPE = "server"
 ARGUMENT = "interleave"
@@ -17,16 +16,7 @@ TOOLS: tuple[str, ...] = ("numactl",)
 
 
 def check(argument: str) -> None:
-    if argument == ARGUMENT:
-        return
-    try:
-        found = parse_cpu_list(argument)
-    except UsageError:
-        found = ()
-    if not found:
-        raise UsageError(
-            f"variant memory:{argument} is not understood; give memory:interleave, or memory nodes: memory:0"
-        )
+    word_or_list("memory", argument, ARGUMENT, "give memory:interleave, or memory nodes: memory:0")
 
 
 def why_not(argument: str, context: VariantContext) -> str | None:
