@@ -1,11 +1,10 @@
 """What else was on the host while it was measured?"""
 
 from collections.abc import Callable
-from statistics import median
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, typical_share
+from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, typical_foreign_share, typical_share
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED
@@ -121,9 +120,7 @@ def main_disturbance(given: CheckInput) -> str:
     rounds, speeds = given.rounds, given.two_speeds
     shares = {
         "steal": typical_share(rounds) or 0.0,
-        "foreign-load": median(foreign_share(each, given.vcpus, given.window_s(each)) for each in rounds)
-        if rounds
-        else 0.0,
+        "foreign-load": typical_foreign_share(rounds, given.vcpus),
         "strangers-on-siblings": speeds.slow_share * (1 - 1 / speeds.factor) if speeds else 0.0,
     }
     code = max(shares, key=lambda each: shares[each])

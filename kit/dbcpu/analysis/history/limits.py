@@ -111,7 +111,9 @@ class Violation:
 
 
 def point(record: RunRecord, analysis: Analysis) -> Point:
-    """The figures of a run. Slowdown and max/min only where every session has a core of its own."""
+    """The figures of a run. Slowdown and max/min only where every session has a core of its own; of one alone what it
+    lost as the kernel counted.
+    """
     values: list[Value] = []
     if analysis.reference is not None:
         values.append(Value("solo", 0, analysis.reference.mrows_per_s))

@@ -4,11 +4,10 @@ A figure that is worse on such a host is not shown to be the host's: what others
 """
 
 from collections.abc import Iterable, Sequence
-from statistics import median
 
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.history.limits import Violation
-from dbcpu.analysis.placement.host_time import foreign_share, typical_share, window_s
+from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.formatting import percent
 from dbcpu.record import Round
 
@@ -21,7 +20,7 @@ EXPLAINED = frozenset({"solo", "throughput", "slowdown", "max_over_min", "connec
 def strangers(rounds: Sequence[Round], vcpus: int | None) -> str:
     """What others took of the host, median of the rounds, in words; '' for less than 5 %, or where it is not known."""
     found = []
-    used = median([foreign_share(each, vcpus, window_s(each)) for each in rounds] or [0.0])
+    used = typical_foreign_share(rounds, vcpus)
     if used > FOREIGN_SHARE:
         found.append(f"other processes used {percent(used)} of all vCPUs")
     if (stolen := typical_share(rounds) or 0.0) > STOLEN_SHARE:

@@ -7,7 +7,7 @@ throttled time is part of run delay, and no session gets more than its own.
 Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 import numpy as np
@@ -46,6 +46,11 @@ def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     if not vcpus or lasted_s <= 0:
         return 0.0
     return sum(process.cpu_s for process in round_.foreign) / (lasted_s * vcpus)
+
+
+def typical_foreign_share(rounds: Sequence[Round], vcpus: int | None) -> float:
+    """Median over the rounds of what other processes used; 0 without a round."""
+    return median([foreign_share(each, vcpus, window_s(each)) for each in rounds] or [0.0])
 
 
 def throttled_shares(round_: Round) -> dict[int, float]:

@@ -231,3 +231,10 @@ def test_what_a_session_loses_even_alone_is_not_a_loss_of_sharing() -> None:
 def test_every_cause_named_here_is_a_known_one() -> None:
     named = causes(round_of([session(0, 1.82, 1.82, cpu=0), session(1, 2.9, 0.0), session(2, 1.8, 0, 2.0)]))
     assert set(named) <= set(CAUSES)
+
+
+def test_a_wait_is_said_whole_where_a_single_session_waits_too() -> None:
+    alone = [round_of([session(0, SOLO_S, 0.6)], order=at, busy_s={0: 2.4}) for at in range(3)]
+    both = round_of([session(0, SOLO_S, 2.1, cpu=0), session(1, SOLO_S, 2.1, cpu=0)], order=3, busy_s={0: 3.6})
+    seen = [each for each in explain(record([*alone, both], host(2, 1))).sessions if each.order == 3]
+    assert "run-queue wait 2.10 s (1.50 s more than a single session) of 3.90 s" in seen[0].evidence

@@ -10,7 +10,7 @@ from dbcpu.analysis.history.limits import band, change_point, check, comparable,
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import RunRecord
 from support.builders.comparison import noisy_run
-from support.builders.record import round_of, session
+from support.builders.record import record, round_of, session
 
 
 def night(day: int, **how: float) -> RunRecord:
@@ -134,3 +134,12 @@ def test_noise_alone_has_hardly_ever_a_change_point_and_a_step_has_one() -> None
     assert found.since == "2026-11-09"
     assert found.ratio == pytest.approx(0.9, abs=0.02)
     assert change_point([("2026-11-01", 1.0)] * 7) is None
+
+
+def test_what_even_a_single_session_loses_is_a_violation() -> None:
+    """Its time is the baseline of all others: no slowdown shows what it waited for."""
+    alone = [round_of([session(0, 1.0, 0.8)], order=at, busy_s={0: 1.8}) for at in range(3)]
+    run = record(alone)
+    (found,) = check(run, explain(run), (), CheckLimits())
+    assert (found.metric, found.level, found.inconclusive) == ("slowdown", 1, False)
+    assert found.seen == pytest.approx(1.8)
