@@ -176,7 +176,7 @@ def working(server: DebianServer) -> list[int]:
 
 def present(server: DebianServer) -> int:
     """Sessions of dbcpu."""
-    return int(server.ask("select count(*) from pg_stat_activity where application_name = 'dbcpu'")[0][0])
+    return int(server.ask("select count(*) from pg_stat_activity where application_name like 'dbcpu%%'")[0][0])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])

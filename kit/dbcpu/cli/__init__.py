@@ -8,6 +8,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,8 @@ from dbcpu.errors import DbcpuError
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 ONE_PRESS_S = 1.0
 """Within this time a second Ctrl-C belongs to the first."""
+AGAIN_S = 0.02
+"""After this time a Ctrl-C that Python dropped comes again."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
 
@@ -162,10 +165,19 @@ def _terminable() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         asked_s.append(time.monotonic())
         if len(asked_s) == 1:
-            raise _Stopped
+            raise _Stopped(number)
         if asked_s[-1] - asked_s[0] > ONE_PRESS_S:
             _say("interrupted again; the guard process cleans up in the background", INTERRUPTED)
             os._exit(INTERRUPTED)
+
+    def swallowed(found: "sys.UnraisableHookArgs") -> None:
+        """Python drops what is raised while it frees an object; who pressed Ctrl-C then would wait for nothing."""
+        if not isinstance(found.exc_value, _Stopped):
+            return ignored(found)
+        asked_s.clear()
+        again = threading.Timer(AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, found.exc_value.args[0]))
+        again.daemon = True
+        return again.start()
 
     # What a shell had us ignore (nohup, a background job of a script) stays ignored.
     wanted = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
@@ -174,9 +186,11 @@ def _terminable() -> Iterator[None]:
     except ValueError:  # not the main thread: whoever called decides
         yield
         return
+    ignored, sys.unraisablehook = sys.unraisablehook, swallowed
     try:
         yield
     finally:
+        sys.unraisablehook = ignored
         # Once stopped, all is cleaned up here, and the rest of the exit takes no time.
         for number, handler in before:
             signal.signal(number, signal.SIG_IGN if asked_s else handler)

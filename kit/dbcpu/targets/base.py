@@ -187,6 +187,17 @@ class CountsItsHost(Protocol):
 
 
 @runtime_checkable
+class TakesTurns(Protocol):
+    """A target that several drivers may reach: one of them measures at a time."""
+
+    def take_turn(self) -> str | None:
+        """Take it for this driver until it is closed; None, or in words which other driver has it.
+
+        Raises ServerError.
+        """
+
+
+@runtime_checkable
 class TargetModule(Protocol):
     """What a member module of this room offers; its name is the kind on the command line and of URLs."""
 

@@ -16,7 +16,7 @@ from dbcpu.config.settings import settings
 from dbcpu.config.targets import Request
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
-from dbcpu.formatting import percent
+from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
@@ -36,7 +36,7 @@ from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, RunRecord, Server
 from dbcpu.store.database import Store
-from dbcpu.targets.base import Target, Work, load_target
+from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
@@ -248,6 +248,11 @@ def _open(
     request = replace(request, options={**request.options, "sessions": str(most)})
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
     target = stack.enter_context(experiment.open(request, guard))
+    if isinstance(target, TakesTurns) and (other := target.take_turn()):
+        raise MeasureError(
+            f"{request.name} is being measured by {plain(other)}, and two runs at once would slow each other; "
+            "run again when that one has ended, or end it"
+        )
     restore(request.name, parameters_of(target))
     workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
     work = workload.work(choices.size)

@@ -184,6 +184,27 @@ def test_ctrl_c_while_a_class_is_being_made_ends_with_130_too(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (130, "dbcpu: interrupted\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ctrl_c_while_an_object_is_freed_is_not_lost(tmp_path: Path, number: int) -> None:
+    """Python drops what is raised there, with a message; the command would go on to its end, here: without one."""
+    (tmp_path / "freed.py").write_text(
+        "import os, signal, sys, threading\n"
+        "from dbcpu import cli\n"
+        "class Freed:\n"
+        "    def __del__(self):\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "def command(_):\n"
+        "    Freed()\n"
+        "    threading.Event().wait()\n"
+        "cli._invoke = command\n"
+        "sys.exit(cli.main([]))\n"
+    )
+    environment = runs.environment(PYTHONPATH=":".join([str(tmp_path), *sys.path]))
+    given = [sys.executable, "-m", "freed"]
+    done = subprocess.run(given, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "dbcpu: interrupted\n")
+
+
 def test_reader_that_went_away_ends_it_quietly(tmp_path: Path) -> None:
     path = str(tmp_path / "runs.db")
     with open_store(path) as opened:

@@ -10,11 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, rule_words
 from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
 from dbcpu.errors import UsageError
-from dbcpu.formatting import listed, plural
+from dbcpu.formatting import listed, plural, short_ranges
 from dbcpu.record import RunRecord
 
 RANKS = ("vcpu", "core", "licence", "money")
@@ -26,7 +27,8 @@ FAIR = 1.1
 class Kind:
     """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
 
-    ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does.
+    ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
+    levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
     ``cores``: as shown by the host, as given, or by the throughput curve; ``cores_from`` says which in words, '' where
     the host shows them. None where nothing gives them.
     """
@@ -40,6 +42,7 @@ class Kind:
     fair: int
     fair_throughput: float
     measured: int
+    undecided: tuple[int, ...] = ()
     licence: Licence | None = None
     price: Price | None = None
 
@@ -143,7 +146,7 @@ def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelVie
     for each in sorted(levels, key=lambda view: view.level):
         if not each.sessions or each.level > most:
             continue
-        if not each.shares_known or (each.max_over_min or 1.0) > ratio:
+        if not each.shares_known or round(each.max_over_min or 1.0, 2) > ratio:
             break
         found = each
     return found
@@ -177,6 +180,12 @@ def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
         for each in kinds
         if not each.loaded
     ]
+    found += [
+        f"{each.name}: undecided whether shares are equal at N={short_ranges(each.undecided)}; fair N counts these "
+        "levels as they were measured."
+        for each in kinds
+        if each.undecided
+    ]
     names = [each.name for each in kinds if each.cores is None]
     if not names:
         return tuple(found)
@@ -200,6 +209,7 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
         raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
     licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
     cores, cores_from = cores_behind(record, analysis)
+    within = [each for each in levels if each.level <= analysis.vcpus]
     return Kind(
         name=name,
         target=record.header.plan.target,
@@ -209,7 +219,8 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
         sockets=facts.sockets or 1,
         fair=fair.level,
         fair_throughput=fair.throughput,
-        measured=max(each.level for each in levels if each.level <= analysis.vcpus),
+        measured=max(each.level for each in within),
+        undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
         licence=licence if isinstance(licence, Licence) else None,
         price=price if isinstance(price, Price) else None,
     )

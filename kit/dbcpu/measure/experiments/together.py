@@ -24,7 +24,7 @@ from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Clock, Database, Party, Plan, Round
-from dbcpu.targets.base import CountsItsHost, HostReading, Session, Target, Work, load_target
+from dbcpu.targets.base import CountsItsHost, HostReading, Session, TakesTurns, Target, Work, load_target
 from dbcpu.variants._settings import bind_until_exit
 
 TOGETHER = "together"
@@ -117,6 +117,11 @@ class TargetGroup:
         hosts = {each.host for each in known}
         same = len(opened) == 1 or (len(hosts) == 1 and "" not in hosts)
         return known[0] if known and same and len(known) == len(found) else None
+
+    def take_turn(self) -> str | None:
+        """See ``targets.base.TakesTurns``."""
+        others = (each.take_turn() for each in self.targets if isinstance(each, TakesTurns))
+        return next((other for other in others if other is not None), None)
 
     def findings(self) -> tuple[Finding, ...]:
         found = [finding for target in self.targets for finding in target.findings()]

@@ -93,7 +93,7 @@ def _ranking(sizing: Sizing) -> Section:
     )  # fmt: skip
     note = (
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
-        "is their throughput; the other columns are fair N per vCPU, core, licence and price."
+        "is their throughput as delivered; the other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"

@@ -21,7 +21,8 @@ class Facts:
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
     ``platform``: the operating system, '' where it may not be asked.
-    ``instances``: of a cluster, 1 outside of one, None unknown. ``may_end``: whether sessions can be ended.
+    ``instances``: of a cluster, 1 outside of one, None unknown. ``instance``: the number of the one connected to.
+    ``may_end``: whether sessions can be ended.
     ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
     ``denied``: statement -> error code. ``settings``: those that a session cannot set for itself.
     """
@@ -43,6 +44,7 @@ class Facts:
     osstat: Mapping[str, float] = field(default_factory=dict)
     plan: tuple[str, bool, bool] | None = None
     window: tuple[str, str] | None = None
+    instance: int | None = None
     instances: int | None = None
     cluster: bool = False
     platform: str = ""
@@ -105,6 +107,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         window=(str(window[0]), str(window[1] or "")) if window else None,
         cluster=bool(instance and instance[4] == "YES"),
         platform=_platform(str(platform[0] or "")) if platform else "",
+        instance=int(instance[0]) if instance and instance[0] is not None else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,
         may_end=bool(rds and rds[0]) or bool(may_end and may_end[0]),

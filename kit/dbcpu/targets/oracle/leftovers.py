@@ -22,11 +22,15 @@ from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Views, query
 
 _LONGEST_TAG = 64
+_LONGEST_SILENCE_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A session of another run of dbcpu. ``dead``: its driver ran here and is gone. ``instance``: of a cluster."""
+    """A session of another run of dbcpu. ``dead``: its driver ran here and is gone. ``instance``: of a cluster.
+
+    ``age_s``: since its last call began. ``active``: that call still runs.
+    """
 
     sid: int
     serial: int
@@ -35,6 +39,7 @@ class Leftover:
     dead: bool
     ended: bool = False
     instance: int | None = None
+    active: bool = True
 
 
 def own_tag() -> str:
@@ -52,7 +57,7 @@ def found(
 ) -> list[Leftover]:
     """Tagged sessions that are not this driver's, from rows of tagged_sessions.sql or, in a cluster, its other form."""
     others = []
-    for sid, serial, _, tag, age_s, owner, *instance in rows:
+    for sid, serial, status, tag, age_s, owner, *instance in rows:
         host, _, rest = str(tag or "").partition("/")
         pid, _, rest = rest.partition("/")
         start, _, where = rest.partition("/")
@@ -62,8 +67,22 @@ def found(
         near = where not in ("", "0") and where == own.rpartition("/")[2]
         dead = owner == user and near and gone(driver)
         where_to = int(instance[0]) if instance else None
-        others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead, instance=where_to))
+        active = status == "ACTIVE"
+        others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead, False, where_to, active))
     return others
+
+
+def measured_by(leftovers: Iterable[Leftover], instance: int | None) -> str | None:
+    """In words, which other driver measures this instance; None where none is seen.
+
+    Its sessions compute, or called within the last hour: a driver that lost its network leaves idle ones.
+    """
+    alive = [each for each in leftovers if not each.dead and (each.active or each.age_s < _LONGEST_SILENCE_S)]
+    near = [each for each in alive if None in (each.instance, instance) or each.instance == instance]
+    if not near:
+        return None
+    host, _, rest = near[0].tag.partition("/")
+    return f"dbcpu {rest.partition('/')[0]}@{host} ({plural(len(near), 'session')}: {_names(near)})"
 
 
 def end_leftovers(

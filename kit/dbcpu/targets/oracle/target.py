@@ -181,6 +181,10 @@ class OracleTarget:
     def vcpus(self) -> tuple[int, str] | None:
         return vcpus.usable(self._facts)
 
+    def take_turn(self) -> str | None:
+        """See ``targets.base.TakesTurns``: every session is tagged at its logon, so that of two the later sees one."""
+        return leftovers.measured_by(self._leftovers, self._facts.instance)
+
     def host_reading(self) -> HostReading | None:
         """See ``targets.base.CountsItsHost``."""
         asked_s = time.monotonic()

@@ -15,6 +15,7 @@ from dbcpu.targets.base import Work
 from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for
 from dbcpu.targets.postgresql.session import LibpqSession
+from dbcpu.targets.postgresql.turns import take_turn
 
 CLOCK_PROBES = 12
 
@@ -140,6 +141,10 @@ class LibpqTarget:
         if single(control, "select pg_is_in_recovery()") == "t":
             found.append(noted("standby", "the server is a standby"))
         return tuple(found)
+
+    def take_turn(self) -> str | None:
+        """See ``targets.base.TakesTurns``."""
+        return None if self.private else take_turn(self._connection())
 
     def _unchecked(self) -> dict[str, str]:
         control = self._connection()

@@ -8,9 +8,11 @@ import pytest
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.sizing import Sizing, cores_behind, fair_level, size
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
+from dbcpu.formatting import ranges
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.sizing import sections
 from dbcpu.simulator import preset, simulate
@@ -216,3 +218,25 @@ def test_a_host_that_was_never_loaded_sizes_nothing_and_is_ranked_with_a_note() 
         sized(("old", old_box()), ("part", part))
     ranked = sized(("old", old_box()), ("part", part), busy=None)
     assert [each for each in ranked.unknown if each.startswith("part was measured up to N=2 only")] != []
+
+
+def test_the_ranking_names_the_levels_whose_shares_the_run_leaves_undecided() -> None:
+    """One round a level with 8 % of noise: whatever was measured, no level up to the vCPUs is decided."""
+    run = noisy_run(5, levels=(1, 2, 4), cores=4, threads=1, noise=0.08, repeats=1)
+    undecided = [each.level for each in explain(run).levels if each.level > 1 and each.even is Answer.UNDECIDED]
+    assert undecided
+    ranked = sized(("noisy", run), busy=None)
+    assert ranked.old.undecided == tuple(undecided)
+    where = ranges(undecided)
+    assert f"noisy: undecided whether shares are equal at N={where}; fair N counts these levels as they were " in (
+        " ".join(ranked.unknown)
+    )
+    assert sized(("steady", without_smt()), busy=None).old.undecided == ()
+
+
+def test_max_over_min_is_held_against_the_ratio_as_it_is_printed() -> None:
+    """1.104 is printed as 1.10, and `dbcpu show` does not call that unequal."""
+    levels = explain(without_smt()).levels
+    found = fair_level([replace(each, max_over_min=1.104) for each in levels], 1.1, 4)
+    assert found is not None and found.level == 4
+    assert fair_level([replace(each, max_over_min=1.106) for each in levels], 1.1, 4) is None

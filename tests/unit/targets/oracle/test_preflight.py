@@ -278,6 +278,30 @@ def test_sessions_of_a_dead_driver_are_told_from_those_of_a_living_one() -> None
     assert [finding.code for finding in ended] == ["leftovers-ended"]
 
 
+def tagged(status: str = "ACTIVE", age_s: int = 5, *instance: int) -> leftovers.Leftover:
+    """Of a driver on another machine."""
+    (found,) = leftovers.found([(3, 30, status, "there/300/5/aa", age_s, "BENCH", *instance)], "own/1/1/aa", "BENCH")
+    return found
+
+
+@pytest.mark.parametrize(
+    "session",
+    [tagged(), tagged("ACTIVE", 90_000), tagged("INACTIVE", 60), tagged("ACTIVE", 5, 1)],
+    ids=["at work", "in one long call", "between two rounds", "on this instance"],
+)
+def test_a_driver_with_sessions_measures_the_database(session: leftovers.Leftover) -> None:
+    assert leftovers.measured_by([session], 1) == "dbcpu 300@there (1 session: 3,30)"
+
+
+@pytest.mark.parametrize(
+    "session",
+    [tagged("INACTIVE", 7200), tagged("ACTIVE", 5, 2), replace(tagged(), dead=True)],
+    ids=["idle for hours", "on another instance of the cluster", "of a dead driver"],
+)
+def test_these_sessions_take_no_turn(session: leftovers.Leftover) -> None:
+    assert leftovers.measured_by([session], 1) is None
+
+
 def test_the_own_tag_fits_a_client_identifier() -> None:
     assert 0 < len(leftovers.own_tag()) <= 64
 
