@@ -173,11 +173,12 @@ def _terminable() -> Iterator[None]:
     def swallowed(found: "sys.UnraisableHookArgs") -> None:
         """Python drops what is raised while it frees an object; who pressed Ctrl-C then would wait for nothing."""
         if not isinstance(found.exc_value, _Stopped):
-            return ignored(found)
+            ignored(found)
+            return
         asked_s.clear()
         again = threading.Timer(AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, found.exc_value.args[0]))
         again.daemon = True
-        return again.start()
+        again.start()
 
     # What a shell had us ignore (nohup, a background job of a script) stays ignored.
     wanted = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
