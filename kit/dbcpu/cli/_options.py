@@ -192,8 +192,22 @@ store_option = click.option(
     "[default: $DBCPU_STORE, else ~/.local/share/dbcpu/runs.db]",
 )
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print only the result.")
+brief_option = click.option("--brief", is_flag=True, help="Print only the answer, what helps, and one table.")
 json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+
+
+_TALKING = (
+    click.option("--quiet", "-q", is_flag=True, help="Print only the result."),
+    click.option("--verbose", "-v", is_flag=True, help="Print the figures of each round when it ends."),
+    click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", callback=_checked_way,
+                 help="Add all progress to FILE too, with the time, and the figures of each round."),
+    brief_option,
+)  # fmt: skip
+
+
+def talking_options(function: Function) -> Function:
+    """``quiet verbose log_file brief``: how much a measuring command says."""
+    return together(*_TALKING)(function)
 
 
 def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
@@ -271,7 +285,8 @@ _aa_option = click.option(
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     """What every measuring command has.
 
-    ``host sampler hz pace vcpus cores threads_per_core label seed store out formats json_file yes quiet``
+    ``host sampler hz pace vcpus cores threads_per_core label seed store out formats json_file yes quiet verbose
+    log_file brief``
     """
     return together(
         host_option,
@@ -295,7 +310,7 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
         report_option,
         record_option,
         yes_option,
-        quiet_option,
+        *_TALKING,
     )  # fmt: skip
 
 
@@ -308,7 +323,8 @@ def measuring_options(function: Function) -> Function:
     """The options of every measuring command, with the parameter names that follow.
 
     ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus cores threads_per_core label
-    seed store out formats json_file yes quiet``; at most one of ``executions``, ``seconds`` and ``for_s`` is not None.
+    seed store out formats json_file yes quiet verbose log_file brief``; at most one of ``executions``, ``seconds`` and
+    ``for_s`` is not None.
     """
 
     @functools.wraps(function)

@@ -20,7 +20,7 @@ from dbcpu.cli._completion import offering, targets
 @options.report_option
 @options.record_option
 @options.yes_option
-@options.quiet_option
+@options.talking_options
 @options.fail_on_option
 def command(run: str, target: str | None, **given: Any) -> int:
     """Add rounds to RUN, under its plan: what an interrupted run has left, else what would probably decide. TARGET

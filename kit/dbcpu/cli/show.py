@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._options import format_option, licence_option, out_option, run_argument, store_option
+from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
 
 
 @click.command(short_help="Show which sessions of a run were slowed, and why.")
@@ -12,12 +12,12 @@ from dbcpu.cli._options import format_option, licence_option, out_option, run_ar
 @format_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: the analysis, not the record.")
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
+@brief_option
 @click.option("--history", is_flag=True, help="Show the history of its target up to this run instead.")
 @out_option("With --history: also write history.html, the other formats and the chart there.")
 @store_option
-def command(
-    run: str, form: str, as_json: bool, licences: tuple[str, ...], history: bool, out: Path | None, store: str | None
-) -> None:
+def command(run: str, form: str, as_json: bool, licences: tuple[str, ...], brief: bool, history: bool, out: Path | None,
+            store: str | None) -> None:  # fmt: skip
     """Show which sessions of RUN were slowed, and why.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -34,4 +34,5 @@ def command(
     if out and not history:
         raise click.UsageError("--out goes with --history; dbcpu report RUN writes the files of a run")
     form = "json" if as_json else form
-    shown(history_document(run, store) if history else run_document(run, store, licences), form, out)
+    document = history_document(run, store) if history else run_document(run, store, licences)
+    shown(document.brief() if brief else document, form, out)

@@ -30,4 +30,4 @@ def command(target: str, variants: str, per_cpu: int | None, dry_run: bool, **gi
     if dry_run:
         click.echo("\n".join(preview_changes(target, variants, per_cpu, given)))
         return 0
-    return vary(target, variants, per_cpu, given, lambda question: confirm(question, given["yes"]))
+    return vary(target, variants, per_cpu, given, confirm)

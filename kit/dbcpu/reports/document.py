@@ -4,7 +4,7 @@ Documents are defined by ``reports.documents``; ``reports.formats`` render them 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -284,6 +284,15 @@ class Document:
     file_names: Mapping[str, str] = field(default_factory=dict)
     run: tuple[RunRecord, Analysis] | None = None
     gauges: Callable[[], Iterable[Gauge]] | None = None
+
+    def brief(self) -> "Document":
+        """The answer, what helps, and the first table; for reading only: it has no page and no data of its own."""
+        first = next((section for section in self.sections if section.tables), None)
+        sections = (replace(first, tables=first.tables[:1], facts=()),) if first else ()
+        helps = (f"What helps: {self.front.remedy}.",) if self.front.remedy else ()
+        rest = ", ".join(dict.fromkeys(each.code for each in self.findings))
+        notes = (f"Findings, not shown here: {rest}.",) if rest else ()
+        return replace(self, facts=(), sections=sections, findings=(), notes=notes, verdict=(*self.verdict, *helps))
 
     @cached_property
     def page(self) -> tuple[Section, ...]:

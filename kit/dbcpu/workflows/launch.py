@@ -1,6 +1,6 @@
 """From the options of a measuring command to a finished run: stored, explained, shown, with its exit code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, G
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.workloads import check_size
 from dbcpu.plan import MAX_SESSIONS, NextRound, Planner
-from dbcpu.record import Header
+from dbcpu.record import Header, Round
 from dbcpu.store.database import open_store
 from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.present import present
@@ -32,6 +32,23 @@ class Delivery:
     fail_on: str
     yes: bool
     quiet: bool
+    verbose: bool = False
+    log_file: Path | None = None
+    brief: bool = False
+
+    def watcher(self, confirm: Confirm, *, keeps: bool = False) -> ProgressWatcher:
+        """Shows progress as these ask for. Raises UsageError."""
+        return ProgressWatcher(
+            lambda question: confirm(question, self.yes),
+            quiet=self.quiet, keeps=keeps, verbose=self.verbose, log_file=self.log_file,
+        )  # fmt: skip
+
+    def present(self, header: Header, rounds: Callable[[], Iterable[Round]]) -> int:
+        """Shows the finished run as these ask for. Returns and raises as ``present``."""
+        return present(
+            header, rounds, out=self.out, formats=self.formats, json_file=self.json_file, fail_on=self.fail_on,
+            quiet=self.quiet, brief=self.brief,
+        )  # fmt: skip
 
 
 def split_options(**given: Any) -> tuple[Choices, Delivery]:
@@ -63,21 +80,13 @@ def launch(
     """Measure, keep, explain and show; returns the exit code. Raises as ``measure_run.run``."""
     # The rounds of a soak of days do not fit: they are read again, one by one.
     keeps = not isinstance(experiment, SoakShape)
-    watcher = ProgressWatcher(lambda question: confirm(question, delivery.yes), quiet=delivery.quiet, keeps=keeps)
+    watcher = delivery.watcher(confirm, keeps=keeps)
     with open_store(delivery.store) as store:
         try:
             run_id = run(request, choices, store, watcher, forced=delivery.yes, planner=planner, experiment=experiment)
         finally:
             watcher.close()
-        return present(
-            store.header(run_id),
-            lambda: watcher.rounds if keeps else store.rounds(run_id),
-            out=delivery.out,
-            formats=delivery.formats,
-            json_file=delivery.json_file,
-            fail_on=delivery.fail_on,
-            quiet=delivery.quiet,
-        )
+        return delivery.present(store.header(run_id), lambda: watcher.rounds if keeps else store.rounds(run_id))
 
 
 def launch_soak(

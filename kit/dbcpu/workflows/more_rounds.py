@@ -22,8 +22,6 @@ from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices, run
-from dbcpu.workflows.present import present
-from dbcpu.workflows.progress import ProgressWatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
             raise UsageError(f"no rounds can be added to run {header.run_id}: {why}")
         added = addition(record, asked)
         experiment = AddedRounds(added.specs, header.plan.levels)
-        watcher = ProgressWatcher(lambda text: confirm(text, delivery.yes), quiet=delivery.quiet)
+        watcher = delivery.watcher(confirm)
         try:
             run(
                 _request(header, target), choices_of(record, asked.host), store, watcher, forced=delivery.yes,
@@ -78,15 +76,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
             )  # fmt: skip
         finally:
             watcher.close()
-        return present(
-            store.header(header.run_id),
-            lambda: store.rounds(header.run_id),
-            out=delivery.out,
-            formats=delivery.formats,
-            json_file=delivery.json_file,
-            fail_on=delivery.fail_on,
-            quiet=delivery.quiet,
-        )
+        return delivery.present(store.header(header.run_id), lambda: store.rounds(header.run_id))
 
 
 def _request(header: Header, target: str | None) -> Request:

@@ -19,6 +19,7 @@ def present(
     json_file: str | None,
     fail_on: str,
     quiet: bool,
+    brief: bool = False,
 ) -> int:
     """Print the table (or, for ``--json -``, the record) and write the report; returns the exit code.
 
@@ -45,7 +46,7 @@ def present(
 
         shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
     if json_file != "-":
-        print_document(shown)
+        print_document(shown.brief() if brief else shown)
     where = ""
     if tuple(formats) != (NO_REPORT,):
         folder = out or report_folder(record)

@@ -3,13 +3,18 @@
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import plain, plural, short_ranges
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
+from dbcpu.workflows.live_figures import LiveFigures
 from dbcpu.workflows.measure_run import Watcher
 
 if TYPE_CHECKING:
@@ -19,14 +24,28 @@ if TYPE_CHECKING:
 class ProgressWatcher(Watcher):
     """Shows level, repeat and remaining time; calls ``confirm`` for targets that are not private.
 
-    ``rounds``: those that are finished, if it ``keeps`` them.
+    ``rounds``: those that are finished, if it ``keeps`` them. ``verbose``: a line of figures after each round.
+    ``log_file``: all lines go there too, with the time, and those of ``verbose``; what it cannot take is lost.
     """
 
-    def __init__(self, confirm: Callable[[str], None], *, quiet: bool, keeps: bool = False) -> None:
+    def __init__(
+        self,
+        confirm: Callable[[str], None],
+        *,
+        quiet: bool,
+        keeps: bool = False,
+        verbose: bool = False,
+        log_file: Path | None = None,
+    ) -> None:
+        """Raises UsageError where the log cannot be written."""
         self.rounds: list[Round] = []
         self._keeps = keeps
         self._confirm = confirm
         self._quiet = quiet
+        self._verbose = verbose
+        self._log = _opened(log_file) if log_file else None
+        self._figures = LiveFigures()
+        self._last = ""
         self._stream = sys.stderr
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -74,34 +93,62 @@ class ProgressWatcher(Watcher):
         if self._bar is None:
             self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
         elif self._task is not None:
-            self._bar.update(self._task, description=text, total=self._rounds, left=self._left())
+            last = f" ({self._last})" if self._last else ""
+            self._bar.update(self._task, description=f"{text}{last}", total=self._rounds, left=self._left())
+            self._write(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}")
 
     def finished(self, done: Round) -> None:
         self._done += 1
         if self._keeps:
             self.rounds.append(done)
+        line, self._last = self._figures.add(done)
+        if self._verbose:
+            self._say(line)
+        else:
+            self._write(line)
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self._done, left=self._left())
 
     def close(self) -> None:
-        """Take the bar off the terminal."""
+        """Take the bar off the terminal, and end the log."""
         if self._bar is not None:
             self._bar.stop()
+        if self._log is not None:
+            with suppress(OSError):
+                self._log.close()
+            self._log = None
 
     def _left(self) -> str:
-        """From the preview at first, then from what the rounds so far have taken."""
-        spent_s = time.monotonic() - self._began_s
+        """From the preview at first; the more rounds there are, the more from how long these have taken."""
         share = self._done / self._rounds
-        total_s = self._expected_s * (1 - share) + (spent_s / share if share else 0.0) * share
-        return f"about {_duration(max(1.0, total_s - spent_s))} left"
+        left_s = self._expected_s * (1 - share)
+        if share and self._expected_s:
+            longer = (time.monotonic() - self._began_s) / (self._expected_s * share)
+            left_s *= 1 + (longer - 1) * share**0.5
+        return f"about {_duration(max(1.0, left_s))} left"
+
+    def _write(self, text: str) -> None:
+        """To the log alone."""
+        if self._log is not None:
+            with suppress(OSError):
+                self._log.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {plain(text)}\n")
+                self._log.flush()
 
     def _say(self, text: str) -> None:
+        self._write(text)
         if self._quiet:
             return
         if self._bar is None:
             print(plain(text), file=self._stream, flush=True)
         else:
             self._bar.console.print(plain(text), markup=False)
+
+
+def _opened(log_file: Path) -> TextIO:
+    try:
+        return log_file.open("a", encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"--log-file {log_file} cannot be written: {error.strerror}; name another file") from None
 
 
 def _bar(stream: TextIO) -> "Progress":

@@ -1,6 +1,6 @@
 """What ``dbcpu vary`` does: measure under variants, and show the comparison."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,24 +8,20 @@ from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.store.database import open_store
 from dbcpu.variants._selection import select_variants
-from dbcpu.workflows.launch import split_options
+from dbcpu.workflows.launch import Confirm, Delivery, split_options
 from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
-from dbcpu.workflows.present import present
-from dbcpu.workflows.progress import ProgressWatcher
 
 
-def vary(
-    target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any], confirm: Callable[[str], None]
-) -> int:
+def vary(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any], confirm: Confirm) -> int:
     """Measure and show; returns the exit code. ``given``: the measuring options. Raises as ``measure_run.run``."""
-    watcher = ProgressWatcher(confirm, quiet=given["quiet"], keeps=True)
-    with open_store(given["store"]) as store:
+    choices, delivery = _choices(variants, per_cpu, given)
+    watcher = delivery.watcher(confirm, keeps=True)
+    with open_store(delivery.store) as store:
         try:
-            run_id = run(resolve(target), _choices(variants, per_cpu, given), store, watcher, forced=given["yes"])
+            run_id = run(resolve(target), choices, store, watcher, forced=delivery.yes)
         finally:
             watcher.close()
-        shown = {name: given[name] for name in ("out", "formats", "json_file", "fail_on", "quiet")}
-        return present(store.header(run_id), lambda: watcher.rounds, **shown)
+        return delivery.present(store.header(run_id), lambda: watcher.rounds)
 
 
 def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -33,12 +29,14 @@ def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapp
 
     Raises as ``measure_run.run``.
     """
-    preview = preview_run(resolve(target), _choices(variants, per_cpu, given), Watcher())
+    choices, _ = _choices(variants, per_cpu, given)
+    preview = preview_run(resolve(target), choices, Watcher())
     return (*preview.left_out, *preview.changes)
 
 
-def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> Choices:
+def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[Choices, Delivery]:
     if given["aa"]:
         raise UsageError("--aa measures the same twice, --variants other things; give one of them")
-    choices, _ = split_options(**given, variants=select_variants(variants, per_cpu is not None), per_cpu=per_cpu)
-    return replace(choices, sessions="few") if choices.sessions == "auto" else choices
+    selected = select_variants(variants, per_cpu is not None)
+    choices, delivery = split_options(**given, variants=selected, per_cpu=per_cpu)
+    return (replace(choices, sessions="few") if choices.sessions == "auto" else choices), delivery

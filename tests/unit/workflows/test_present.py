@@ -100,3 +100,21 @@ def test_the_rounds_just_measured_are_not_read_back_from_the_store(
     assert launch.launch(Request("embedded", "embedded"), Choices(), delivery, lambda *_: None) == 0
     assert "All sessions get equal CPU" in capsys.readouterr().out
     assert read(tmp_path / "run.json").rounds == run.rounds
+
+
+def test_brief_is_the_answer_what_helps_and_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = noisy_run(1, uneven=1.6)
+    assert present(run.header, lambda: run.rounds, **given(tmp_path, "none"), brief=True) == 0
+    brief = capsys.readouterr().out
+    assert present(run.header, lambda: run.rounds, **given(tmp_path, "none")) == 0
+    whole = capsys.readouterr().out
+    verdict = explain.explain(run).verdict
+    assert verdict.split()[0] in brief
+    assert " ".join(verdict.split()) in " ".join(brief.split())
+    assert "What helps: " in brief
+    assert "max/min" in brief
+    assert ("Remedy: " in brief, "Remedy: " in whole) == (False, True)
+    codes = {each.code for each in explain.explain(run).findings}
+    (named,) = [line for line in " ".join(brief.split()).split(". ") if "Findings, not shown here: " in line]
+    assert {word for word in codes if word in named} == codes
+    assert len(brief.splitlines()) < len(whole.splitlines()) / 2

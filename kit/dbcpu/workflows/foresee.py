@@ -1,0 +1,68 @@
+"""``dbcpu run --dry-run``: what would be measured, and for how long. Nothing is connected to, started or kept."""
+
+import click
+
+from dbcpu import plan
+from dbcpu.config.targets import Request
+from dbcpu.errors import UsageError
+from dbcpu.formatting import duration, plural, short_ranges
+from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
+from dbcpu.measure import workloads
+from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
+from dbcpu.measure.preview import MEMORY_SHARE
+from dbcpu.workflows.measure_run import DEFAULT_SECONDS, Choices
+
+HERE = ("embedded", "shell", "sqlite")
+"""Kinds of targets that run on this machine."""
+TYPICAL_ROWS_PER_S = 20e6
+"""Of one session, where an execution takes so long that this matters: PostgreSQL does 18 million rows per CPU second
+on the machine of docs/benchmarks.md."""
+
+
+def say(request: Request, choices: Choices) -> int:
+    """Print it; returns the exit code. Raises as ``foresee``."""
+    click.echo("\n".join(foresee(request, choices)))
+    return 0
+
+
+def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
+    """The plan in a few lines.
+
+    Raises:
+        UsageError: the options do not fit each other, or the vCPUs, on which the levels depend, are not known.
+    """
+    workloads.check_size(request.kind, choices.workload, choices.size)
+    database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
+    work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)
+    info = read_host(LocalHost()) if request.kind in HERE else None
+    vcpus = choices.vcpus or (usable_vcpus(info)[0] if info else None)
+    if vcpus is None and choices.sessions in ("auto", "few"):
+        raise UsageError(
+            f"the levels of --sessions {choices.sessions} depend on the vCPUs of {request.name}, and a dry run does "
+            "not connect; give --vcpus N, or the levels: --sessions 1-8"
+        )
+    experiment = load_experiment("sweep").open_experiment(ExperimentOptions())
+    cores = usable_cores(info) if info else choices.cores
+    levels = experiment.levels(choices.sessions, vcpus or 1, cores)
+    variants = plan.AA if choices.aa else ("",)
+    specs = experiment.specs(levels, choices.repeats, choices.seed or 0, variants)
+    most = "at most " if choices.sessions == "auto" and not choices.aa else ""
+    execution_s = work.rows / TYPICAL_ROWS_PER_S
+    fixed_s = execution_s * choices.executions if choices.executions else choices.seconds or DEFAULT_SECONDS
+    session_s = choices.for_s or max(execution_s, fixed_s)
+    by_rows = choices.for_s is None and (choices.executions is not None or execution_s > fixed_s)
+    total_s = plan.estimate_s(specs, session_s, plan.MAX_SESSIONS if choices.for_s else vcpus or 1)
+    assumed = f", at an assumed {TYPICAL_ROWS_PER_S / 1e6:g} million rows a second" if by_rows else ""
+    memory_bytes = work.memory_bytes * max(levels)
+    lines = [
+        f"{request.name}, {work.name} {work.size}: {'levels' if len(levels) > 1 else 'level'} {short_ranges(levels)}, "
+        f"{most}{plural(len(specs), 'round')}",
+        f"a single session works for about {duration(session_s)} in a round{assumed}; {most}about {duration(total_s)} "
+        "in all",
+        f"{memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
+    ]
+    available = info.limits.memory_available_bytes if info else None
+    if available is not None and memory_bytes > MEMORY_SHARE * available:
+        lines.append(f"that is more than 60 % of the {available / 1e9:.1f} GB available here: the run would be refused")
+    return (*lines, "nothing was connected to, started or stored")

@@ -1,0 +1,52 @@
+"""``dbcpu run --dry-run``: levels, rounds and time, and nothing is connected to."""
+
+import socket
+
+import pytest
+
+from dbcpu import plan
+from dbcpu.cli import main
+from dbcpu.config.targets import resolve
+from dbcpu.errors import UsageError
+from dbcpu.workflows.foresee import foresee
+from dbcpu.workflows.measure_run import Choices
+
+
+@pytest.fixture(autouse=True)
+def no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a dry run connects to nothing")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def test_a_target_elsewhere_is_planned_from_the_options_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "postgresql://u@nowhere.invalid/d", "--dry-run", "--sessions", "1-4", "--repeats", "6"]) == 0
+    out, _ = capsys.readouterr()
+    assert f"levels 1-4, {len(plan.rounds((1, 2, 3, 4), 6, 0, ('',)))} rounds" in out
+    assert out.endswith("nothing was connected to, started or stored\n")
+
+
+def test_levels_that_depend_on_unknown_vcpus_are_asked_for() -> None:
+    far = resolve("postgresql://u@nowhere.invalid/d")
+    with pytest.raises(UsageError, match=r"a dry run does not connect; give --vcpus N, or the levels: --sessions 1-8"):
+        foresee(far, Choices())
+    assert "levels 1-10, 16, at most" in foresee(far, Choices(vcpus=8))[0].replace("1-10,16", "1-10, 16")
+
+
+def test_an_execution_that_outlasts_the_usual_round_is_estimated_from_its_rows() -> None:
+    far = resolve("postgresql://u@nowhere.invalid/d")
+    quick, slow = (foresee(far, Choices(sessions="1,2", size=size))[1] for size in ("tiny", "seed"))
+    assert "assumed" not in quick
+    assert "at an assumed 20 million rows a second" in slow
+
+
+def test_what_cannot_be_foreseen_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "sqlite", "sqlite", "--together", "--dry-run"]) == 2
+    assert "--together, which has no --dry-run" in capsys.readouterr().err
+    assert main(["run", "sqlite", "--dry-run", "--size", "huge"]) == 2
+
+
+def test_memory_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbcpu.workflows.foresee.MEMORY_SHARE", 0.0)
+    assert "the run would be refused" in foresee(resolve("embedded"), Choices(sessions="1"))[-2]
