@@ -36,6 +36,4 @@ def command(targets: tuple[str, ...], together: bool, dry_run: bool, cpus: tuple
     if len(targets) > 1 or cpus or together:
         raise click.UsageError("several targets, or --cpus, need --together, which has no --dry-run; give one target")
     request = resolve((*targets, "embedded")[0])
-    if dry_run:
-        return say(request, choices)
-    return launch(request, choices, delivery, confirm, planner=adaptive)
+    return say(request, choices) if dry_run else launch(request, choices, delivery, confirm, planner=adaptive)

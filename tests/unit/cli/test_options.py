@@ -47,7 +47,7 @@ def test_measuring_options_have_the_promised_names() -> None:
     assert set(given) == {
         "sessions", "workload", "size", "executions", "seconds", "for_s", "repeats", "sampler", "hz", "pace", "vcpus",
         "cores", "threads_per_core", "aa", "host", "label", "seed", "store", "out", "formats", "json_file", "yes",
-        "quiet",
+        "quiet", "verbose", "log_file", "brief",
     }  # fmt: skip
     assert (given["sessions"], given["repeats"], given["hz"]) == ("auto", 3, 20.0)
     assert run("--for", "10m", "--json", "-")["for_s"] == 600.0
