@@ -3,13 +3,15 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
 from dbcpu.cli._options import Duration, Function, together
+from dbcpu.errors import did_you_mean
 
 Fields = dict[str, Any]
+MAX_SHAPE_BYTES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,25 @@ def _toggle(text: str) -> Fields:
     return {"toggle": float(ratio), **({"toggle_s": float(state_s)} if colon else {})}
 
 
+def _waits(text: str) -> Fields:
+    share, colon, wait_s = text.partition(":")
+    return {"waits": float(share), **({"wait_s": float(wait_s)} if colon else {})}
+
+
+def _nodes(text: str) -> Fields:
+    nodes, colon, slowdown = text.partition(":")
+    return {"nodes": int(nodes), **({"remote_slowdown": float(slowdown)} if colon else {})}
+
+
 HOST_OPTIONS = (
     HostOption("--cores", "N", _of("cores", int), "no whole number",
                "Cores per socket; without PRESET a plain host of so many cores."),
     HostOption("--threads", "N", _of("threads", int), "no whole number from 1 to 8", "Hardware threads per core."),
+    HostOption("--sockets", "N", _of("sockets", int), "no whole number", "Sockets."),
+    HostOption("--nodes", "N[:SHARE]", _nodes, "not N or N:SHARE such as 2:0.2",
+               "NUMA nodes; on another node than its memory's a session loses SHARE of its speed (0.1)."),
+    HostOption("--memory-node", "NODE", _of("memory_node", int), "no whole number",
+               "All memory is on this node.  [default: where each session began]"),
     HostOption("--efficiency-cores", "N:SPEED", _efficiency_cores, "not N:SPEED such as 8:0.6, SPEED from 0.1 to 1",
                "N of the cores have one thread and SPEED of the others' speed (P/E, big.LITTLE), such as 8:0.6."),
     HostOption("--yield", "SHARE", _of("smt_yield", float), "no number from -0.3 to 1",
@@ -67,6 +84,10 @@ HOST_OPTIONS = (
                "Relative standard deviation of a session's work, 0 to 0.2."),
     HostOption("--steal", "SHARE", _of("steal", float), "no number from 0 to 0.9",
                "Share of a busy CPU that the hypervisor takes, 0 to 0.9."),
+    HostOption("--irq", "SHARE", _of("irq", float), "no number from 0 to 0.9",
+               "Share of CPU 0 that interrupts take, 0 to 0.9."),
+    HostOption("--waits", "SHARE[:SECONDS]", _waits, "not SHARE or SHARE:SECONDS such as 0.3:0.02, SHARE 0 to 0.95",
+               "Sessions sleep for SHARE of their time alone, SECONDS (0.01) at a time: a workload with waits."),
     HostOption("--quota", "CPUS", _of("quota_cpus", float), "no number from 0.01",
                "CPU quota of all sessions together, such as 1.5."),
     HostOption("--neighbour", "SHARE", _of("noisy_neighbour", float), "no number from 0 to 1",
@@ -101,11 +122,15 @@ def simulation_options(function: Function) -> Function:
 
 
 def _host_options(function: Function) -> Function:
-    """``changes``: the fields that were given; ``words``: the options as they were given, as ``cores 4, steal 0.2``."""
+    """``changes``: the fields that were given; ``words``: the options as they were given, as ``cores 4, steal 0.2``.
+
+    An option of the command line counts before that of ``--shape``.
+    """
 
     @functools.wraps(function)
     def collected(*args: Any, **given: Any) -> Any:
-        texts = {option: given.pop(_key(option)) for option in HOST_OPTIONS}
+        of_file = _of_file(given.pop("shape"))
+        texts = {option: given.pop(_key(option)) or of_file.get(option.name) for option in HOST_OPTIONS}
         used = {option: text for option, text in texts.items() if text}
         changes: Fields = {}
         for option, text in used.items():
@@ -113,7 +138,39 @@ def _host_options(function: Function) -> Function:
         words = ", ".join(option.name[2:] + (f" {text}" if option.metavar else "") for option, text in used.items())
         return function(*args, changes=changes, words=words, **given)
 
-    return together(*map(_as_click, HOST_OPTIONS))(collected)  # type: ignore[return-value]
+    shape = click.option("--shape", type=click.File("rb"), metavar="FILE",
+                         help="These options of the host from FILE (TOML): cores = 8, steal = 0.1.")  # fmt: skip
+    return together(*map(_as_click, HOST_OPTIONS), shape)(collected)  # type: ignore[return-value]
+
+
+def _of_file(shape: BinaryIO | None) -> dict[str, str]:
+    """By option, the text that it would have on the command line. Raises click.BadParameter."""
+    if shape is None:
+        return {}
+    import tomllib
+
+    text = shape.read(MAX_SHAPE_BYTES + 1)
+    try:
+        if len(text) > MAX_SHAPE_BYTES:
+            raise ValueError(f"is longer than {MAX_SHAPE_BYTES} bytes")
+        found = tomllib.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _bad_shape(shape, f"is no TOML: {error}" if len(text) <= MAX_SHAPE_BYTES else str(error)) from None
+    known = {option.name[2:]: option for option in HOST_OPTIONS}
+    texts = {}
+    for name, value in found.items():
+        option = known.get(name)
+        if option is None:
+            raise _bad_shape(shape, f"has {name!r}{did_you_mean(name, known)}; there are: {', '.join(sorted(known))}")
+        wanted = bool if not option.metavar else (int, float, str)
+        if not isinstance(value, wanted) or (option.metavar and isinstance(value, bool)):
+            raise _bad_shape(shape, f"has {name} = {value!r}; give {option.metavar or 'true or false'}")
+        texts[option.name] = str(value) if option.metavar else "yes" if value else ""
+    return texts
+
+
+def _bad_shape(shape: BinaryIO, what: str) -> click.BadParameter:
+    return click.BadParameter(f"{shape.name} {what}", param_hint="'--shape'")
 
 
 def _fields(option: HostOption, text: str) -> Fields:

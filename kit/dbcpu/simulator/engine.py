@@ -24,17 +24,18 @@ MAX_EVENTS = 100_000
 class Trace:
     """All that happened. E events after the start, N sessions, C online CPUs; all sums grow with time.
 
-    ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``alive[e]`` (E, N). Sums at
+    ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``runnable[e]`` (E, N). Sums at
     each event: ``run_s``, ``delay_s``, ``lost_s`` (stolen or interrupted while running), ``work_s`` (E+1, N);
     ``busy_s``, ``steal_s``, ``irq_s`` (E+1, C); ``foreign_s``, ``speed_s`` (integral of the turbo factor) (E+1).
     ``piece`` (E, C): time of a witness' piece on the CPU over that at full speed.
-    ``executions``: (start, end) per session. ``work_s`` is in seconds of a session alone.
+    ``executions``: (start, end) per session. ``sleeps`` (N): how often each waited for something.
+    ``work_s`` is in seconds of a session alone that never waits.
     ``truth``: seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum.
     """
 
     times_s: Floats
     cpu: NDArray[np.intp]
-    alive: NDArray[np.bool_]
+    runnable: NDArray[np.bool_]
     run_s: Floats
     delay_s: Floats
     lost_s: Floats
@@ -47,6 +48,7 @@ class Trace:
     piece: Floats
     executions: tuple[tuple[tuple[float, float], ...], ...]
     moves: NDArray[np.intp]
+    sleeps: NDArray[np.intp]
     periods: int
     throttled_periods: int
     throttled_s: float
@@ -92,6 +94,10 @@ class Clockwork:
         self.scheduler = Scheduler(host, sessions, rng)
         self.alive = np.ones(sessions, dtype=np.bool_)
         self.left = np.array([self._amount() for _ in range(sessions)])
+        self.asleep = np.zeros(sessions, dtype=np.bool_)
+        self.wakes = np.full(sessions, float("inf"))
+        self.burst = np.array([self._burst() for _ in range(sessions)])
+        self.sleeps = np.zeros(sessions, dtype=np.intp)
         self.began = np.zeros(sessions)
         self.done: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
         self.foreign = np.zeros(len(host.online), dtype=np.intp)
@@ -115,6 +121,15 @@ class Clockwork:
         host = self.host
         return np.asarray(2 * host.toggle_s * np.where(self.slow, host.toggle_slow, 1 - host.toggle_slow))
 
+    def _burst(self) -> float:
+        """Work until the next wait."""
+        waits = self.host.waits
+        return self.host.wait_s * (1 - waits) / waits * float(self.rng.uniform(0.5, 1.5)) if waits else float("inf")
+
+    @property
+    def runnable(self) -> NDArray[np.bool_]:
+        return self.alive & ~self.asleep
+
     def run(self) -> Trace:
         """Run until no session has work left."""
         scheduler = self.scheduler
@@ -124,7 +139,7 @@ class Clockwork:
         count, cpus = len(self.alive), len(self.host.online)
         sums = [np.zeros(count)] * 4 + [np.zeros(cpus)] * 3 + [np.zeros(1)] * 2
         history = [sums]
-        times, placed, alive, pieces = [0.0], [], [], []
+        times, placed, runnable, pieces = [0.0], [], [], []
         truth: dict[str, Floats] = {}
         self._due()
         while self.alive.any():
@@ -137,9 +152,10 @@ class Clockwork:
             for cause, rate in rates.truth.items():
                 truth[cause] = truth.get(cause, np.zeros(count)) + rate * step
             placed.append(scheduler.cpu.copy())
-            alive.append(self.alive.copy())
+            runnable.append(self.runnable)
             self.now += step
             self.left -= rates.work * step
+            self.burst -= rates.work * step
             self.pool_s -= float(rates.run.sum()) * step
             self.throttled_s += rates.throttled_cpus * step
             times.append(self.now)
@@ -157,7 +173,7 @@ class Clockwork:
         return Trace(
             times_s=np.array(times),
             cpu=np.array(placed),
-            alive=np.array(alive),
+            runnable=np.array(runnable),
             run_s=run,
             delay_s=delay,
             lost_s=lost,
@@ -170,6 +186,7 @@ class Clockwork:
             piece=np.array(pieces),
             executions=tuple(tuple(each) for each in self.done),
             moves=scheduler.moves,
+            sleeps=self.sleeps,
             periods=self.periods,
             throttled_periods=self.throttled_periods,
             throttled_s=self.throttled_s,
@@ -181,14 +198,14 @@ class Clockwork:
 
     def _rates(self) -> _Rates:
         """Most events change nothing: then the rates are those before."""
-        arrays = (self.scheduler.cpu, self.alive, self.foreign, self.steal, self.slow)
+        arrays = (self.scheduler.cpu, self.runnable, self.asleep, self.foreign, self.steal, self.slow)
         state: tuple[object, ...] = (self.throttled, *(each.tobytes() for each in arrays))
         if self._known is None or self._known[0] != state:
             self._known = (state, self._new_rates())
         return self._known[1]
 
     def _new_rates(self) -> _Rates:
-        host, cpu, alive = self.host, self.scheduler.cpu, self.alive
+        host, cpu, alive = self.host, self.scheduler.cpu, self.runnable
         sessions = np.bincount(cpu[alive], minlength=len(self.foreign))
         queue = self.foreign if self.throttled else sessions + self.foreign
         busy = queue > 0
@@ -260,37 +277,46 @@ class Clockwork:
 
     def _off_cpu(self, share: Floats, lost: Floats, stolen: Floats, queue: NDArray[np.intp]) -> dict[str, Floats]:
         """Time without CPU: stolen, interrupted, throttled, or waiting behind sessions and other processes."""
-        waiting = self.alive - share
+        waiting = self.runnable - share
+        asleep = {"sleep": (self.alive & self.asleep).astype(float)} if self.host.waits else {}
         if self.throttled:
-            return {"throttled": waiting}
+            return {"throttled": waiting, **asleep}
         behind = np.divide(self.foreign[self.scheduler.cpu], queue - 1, out=np.zeros(len(queue)), where=queue > 1)
         return {
             "steal": share * stolen,
             "irq": share * (lost - stolen),
             "competitor": waiting * behind,
             "run_queue": waiting * (1 - behind),
+            **asleep,
         }
 
     def _step(self, rates: _Rates) -> float:
         working = rates.work > 0
-        first_end = float((self.left[working] / rates.work[working]).min()) if working.any() else float("inf")
+        work = np.minimum(self.left, self.burst)
+        first_end = float((work[working] / rates.work[working]).min()) if working.any() else float("inf")
         events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period)
-        until = min(*events, float(self.next_toggle.min())) - self.now
+        until = min(*events, float(self.next_toggle.min()), float(self.wakes.min())) - self.now
         used = float(rates.run.sum())
         empty = self.pool_s / used if self.host.quota_cpus is not None and used > 0 else float("inf")
         return max(0.0, min(first_end, until, empty))
 
     def _finish(self) -> None:
         """Executions whose work is done end; the next one of the session begins at once, if there is one."""
-        ended = np.flatnonzero(self.alive & (self.left <= _TINY_S * max(1.0, self.work_s)))
+        tiny = _TINY_S * max(1.0, self.work_s)
+        ended = np.flatnonzero(self.alive & (self.left <= tiny))
         for session in ended:
             self.done[session].append((float(self.began[session]), self.now))
             self.began[session] = self.now
             more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
             self.left[session] = self._amount() if more else 0.0
             self.alive[session] = more
-        if ended.size and not self.alive[ended].all():
-            self.scheduler.settle(self.alive, self.foreign)
+        tired = self.runnable & (self.burst <= tiny)
+        self.asleep |= tired
+        self.sleeps += tired
+        self.wakes[tired] = self.now + self.host.wait_s
+        self.wakes[~self.alive] = float("inf")
+        if (ended.size and not self.alive[ended].all()) or tired.any():
+            self.scheduler.settle(self.runnable, self.foreign)
 
     def _due(self) -> None:
         """Everything else whose time has come."""
@@ -302,14 +328,17 @@ class Clockwork:
             mean, spread = host.steal, 4.0
             self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))
             self.next_steal += STEAL_CHANGES_S
+        for woken in np.flatnonzero(self.wakes <= due):
+            self.asleep[woken], self.wakes[woken], self.burst[woken] = False, float("inf"), self._burst()
+            self.scheduler.settle(self.runnable, self.foreign)
         if self.next_neighbour <= due:
             wants = not self.foreign[host.noisy_cpu]
             self.foreign[host.noisy_cpu] = int(wants)
             part = host.noisy_neighbour if wants else 1 - host.noisy_neighbour
             self.next_neighbour = self.now + max(0.001, NEIGHBOUR_CYCLE_S * part)
-            self.scheduler.settle(self.alive, self.foreign)
+            self.scheduler.settle(self.runnable, self.foreign)
         if self.next_balance <= due:
-            self.scheduler.balance(self.alive, self.foreign, self.left)
+            self.scheduler.balance(self.runnable, self.foreign, self.left)
             self.next_balance += host.rebalance_s
         if host.quota_cpus is None:
             return

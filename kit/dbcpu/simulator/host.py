@@ -51,8 +51,9 @@ class SimulatedHost:
     bound. ``toggle``: each CPU by itself is by turns so many times slower for a witness' piece, as beside a stranger on
     its core, for ``toggle_slow`` of the time; a state lasts ``toggle_s`` on average. Sessions slow down by this to the
     power of ``WORKLOAD_EXPONENT``. ``pace_hz``: pieces of a witness per second; None: as many as a run takes where CPUs
-    toggle, else none. ``rebalance_s``: seconds between two balancings. ``noise``: relative standard deviation of an
-    execution's work. ``mrows_per_s``: a session alone.
+    toggle, else none. ``waits``: share of its time alone that a session sleeps, ``wait_s`` at a time, after each burst
+    of work. ``rebalance_s``: seconds between two balancings. ``noise``: relative standard deviation of an
+    execution's work. ``mrows_per_s``: a session alone that never waits.
     """
 
     name: str = "simulated"
@@ -83,6 +84,8 @@ class SimulatedHost:
     toggle_slow: float = 0.6
     toggle_s: float = 0.2
     pace_hz: float | None = None
+    waits: float = 0.0
+    wait_s: float = 0.01
     noise: float = 0.005
     mrows_per_s: float = 40.0
     hypervisor: str | None = "kvm"
@@ -139,6 +142,8 @@ class SimulatedHost:
                 ("toggle state", self.toggle_s, "0.01 to 100 s", 0.01 <= self.toggle_s <= 100),
                 ("pace", self.pace_hz or 0.0, "0 to 25 Hz", 0 <= (self.pace_hz or 0.0) <= 25),
                 ("rebalance_s", self.rebalance_s, "at least 0.001", self.rebalance_s >= 0.001),
+                ("waits", self.waits, "0 to 0.95", 0 <= self.waits <= 0.95),
+                ("wait", self.wait_s, "0.001 to 10 s", 0.001 <= self.wait_s <= 10),
                 ("noise", self.noise, "0 to 0.2", 0 <= self.noise <= 0.2),
                 ("mrows_per_s", self.mrows_per_s, "above 0", self.mrows_per_s > 0),
             )

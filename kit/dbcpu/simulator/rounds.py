@@ -141,7 +141,7 @@ def _session(
         cpu_s=float(trace.run_s[-1, ordinal]),
         cpu_source="schedstat",
         run_delay_s=delay_s,
-        voluntary_switches=1,
+        voluntary_switches=1 + int(trace.sleeps[ordinal]),
         involuntary_switches=int(delay_s / SLICE_S) + int(rng.poisson(2)),
         migrations=int(trace.moves[ordinal]),
         migrations_seen=sum(before != after for before, after in pairwise(seen)),
@@ -171,7 +171,7 @@ def _residency(trace: Trace, ordinal: int, polls: Floats, begin_s: float) -> tup
     during = np.searchsorted(trace.times_s, polls, side="right") - 1
     inside = np.clip(during, 0, len(trace.cpu) - 1)
     cpu = trace.cpu[inside, ordinal]
-    running = trace.alive[inside, ordinal] & (during >= 0) & (during < len(trace.cpu))
+    running = trace.runnable[inside, ordinal] & (during >= 0) & (during < len(trace.cpu))
     changed = np.flatnonzero((np.diff(cpu) != 0) | (np.diff(running) != 0)) + 1
     first = np.concatenate([[0], changed])
     edges = np.concatenate([polls[:1], (polls[changed - 1] + polls[changed]) / 2, polls[-1:]])

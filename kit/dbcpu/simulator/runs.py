@@ -73,7 +73,7 @@ def simulate(
         raise UsageError(f"run effect {run_effect:g} is not 0 to {MAX_RUN_EFFECT:g}; 0.05 is 5 %")
     rows = SIZES[size] ** 4
     if seconds is not None:
-        executions = executions_for(seconds, rows / host.mrows_per_s / 1e6)
+        executions = executions_for(seconds, rows / host.mrows_per_s / 1e6 / (1 - host.waits))
     fixed = None if for_s is not None else (executions or 1)
     specs = rounds(levels, repeats, seed, variants)
     if SMT_OFF in variants:
@@ -81,7 +81,7 @@ def simulate(
         specs = blocks(dict.fromkeys(variants, levels), repeats, seed)
     vcpus, source = usable_vcpus(host.info())
     workload = WorkloadInfo(
-        name="cartesian",
+        name="mixed" if host.waits else "cartesian",
         size=size,
         n=SIZES[size],
         rows=rows,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from statistics import median, stdev
 
 import pytest
@@ -119,6 +120,81 @@ def test_only_bare_metal_shows_frequencies() -> None:
     metal = simulated("--cores", "2", "--turbo", "3.5,2.8", "--sessions", "1,2", "--bare-metal", "--size", "long")
     assert not any(row.mhz for each in guest.rounds for row in each.cpu_timeline)
     assert [round(at(metal, level)[0].cpu_timeline[0].mhz[2], -1) for level in (1, 2)] == [3500, 2800]
+
+
+def test_sockets_nodes_and_interrupts_are_those_of_the_host() -> None:
+    made = simulated("--cores", "2", "--threads", "1", "--sockets", "2", "--nodes", "2:0.3", "--sessions", "1,4")
+    assert made.header.host is not None
+    cpus = made.header.host.topology.cpus
+    assert [(cpu.socket, cpu.node) for cpu in cpus] == [(0, 0), (0, 0), (1, 1), (1, 1)]
+    near, far = (
+        simulated("--cores", "2", "--threads", "1", "--sockets", "2", "--nodes", nodes, "--memory-node", "0",
+                  "--scheduler", "frozen", "--noise", "0", "--sessions", "4")
+        for nodes in ("2:0", "2:0.3")
+    )  # fmt: skip
+    assert max(times(at(far, 4))) == pytest.approx(max(times(at(near, 4))) / 0.7, rel=0.01)
+    assert min(times(at(far, 4))) == pytest.approx(min(times(at(near, 4))), rel=0.01)
+    busy = simulated("--cores", "2", "--threads", "1", "--irq", "0.4", "--noise", "0", "--sessions", "2")
+    first, second = (at(busy, 2)[0].cpu_timeline[cpu] for cpu in (0, 1))
+    assert sum(first.softirq_s) > 0.3 * sum(first.busy_s)
+    assert sum(second.softirq_s) == 0
+
+
+def test_sessions_that_wait_leave_their_cpu_to_others() -> None:
+    """A third of the time asleep: three sessions on two CPUs then want exactly these."""
+    plain = simulated("--cores", "2", "--threads", "1", "--noise", "0", "--sessions", "1,3")
+    waits = simulated("--cores", "2", "--threads", "1", "--noise", "0", "--waits", "0.333:0.02", "--sessions", "1,3")
+    alone, lone = (median(times(at(record, 1))) for record in (waits, plain))
+    assert alone == pytest.approx(lone / (1 - 0.333), rel=0.05)
+    (session,) = at(waits, 1)[0].sessions
+    assert session.cpu_s == pytest.approx(lone, rel=0.05)
+    assert (session.voluntary_switches or 0) == pytest.approx((alone - lone) / 0.02, abs=2)
+    assert {stretch.state for stretch in session.residency} == {"R", "S"}
+    slower, fully = (median(times(at(record, 3))) / median(times(at(record, 1))) for record in (waits, plain))
+    assert fully == pytest.approx(1.5, rel=0.05)
+    assert 1.05 < slower < 1.4
+    assert waits.header.plan.workload.name == "mixed"
+
+
+SHAPE = """cores = 4
+threads = 2
+turbo = "3.5:2,3.3:4"
+steal = 0.1
+hide-siblings = true
+bare-metal = false
+"""
+
+
+def test_a_shape_in_a_file_is_the_same_host_as_its_options(tmp_path: Path) -> None:
+    file = tmp_path / "host.toml"
+    file.write_text(SHAPE)
+    options = ("--cores", "4", "--threads", "2", "--turbo", "3.5:2,3.3:4", "--steal", "0.1", "--hide-siblings")
+    of_file, given = (simulated(*each, "--sessions", "1,4") for each in (("--shape", str(file)), options))
+    assert of_file.header.host == given.header.host
+    assert times(of_file.rounds) == times(given.rounds)
+    other = simulated("--shape", str(file), "--steal", "0.3", "--sessions", "1")
+    assert "steal 0.3" in other.header.label
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cores = ", "is no TOML: "),
+        ("\xff", "is no TOML: "),
+        ("core = 4", "has 'core' (did you mean 'cores'?); there are: bare-metal, cores, "),
+        ("cores = true", "has cores = True; give N"),
+        ("cores = [1]", "has cores = [1]; give N"),
+        ("bare-metal = 1", "has bare-metal = 1; give true or false"),
+        ('steal = "much"', "'much' is no number from 0 to 0.9."),
+        ("x = " + "[" * 5000, "is no TOML: "),
+        ("#" * 100_001, "is longer than 100000 bytes"),
+    ],
+)
+def test_what_is_wrong_in_a_shape_is_said(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "host.toml"
+    file.write_bytes(text.encode("latin-1"))
+    result = invoke("--shape", str(file))
+    assert (result.exit_code, message in " ".join(result.output.split())) == (2, True), result.output
 
 
 # --- what disturbs it ---------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def test_work_is_speed_times_time_by_who_is_where(host: SimulatedHost, sessions:
     done = trace(host, sessions, seed)
     work = [0.0] * sessions
     for event, lasted in enumerate(np.diff(done.times_s)):
-        runnable = [i for i in range(sessions) if done.alive[event, i]]
+        runnable = [i for i in range(sessions) if done.runnable[event, i]]
         on_cpu = Counter(int(done.cpu[event, i]) for i in runnable)
         busy_threads = Counter(int(host.core_of[cpu]) for cpu in on_cpu)
         for i in runnable:

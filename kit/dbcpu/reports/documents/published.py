@@ -159,13 +159,15 @@ def _curves(rows: Sequence[Normalised], title: str) -> list[Curves]:
     for (label, metric), group in growing.items():
         points = tuple(sorted((each.measurement.count or 0, each.ratio) for each in group))
         by_metric.setdefault(metric, []).append((label, points))
-        ideal.setdefault(metric, next(each.measurement.count or 1 for each in group if each.ratio == 1.0))
+        # The baseline may be elsewhere: then no point of this curve is 1, and linear growth has no place to start.
+        starts = [each.measurement.count or 1 for each in group if each.ratio == 1.0]
+        ideal |= {metric: starts[0]} if starts and metric not in ideal else {}
     by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
     x_title = "CPUs" if by_cpus else "concurrent sessions (N)"
     return [
         Curves(
             f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series),
-            ideal[metric] if is_rate(metric) else None, title,
+            ideal.get(metric) if is_rate(metric) else None, title,
         )
         for metric, series in by_metric.items()
     ]  # fmt: skip

@@ -75,6 +75,16 @@ def test_the_baseline_is_the_first_row_or_the_one_named() -> None:
         normalise(read, "z")
 
 
+def test_a_curve_whose_baseline_is_elsewhere_has_no_line_of_linear_growth() -> None:
+    """Found by the fuzzer: no point of a's curve is the baseline, which is b's only row."""
+    rows = "label,configuration,n,cpus,metric,value\na,x,10,16,TPS,261\na,x,20,16,TPS,300\nb,y,10,8,TPS,1619\n"
+    (curves,) = [chart.data for chart in document(parse(rows, "file"), "b").charts if isinstance(chart.data, Curves)]
+    assert curves.ideal is None
+    assert [label for label, _ in curves.series] == ["a"]
+    (own,) = [chart.data for chart in document(parse(rows, "file")).charts if isinstance(chart.data, Curves)]
+    assert own.ideal == 10
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
 def test_an_example_says_its_source_and_can_be_shown(file: Path) -> None:
     read = parse(file.read_text("utf-8"), file.stem)
