@@ -156,6 +156,22 @@ def test_sessions_that_wait_leave_their_cpu_to_others() -> None:
     assert waits.header.plan.workload.name == "mixed"
 
 
+def test_more_sessions_than_cpus_that_wait_in_turn_are_no_impossible_throughput() -> None:
+    """Two CPUs do the work of 2.9 sessions that sleep for 30 % of their time; the steal of CPU-only ones is no wait."""
+    found = explain(simulated("--cores", "2", "--threads", "1", "--waits", "0.3", "--sessions", "1-4,6", repeats=3))
+    assert found.reference is not None
+    assert found.reference.busy == pytest.approx(0.7, abs=0.03)
+    assert "baseline-too-slow" not in {each.code for each in found.findings}
+    six = found.levels[-1]
+    assert six.ideal_slowdown == pytest.approx(6 * 0.7 / 2, rel=0.05)
+    assert six.slowdown_median == pytest.approx(six.ideal_slowdown, rel=0.05)
+    assert six.efficiency is not None
+    assert six.efficiency > 0.9
+    stolen = explain(simulated("--cores", "2", "--threads", "1", "--steal", "0.3", "--sessions", "1,2"))
+    assert stolen.reference is not None
+    assert stolen.reference.busy == 1.0
+
+
 SHAPE = """cores = 4
 threads = 2
 turbo = "3.5:2,3.3:4"

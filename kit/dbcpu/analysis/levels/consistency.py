@@ -108,7 +108,9 @@ def _level(
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)
     throughput = median_of_known(figure["rate_sum"] for figure in figures)
-    ideal = reference.mrows_per_s * min(level, vcpus) if reference and vcpus else None
+    # Sessions that wait in between leave their CPU to others meanwhile.
+    room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
+    ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     shares = all(members[0].round.shares_known for members in used)
     slower = [_slower(members, views, same) for members in used if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
@@ -143,7 +145,7 @@ def _level(
         server_start_spread_s=median_of_known(_start_spread_s(members) for members in used),
         regime=regime(level, context.cores, vcpus),
         efficiency=_possible(throughput / ideal) if throughput is not None and ideal else None,
-        ideal_slowdown=max(1.0, level / vcpus) if vcpus else None,
+        ideal_slowdown=max(1.0, level / room) if room else None,
         slower=median_of_known(float(len(each)) for each in slower) if reference and slower else None,
         slower_factor=median_of_known(float(np.median(each)) if each else 1.0 for each in slower)
         if any(slower)

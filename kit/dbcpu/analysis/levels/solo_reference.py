@@ -18,6 +18,10 @@ from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
 SPREADS = 3.0
+OFTEN_PER_S = 5.0
+"""Voluntary switches from which a session is one that waits in between; CPU-only work has one or two an execution."""
+MOSTLY = 0.9
+"""A larger busy share is that of CPU-only work: answers are sent, and clocks are apart."""
 MAX_STEAL = 0.03
 """Of the CPUs' time: a solo round with a witness and more steal is no reference if others remain."""
 
@@ -59,7 +63,25 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         noise_low=within.low if within else None,
         noise_high=within.high if within else None,
         counted_tolerance=_counted_tolerance(alone),
+        busy=_busy(alone),
     )
+
+
+def _busy(alone: Sequence[Timed]) -> float:
+    """Share of a session's time in which it ran or was runnable; 1 unless it often waited for something else.
+
+    Stolen time is no such wait: it makes no voluntary switch.
+    """
+    shares = [
+        (each.session.cpu_s + each.session.run_delay_s) / each.span.elapsed_s
+        for each in alone
+        if each.span
+        and each.session.cpu_s is not None
+        and each.session.run_delay_s is not None
+        and (each.session.voluntary_switches or 0) >= OFTEN_PER_S * each.span.elapsed_s
+    ]
+    share = float(np.median(shares)) if len(shares) > len(alone) / 2 else 1.0
+    return share if 0.0 < share < MOSTLY else 1.0
 
 
 def _counted_tolerance(alone: Sequence[Timed]) -> float | None:

@@ -30,8 +30,9 @@ class Reference:
     which the spread is known. ``noise_low`` and ``noise_high``: the noise of a session lies between these standard
     deviations of logarithms (99 %); None where nothing was measured twice, and then ``spread`` is an assumption.
     ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
-    gap): that this is lost is known however much CPU times differ. ``pace``: where the witness was used, all of this is
-    of times at one pace, the median of the single sessions'.
+    gap): that this is lost is known however much CPU times differ. ``busy``: share of its time in which a session alone
+    wants a CPU: 1 for CPU-only work, less for work that waits in between. ``pace``: where the witness was used, all of
+    this is of times at one pace, the median of the single sessions'.
     """
 
     sessions: int
@@ -47,6 +48,7 @@ class Reference:
     noise_low: float | None = None
     noise_high: float | None = None
     counted_tolerance: float | None = None
+    busy: float = 1.0
     pace: Pace | None = None
 
     @property
@@ -144,9 +146,9 @@ class LevelView:
     ``skew_s`` are the largest of all rounds.
     ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
-    ``ideal_throughput`` is solo rate x min(N, vCPUs), ``efficiency`` the part of it that was reached (None
-    where that is impossible), and
-    ``ideal_slowdown`` max(1, N / vCPUs). ``slower`` is the median number of sessions whose cause is not
+    ``ideal_throughput`` is solo rate x min(N, vCPUs / busy) (see ``Reference``), ``efficiency`` the part of it that was
+    reached (None where that is impossible), and
+    ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, ``main_cause`` first and
     then the commonest; that is what most rounds lost most sessions to, 'none' if nothing was lost. ``even``
     (equal shares) and ``full_speed`` (as fast as alone) are this level's answers; ``even_bound``, ``slowdown_low``,
