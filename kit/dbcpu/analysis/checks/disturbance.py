@@ -1,6 +1,7 @@
 """What else was on the host while it was measured?"""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
@@ -82,6 +83,12 @@ def steal(given: CheckInput) -> Finding | None:
     )
 
 
+TENANT_OR_OWN = (
+    "another tenant comes and goes on the cores of these vCPUs, or, if these share cores that are not shown, the other "
+    "processes of this host: sessions are slower meanwhile, whatever the sessions of this run do"
+)
+
+
 def strangers_on_siblings(given: CheckInput) -> Finding | None:
     """Not where other processes of this host ran beside a session on siblings that it shows."""
     speeds, host = given.two_speeds, given.record.header.host
@@ -90,11 +97,14 @@ def strangers_on_siblings(given: CheckInput) -> Finding | None:
     shown = given.cores is not None and given.cores < given.vcpus
     if shown and any(foreign_share(each, given.vcpus, given.window_s(each)) > FOREIGN_SHARE for each in given.rounds):
         return None
-    return noted(
+    found = noted(
         "strangers-on-siblings",
         f"with at most one session the CPUs were slow for {percent(speeds.slow_share)} of the time, when the witness "
         f"needed {times(speeds.factor)} as long",
     )
+    if typical_foreign_share(given.rounds, given.vcpus) <= FOREIGN_SHARE:
+        return found
+    return replace(found, meaning=TENANT_OR_OWN, remedy=f"measure on an idle host to decide; {found.remedy}")
 
 
 def throttled(given: CheckInput) -> Finding | None:

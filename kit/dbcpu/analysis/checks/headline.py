@@ -25,6 +25,10 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
+TWO_KINDS = (
+    "keep the database on the cores of full speed (`cpuset.cpus`, `taskset -cp CPUS PID`; `dbcpu topology` lists them)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -168,6 +172,8 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
+    if cause is Cause.SLOWER_CPU and analysis.topology is not None and analysis.topology.two_kinds:
+        return TWO_KINDS
     if cause is Cause.RUN_QUEUE and not beyond:
         # There is a CPU for each: others had it, or sessions were put on one.
         others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()

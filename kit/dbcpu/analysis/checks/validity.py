@@ -6,10 +6,11 @@ from dataclasses import replace
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS, solo
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
+from dbcpu.analysis.results.run import SPREADS
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
@@ -88,7 +89,7 @@ def no_reference(given: CheckInput) -> Finding | None:
 
 def noisy_reference(given: CheckInput) -> Finding | None:
     ref = given.reference
-    if ref is None or (limit := max(ref.tolerance, SPREADS * ref.spread)) <= MIN_TOLERANCE:
+    if ref is None or ref.limit <= 1 + MIN_TOLERANCE:
         return None
     seen = f"times of sessions that share nothing vary by {percent(ref.spread)} (robust SD)"
     if ref.noise_range is None:
@@ -96,7 +97,7 @@ def noisy_reference(given: CheckInput) -> Finding | None:
     return noted(
         "noisy-reference",
         seen,
-        tolerance=times(1 + limit),
+        tolerance=times(ref.limit),
     )
 
 

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.levels.outcome import Outcome, is_counted_only, is_fine, is_loss, loss, lost_to, outcome
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.host_time import typical_share
+from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds
+from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 
@@ -120,21 +122,27 @@ class _Words:
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
             where = f"from {first.level} on {lost_words(first)}: "
         parts = [f"{where}{self._at(first)}"]
-        unequal = next((each for each in found.losses if each.even is Answer.NO), None)
-        if worst is not None and loss(worst) > MUCH_WORSE * loss(first):
+        if first.level == 1:
+            # All lose that much: what sessions lose beside each other comes on top.
+            worst = max(found.losses[1:], key=_beside, default=None)
+            if worst is not None and (_beside(worst) > MUCH_WORSE or worst.even is Answer.NO):
+                parts.append(self._at(worst))
+        elif worst is not None and loss(worst) > MUCH_WORSE * loss(first):
             parts.append(self._at(worst))
-        elif unequal is not None and first.level == 1:
-            parts.append(self._at(unequal))
         return ", and ".join(parts)
 
     def _beyond(self, found: Outcome) -> str:
         lost = [each for each in found.beyond if is_loss(each)]
-        if found.losses or not lost or self.vcpus is None:
+        if not lost or self.vcpus is None:
+            return ""
+        if found.losses and _beside(lost[-1]) <= MUCH_WORSE * max(map(_beside, found.losses)):
             return ""
         uneven = [each for each in lost if each.even is Answer.NO]
         if uneven:
             return f"above the {plural(self.vcpus, 'vCPU')} shares are unequal: {self._at(uneven[0])}"
         last = lost[-1]
+        if (cause := lost_to(last)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
+            return f"above the {plural(self.vcpus, 'vCPU')}: {self._at(last)}"
         return (
             f"above the {plural(self.vcpus, 'vCPU')} sessions take turns: at {last.level} sessions the median slowdown "
             f"is {times(last.slowdown_median)}"
@@ -161,10 +169,11 @@ class _Words:
         if speeds is None:
             return ""
         within = [each for each in found.levels if each.level > 1 and each not in found.beyond]
+        same = [each for each in found.levels if each.level > 1 and each.at_one_pace]
         share = percent(speeds.slow_share)
         how = f"with at most one session slow for {share} of the time, {times(speeds.factor)} as long, by the witness"
         if within and all(each.at_one_pace for each in within):
-            where = f"N={short_ranges(each.level for each in within)}"
+            where = f"N={short_ranges(each.level for each in same)}"
             return (
                 f"the CPUs themselves changed speed ({how}); these sessions did not cause that, "
                 f"and the figures of {where} are without it"
@@ -232,6 +241,11 @@ class _Words:
             sentence = f"sessions ran on several of the {self.threads} hardware threads of one core"
         if cause is Cause.RUN_QUEUE and (self.vcpus is None or level.level > self.vcpus):
             sentence = "" if self.vcpus is None else f"more sessions than the {plural(self.vcpus, 'vCPU')}"
+        others = typical_foreign_share(self.record.rounds, self.vcpus)
+        if cause is Cause.RUN_QUEUE and sentence == cause.sentence and others > FOREIGN_SHARE:
+            sentence = f"sessions waited for each other while other processes used {percent(others)} of the CPUs"
+        if cause is Cause.SLOWER_CPU and has_two_kinds(self.record):
+            sentence = "the host has cores of two kinds"
         if cause is Cause.SLOWER_CPU and (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
             slower = times(level.pace_ratio)
             sentence = f"by the witness {slower} slower than with one session, as on shared cores that are not shown"
@@ -247,6 +261,11 @@ class _Words:
         low, high = LIKE_SIBLINGS
         both = level.level == self.vcpus == self.cores == 2 and level.even is not Answer.NO
         return both and low <= (level.slowdown_median or 1.0) <= high
+
+
+def _beside(level: LevelView) -> float:
+    """What sessions lose beside each other: the larger of slowdown and max/min."""
+    return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
 
 
 def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:

@@ -53,7 +53,9 @@ class Course:
             if (taken := _stamps(each))[1] > 0
         ]
         if done.anchor:
-            self._alone.setdefault(done.variant, []).extend(elapsed_s for _, _, elapsed_s in executions)
+            # As in the baseline of every run: the mean execution of each single session.
+            if executions:
+                self._alone.setdefault(done.variant, []).append(float(np.mean([each[2] for each in executions])))
             return
         if self._first_s is None:
             self._first_s = done.released_monotonic_s

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.consistency import by_round
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, SPREADS
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.experiments import PartyView, Together
+from dbcpu.analysis.results.run import SPREADS
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import Party, RunRecord
 

@@ -4,10 +4,10 @@ The one definition that the verdict, headline, capacity, findings, colours, chec
 
 ``even`` is about shares: ``no`` when the slowest over the fastest is beyond chance and tolerance, or when what the
 kernel counted (run-queue wait, throttling, steal, sleep) differs between the sessions by more than 10 %; ``yes`` when
-the true ratio is below 1.10 with 95 % confidence (``range_bound``). ``full_speed`` is about the median session against
-one alone: ``no`` when it is slower beyond chance, or was kept waiting for more than 10 % by what was counted; ``yes``
-when its slowdown is below 1.10 with 95 % confidence. Above the vCPUs nothing runs at full speed. All else is
-``undecided``: not having found a difference is no answer.
+the true ratio is below 1.10 with 95 % confidence (``range_bound``), and rounds are alike. ``full_speed`` is about the
+median session against one alone: ``no`` when it is slower beyond chance, or was kept waiting for more than 10 % by
+what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the vCPUs nothing runs at full
+speed. All else is ``undecided``: not having found a difference is no answer.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.outlying_range import outlying
 from dbcpu.analysis.statistics.range_bound import upper_bound
 from dbcpu.analysis.statistics.robust import median_factor
 
@@ -32,6 +33,8 @@ CONFIDENCE = 0.95
 SLOWED_ALARM = 0.001
 """Chance that one level without any loss counts as slowed."""
 POWER = 0.80
+MOST_UNLIKE = 0.25
+"""Share of the rounds that may stand apart from the others, by something that came and went."""
 MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
 
@@ -184,8 +187,18 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
         return Answer.NO
     if gate is not None and seen.ratio > gate and exceeds(seen.ratio):
         return Answer.NO
-    enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split
+    enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split and not _differ(seen)
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
+
+
+def _differ(seen: Seen) -> bool:
+    """Whether rounds are so unlike that noise does not explain it: then the usual one does not speak for all."""
+    high = sum(ratio > EVEN_LIMIT for ratio in seen.ratios)
+    if high <= len(seen.ratios) * MOST_UNLIKE:
+        return False
+    return min(high, outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions)) > (
+        len(seen.ratios) * MOST_UNLIKE
+    )
 
 
 def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import log
+from statistics import median
 
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.errors import UsageError
@@ -36,15 +38,20 @@ def level_to_show(levels: Sequence[LevelView], min_gap: float) -> LevelView | No
 
 
 def usual_order(level: LevelView, views: Iterable[SessionView]) -> int | None:
-    """The round of ``level`` whose spread is nearest to that of the level; None when no session of it counts."""
+    """The round of ``level`` whose spread and median are nearest to the usual; None when no session of it counts."""
     elapsed: dict[int, list[float]] = {}
     for each in views:
         counts = each.valid and (each.level, each.variant) == (level.level, level.variant)
         if counts and each.elapsed_s is not None and each.executions:
             elapsed.setdefault(each.order, []).append(each.elapsed_s / each.executions)
     ratios = {order: max(values) / min(values) for order, values in elapsed.items()}
-    wanted = level.max_over_min or 1.0
-    return min(ratios, key=lambda order: (abs(ratios[order] - wanted), order), default=None)
+    medians = {order: median(values) for order, values in elapsed.items()}
+    wanted, usual_s = level.max_over_min or 1.0, median(medians.values()) if medians else 1.0
+
+    def apart(order: int) -> tuple[float, int]:
+        return (round(abs(log(ratios[order] / wanted)) + abs(log(medians[order] / usual_s)), 6), order)
+
+    return min(ratios, key=apart, default=None)
 
 
 def with_round(analysis: Analysis, wanted: str) -> Analysis:

@@ -12,12 +12,11 @@ from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
-from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
-SPREADS = 3.0
 OFTEN_PER_S = 5.0
 """Voluntary switches from which a session is one that waits in between; CPU-only work has one or two an execution."""
 MOSTLY = 0.9

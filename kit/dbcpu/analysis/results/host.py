@@ -15,7 +15,7 @@ class TopologyCheck:
     ``verdict``: agrees, like_full_cores, fewer_cores, ``told`` (none were shown) or unclear. ``cores`` and ``vcpus`` as
     shown, ``cores_told`` by the data, None where it gives no number. ``why`` in words. ``two_speeds``: found by two
     groups of sessions, not by a bend of the curve. ``unmeasured``: what else bends a curve and was not looked at, in
-    words; with any of it the verdict is a probability.
+    words; with any of it the verdict is a probability. ``two_kinds``: the host has cores of two kinds.
     """
 
     verdict: str
@@ -25,6 +25,7 @@ class TopologyCheck:
     why: str
     two_speeds: bool = False
     unmeasured: tuple[str, ...] = ()
+    two_kinds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from dbcpu.record import ROWS_UNIT
 
 CAUSES = tuple(cause.value for cause in Cause)
 
+SPREADS = 3.0
+"""So many standard deviations of noise are tolerated."""
 REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
 
@@ -55,6 +57,11 @@ class Reference:
     def noise(self) -> Chance:
         """What chance does to one session."""
         return Chance(self.spread, self.spread_freedom)
+
+    @property
+    def limit(self) -> float:
+        """Below this a session's slowdown is noise, unless it was counted."""
+        return 1 + max(self.tolerance, SPREADS * self.spread)
 
     @property
     def noise_range(self) -> NoiseRange | None:

@@ -91,8 +91,9 @@ def _by_curve(
         text = f"{plural(vcpus, 'session')} reach {number(scaling.effective_cores, 1)} times the throughput of one"
         return TopologyCheck("like_full_cores", cores, vcpus, float(vcpus), text)
     if interval.high < (1 - NEAR) * cores:
-        if _two_kinds(record):
-            return TopologyCheck("unclear", cores, vcpus, None, f"{where}, and the host has cores of two kinds")
+        if has_two_kinds(record):
+            kinds = f"{where}, and the host has cores of two kinds"
+            return TopologyCheck("unclear", cores, vcpus, None, kinds, two_kinds=True)
         if scaling.steep:
             return TopologyCheck("unclear", cores, vcpus, None, steep)
         return TopologyCheck("fewer_cores", cores, vcpus, knee, where, unmeasured=unmeasured)
@@ -115,7 +116,7 @@ def _reached(scaling: Scaling, cores: int | None) -> bool:
     return cores is None or not scaling.curve or scaling.curve[-1][0] >= (1 - NEAR) * cores
 
 
-def _two_kinds(record: RunRecord) -> bool:
+def has_two_kinds(record: RunRecord) -> bool:
     """Performance and efficiency cores, by name or by their hardware threads."""
     host = record.header.host
     if host is None:

@@ -2,6 +2,7 @@
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.outcome import is_counted_only
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -17,8 +18,12 @@ LEVELS_OF_A_CURVE = 4
 
 
 def causes(level: LevelView) -> str:
-    """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed."""
+    """``run queue (10 of 15)``, the sessions with each cause; ``CPU steal (14 % of the time)`` where a single session
+    loses as much; '' when none was slowed."""
     named = [f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in level.causes if cause != "none"]
+    if not named and is_counted_only(level) and level.counted_cause != "none":
+        lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
+        return f"{CAUSE_WORDS[level.counted_cause]} ({lost} of the time)"
     return ", ".join(named)
 
 
@@ -45,11 +50,20 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
             (
                 "baseline",
                 f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
-                f"({plural(ref.sessions, 'round')}, noise {percent(ref.spread)}; "
-                f"a session's slowdown below {times(1 + ref.tolerance)} is noise unless counted)",
+                f"({_solo_rounds(record, ref.sessions)}, noise {percent(ref.spread)}; "
+                f"a session's slowdown below {times(ref.limit)} is noise unless counted)",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)
+
+
+def _solo_rounds(record: RunRecord, counted: int) -> str:
+    """How many make the baseline, of how many that were measured under the first variant."""
+    first = record.header.plan.variants[0]
+    measured = sum(each.level == 1 and each.variant == first and each.error is None for each in record.rounds)
+    if counted >= measured:
+        return plural(counted, "round")
+    return f"{counted} of {plural(measured, 'round')}: the others are no reference, by steal or as not valid"
 
 
 def _server(record: RunRecord) -> tuple[str, str]:

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import HostInfo, Round, RunRecord
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
 
@@ -153,3 +156,32 @@ def test_what_is_undecided_is_said_beside_a_loss() -> None:
 
 def _loaded(*elapsed_s: float) -> list[Round]:
     return [round_of([session(i, run_s, cpu=i % 2) for i, run_s in enumerate(elapsed_s)], repeat=0, order=30)]
+
+
+def simulated(levels: tuple[int, ...], **host: object) -> Analysis:
+    return explain(simulate(SimulatedHost(**host), levels, repeats=4, seed=3))  # type: ignore[arg-type]
+
+
+def test_a_larger_loss_above_the_vcpus_is_named_with_its_cause() -> None:
+    """A quota of three CPUs on four: up to three only the turbo falls, at four the quota stops all."""
+    found = simulated((1, 2, 3, 4), cores=4, threads=1, turbo_slope=0.3, quota_cpus=3.0, hypervisor=None)
+    assert "; above the 3 vCPUs: at 4 sessions all are equally slow" in found.verdict
+    assert found.verdict.endswith("x (CPU quota).")
+
+
+def test_what_sessions_lose_beside_each_other_is_named_beside_what_one_alone_loses() -> None:
+    found = simulated((1, 2, 4), cores=4, threads=2, hidden_smt=True, steal=0.3)
+    assert found.verdict.startswith("Even a single session loses ")
+    worst = max(found.levels, key=lambda each: each.max_over_min or 1.0)
+    assert f"and at {worst.level} sessions " in found.verdict
+
+
+def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
+    found = simulated(tuple(range(1, 9)), cores=8, threads=1, efficiency_cores=4, scheduler="sticky", hypervisor=None)
+    assert "(slower CPU: the host has cores of two kinds)" in found.verdict
+    assert headline(found).remedy.startswith("keep the database on the cores of full speed")
+
+
+def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
+    found = simulated((1, 2), cores=2, threads=1, noisy_neighbour=1.0)
+    assert "run-queue wait: sessions waited for each other while other processes used " in found.verdict

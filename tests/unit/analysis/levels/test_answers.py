@@ -62,6 +62,20 @@ def test_noise_makes_yes_and_no_undecided() -> None:
     assert both(seen(1.5, 1.5), reference(0.3)) == (UNDECIDED, UNDECIDED)
 
 
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        ((1.012, 1.015, 1.23), UNDECIDED),
+        ((1.012, 1.015, 1.02), YES),
+        ((1.01, 1.01, 1.02, 1.02, 1.01, 1.23), YES),  # one of six came and went
+        ((1.01, 1.01, 1.02, 1.01, 1.30, 1.23), UNDECIDED),
+    ],
+)
+def test_rounds_that_differ_by_more_than_noise_are_not_called_even(ratios: tuple[float, ...], expected: Answer) -> None:
+    level = replace(seen(rounds=len(ratios), sessions=3), ratios=ratios)
+    assert answers(level, reference(0.02)).even is expected
+
+
 def test_a_ratio_above_what_is_called_even_is_none_whatever_the_noise() -> None:
     assert both(seen(1.2, 1.0), reference(0.5))[0] is UNDECIDED
 
