@@ -40,6 +40,20 @@ def test_a_steady_soak_has_one_value_and_no_drift() -> None:
     assert analysis.verdict.endswith("a second speed is not shown; drift is not shown.")
 
 
+def test_the_baseline_of_a_soak_is_that_of_its_page() -> None:
+    """Means of single sessions, and the median of these: half of the executions of one may be quick."""
+    run = build.soak(steady)
+    at = next(order for order, each in enumerate(run.rounds) if each.anchor)
+    (alone,) = run.rounds[at].sessions
+    uneven = (Execution(0.0, 2.0), Execution(2.0, 2.0), Execution(4.0, 8.0))
+    changed = replace(run.rounds[at], sessions=(replace(alone, executions=uneven),))
+    others = tuple(each for each in run.rounds if not each.anchor)
+    analysis, soak = explained(replace(run, rounds=(changed, *others)))
+    assert soak.alone_s == pytest.approx(4.0)
+    assert analysis.reference is not None
+    assert analysis.reference.elapsed_s == pytest.approx(soak.alone_s, rel=0.01)
+
+
 def test_sessions_that_stay_at_the_second_value_are_named() -> None:
     analysis, soak = explained(build.soak(stuck, sessions=5))
     assert soak.second is not None

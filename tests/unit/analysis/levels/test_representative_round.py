@@ -7,6 +7,7 @@ from dbcpu.analysis.levels.representative_round import telling_rounds, with_roun
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import UsageError
 from dbcpu.simulator import preset, simulate
+from support.builders.record import record, round_of, session, solos
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +40,15 @@ def test_the_most_uneven_level_is_drawn_unless_another_one_is_wanted(analysis: A
 def test_a_round_that_is_not_there_is_refused_with_those_that_are(analysis: Analysis, wanted: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         with_round(analysis, wanted)
+
+
+def test_the_usual_round_is_usual_in_its_median_too() -> None:
+    """All rounds are even; two of three are half as slow again, and the third is drawn by neither."""
+    rounds = [
+        round_of([session(at, run_s=time_s) for at in range(2)], repeat=repeat, order=3 + repeat)
+        for repeat, time_s in enumerate((1.0, 1.5, 1.51))
+    ]
+    found = explain(record([*solos(), *rounds]))
+    drawn = with_round(found, "2")
+    (telling,) = telling_rounds(drawn)
+    assert telling.repeat == 1

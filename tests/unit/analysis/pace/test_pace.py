@@ -74,6 +74,18 @@ def test_the_verdict_says_that_it_was_not_the_sessions() -> None:
     assert contradictions(record, analysis) == []
 
 
+def test_beside_other_processes_a_tenant_is_one_of_two_reasons() -> None:
+    def meaning(host: SimulatedHost) -> str:
+        found = explain(run(host)).findings
+        (said,) = [each.meaning for each in found if each.code == "strangers-on-siblings"]
+        return said
+
+    assert meaning(TOGGLING).startswith("another tenant comes and goes on the cores of these vCPUs: ")
+    assert "or, if these share cores that are not shown, the other processes of this host" in meaning(
+        replace(TOGGLING, noisy_neighbour=0.4)
+    )
+
+
 def test_own_sharing_of_hidden_siblings_is_not_divided_away() -> None:
     for seed in range(4):
         record = run(HIDDEN, seed)

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.formatting import percent, times
 from dbcpu.record import Database, RunRecord
 from dbcpu.reports.documents.environment import environment
-from dbcpu.reports.documents.run_summary import head
+from dbcpu.reports.documents.run_summary import causes, head
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import record, round_of, session, solos
 
 
@@ -26,3 +28,31 @@ def test_what_did_the_work(kind: str, name: str, text: str) -> None:
     assert lines[name] == text
     assert {"database", "program"} & set(lines) == {name}
     assert environment(run)[2].title == name.capitalize()
+
+
+def test_the_limit_of_noise_is_one_on_the_whole_page() -> None:
+    """Of three single sessions one is far out: the robust spread misses it, the limit does not."""
+    alone = [round_of([session(0, run_s=run_s)], repeat=at, order=at) for at, run_s in enumerate((1.0, 1.01, 1.4))]
+    run = record([*alone, round_of([session(0, run_s=1.0), session(1, run_s=1.0)], order=3)])
+    found = explain(run)
+    (noisy,) = [each for each in found.findings if each.code == "noisy-reference"]
+    assert found.reference is not None
+    limit = times(found.reference.limit)
+    assert f"a session's slowdown below {limit} is noise" in dict(head(run, found))["baseline"]
+    assert limit in noisy.meaning
+
+
+def test_single_sessions_that_are_no_reference_are_counted() -> None:
+    run = record([*solos(), round_of([session(0), session(1)], order=3)])
+    assert "(3 rounds, noise" in dict(head(run, explain(run)))["baseline"]
+    wrong = replace(run.rounds[0], sessions=(replace(run.rounds[0].sessions[0], answer_ok=False),))
+    partly = replace(run, rounds=(wrong, *run.rounds[1:]))
+    assert "(2 of 3 rounds: the others are no reference, " in dict(head(partly, explain(partly)))["baseline"]
+
+
+def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() -> None:
+    found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1))
+    assert found.levels[0].level == 1
+    lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
+    assert causes(found.levels[0]) == f"CPU steal ({lost} of the time)"
+    assert causes(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3, seed=1)).levels[0]) == ""
