@@ -70,7 +70,8 @@ def launch(
         finally:
             watcher.close()
         return present(
-            store.header(run_id),
+            store,
+            run_id,
             lambda: watcher.rounds if keeps else store.rounds(run_id),
             out=delivery.out,
             formats=delivery.formats,

@@ -79,7 +79,8 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
         finally:
             watcher.close()
         return present(
-            store.header(header.run_id),
+            store,
+            header.run_id,
             lambda: store.rounds(header.run_id),
             out=delivery.out,
             formats=delivery.formats,

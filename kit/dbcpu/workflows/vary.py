@@ -25,7 +25,7 @@ def vary(
         finally:
             watcher.close()
         shown = {name: given[name] for name in ("out", "formats", "json_file", "fail_on", "quiet")}
-        return present(store.header(run_id), lambda: watcher.rounds, **shown)
+        return present(store, run_id, lambda: watcher.rounds, **shown)
 
 
 def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:
