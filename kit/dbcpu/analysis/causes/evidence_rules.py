@@ -113,10 +113,22 @@ def queueing(
         return _behind_sessions(queue_s, min(queue_s, sessions_s), where, partners)
     if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + foreign_s, queue_s):
         return [Share(Cause.UNEXPLAINED, queue_s, lambda: f"{where()}, though idle (a hidden CPU quota?)")]
-    both_s = sessions_s + foreign_s
-    if both_s <= 0:
+    if sessions_s + foreign_s <= 0:
         return [Share(Cause.RUN_QUEUE, queue_s, where)]
-    by_sessions_s, by_foreign_s = queue_s * sessions_s / both_s, queue_s * foreign_s / both_s
+    return _divided(queue_s, (sessions_s, foreign_s), evidence, where, partners, foreign)
+
+
+def _divided(
+    queue_s: float,
+    ran_s: tuple[float, float],
+    evidence: Evidence,
+    where: Words,
+    partners: Asked,
+    foreign: Sequence[Foreign],
+) -> list[Share]:
+    """The wait in the ratio of what sessions and other processes ran; the larger part first."""
+    sessions_s, foreign_s = ran_s
+    by_sessions_s, by_foreign_s = (queue_s * part_s / (sessions_s + foreign_s) for part_s in ran_s)
 
     def meanwhile() -> str:
         return _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")

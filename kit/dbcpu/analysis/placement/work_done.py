@@ -14,6 +14,7 @@ Other people's databases (plug-ins) may work on vectors of rows: no bound is kno
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain
 from statistics import median
 
@@ -80,6 +81,7 @@ def too_fast(kind: str, workload: str, rows: int, elapsed_s: float) -> str:
     return f"{number(rows / 1e6)} Mrows in {seconds(elapsed_s)} are more than a CPU can count (1,000 Mrows/s)"
 
 
+@lru_cache(maxsize=64)
 def other_plan(kind: str, workload: str, shape: str | None) -> str:
     """Why a plan is not that of the workload, or ''."""
     if shape is None or (kind, workload) not in PLANS:
