@@ -211,7 +211,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         evidence=evidence,
         group=group,
         valid=not case.timed.why,
-        why=plain(case.timed.why),
+        why=plain(case.timed.why) if case.timed.why else "",
         unsplit_s=split.unsplit_s if split else None,
         shared_s=seen.sibling_s if seen else None,
         avoidable_s=_avoidable_s(cause, seen) if seen else None,
@@ -241,12 +241,9 @@ def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
         return lost_s, Cause.NONE
     throttled_s = min(case.throttled_s or 0.0, session.run_delay_s)
     queued_s = session.run_delay_s - throttled_s
-    parts: dict[str, float] = {Cause.THROTTLED: throttled_s}
-    lone = len(case.timed.round.sessions) == 1
-    for share in evidence_rules.queueing(queued_s, span.elapsed_s, evidence, nobody, case.timed.round.foreign, lone):
-        # That it waited for a CPU is counted, also where who was there is not known.
-        behind = Cause.COMPETITOR if share.cause is Cause.COMPETITOR else Cause.RUN_QUEUE
-        parts[behind] = parts.get(behind, 0.0) + share.seconds
+    # That it waited for a CPU is counted, also where who was there is not known.
+    others_s = evidence_rules.behind_others_s(queued_s, span.elapsed_s, evidence)
+    parts = {Cause.THROTTLED: throttled_s, Cause.RUN_QUEUE: queued_s - others_s, Cause.COMPETITOR: others_s}
     stopped = evidence is not None and evidence.stopped_s >= off_s / 2
     parts[Cause.STEAL if stolen_s >= asleep_s else Cause.STOPPED if stopped else Cause.WAIT] = off_s
     return lost_s, max(parts, key=lambda name: parts[name])

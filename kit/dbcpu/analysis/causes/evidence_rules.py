@@ -105,17 +105,26 @@ def queueing(
     def where() -> str:
         return f"{waited()} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
 
-    foreign_s = evidence.foreign_cpu_s or 0.0
-    sessions_s = evidence.others_cpu_s
-    if sessions_s is None:
-        sessions_s = evidence.shared_queue_s
+    sessions_s = evidence.shared_queue_s if evidence.others_cpu_s is None else evidence.others_cpu_s
     if evidence.foreign_cpu_s is None:
         return _behind_sessions(queue_s, min(queue_s, sessions_s), where, partners)
-    if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + foreign_s, queue_s):
+    if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + evidence.foreign_cpu_s, queue_s):
         return [Share(Cause.UNEXPLAINED, queue_s, lambda: f"{where()}, though idle (a hidden CPU quota?)")]
-    if sessions_s + foreign_s <= 0:
+    if sessions_s + evidence.foreign_cpu_s <= 0:
         return [Share(Cause.RUN_QUEUE, queue_s, where)]
-    return _divided(queue_s, (sessions_s, foreign_s), evidence, where, partners, foreign)
+    return _divided(queue_s, (sessions_s, evidence.foreign_cpu_s), evidence, where, partners, foreign)
+
+
+def behind_others_s(queue_s: float, elapsed_s: float, evidence: Evidence | None) -> float:
+    """How much of that wait ``queueing`` puts down to other processes."""
+    if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
+        return 0.0
+    foreign_s, sessions_s = evidence.foreign_cpu_s or 0.0, evidence.others_cpu_s
+    if sessions_s is None:
+        sessions_s = evidence.shared_queue_s
+    elif _empty(evidence, sessions_s + foreign_s, queue_s):
+        return 0.0
+    return queue_s * foreign_s / (sessions_s + foreign_s) if foreign_s > 0 else 0.0
 
 
 def _divided(
@@ -145,8 +154,8 @@ def _divided(
 
     shares = [Share(Cause.RUN_QUEUE, by_sessions_s, behind_sessions)] if by_sessions_s > 0 else []
     if by_foreign_s > 0:
-        shares.append(Share(Cause.COMPETITOR, by_foreign_s, behind_others))
-    return sorted(shares, key=lambda share: -share.seconds)
+        shares.insert(by_foreign_s <= by_sessions_s, Share(Cause.COMPETITOR, by_foreign_s, behind_others))
+    return shares
 
 
 def _beyond(lost_s: float, alone_s: float) -> str:
@@ -268,27 +277,27 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
     def off() -> str:
         return f"off-CPU {seconds(gap_s)} of {seconds(elapsed_s)}"
 
-    longest = max(session.waits, key=lambda wait: wait.waited_s, default=None)
-    waited_s = sum(wait.waited_s for wait in session.waits)
     stopped_s = evidence.stopped_s if evidence else 0.0
     asleep_s = evidence.asleep_s if evidence else 0.0
     steal_s, irq_s = counted.steal_s, counted.irq_s
-    found = [
-        Share(Cause.STEAL, steal_s, lambda: f"{off()}: {seconds(steal_s)} of steal on its CPUs"),
-        Share(Cause.IRQ, irq_s, lambda: f"{off()}: {seconds(irq_s)} of interrupts on its CPUs"),
-        Share(Cause.STOPPED, stopped_s, lambda: f"{off()}: stopped for {seconds(stopped_s)}"),
+    found: list[tuple[Cause, float, Words]] = [
+        (Cause.STEAL, steal_s, lambda: f"{off()}: {seconds(steal_s)} of steal on its CPUs"),
+        (Cause.IRQ, irq_s, lambda: f"{off()}: {seconds(irq_s)} of interrupts on its CPUs"),
+        (Cause.STOPPED, stopped_s, lambda: f"{off()}: stopped for {seconds(stopped_s)}"),
     ]
-    needed = [ACCOUNTS if share.cause.counted else SAMPLED_ACCOUNTS for share in found]
-    if longest is not None and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
+    needed_s = (steal_s + irq_s + stopped_s) / ACCOUNTS
+    waited_s = sum(wait.waited_s for wait in session.waits) if session.waits else 0.0
+    if session.waits and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
+        longest = max(session.waits, key=lambda wait: wait.waited_s)
         event, most_s = plain(longest.event), longest.waited_s
-        found.append(Share(wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(most_s)} for {event}"))
-        needed.append(ACCOUNTS)
+        found.append((wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(most_s)} for {event}"))
+        needed_s += waited_s / ACCOUNTS
     else:
-        found.append(Share(Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))
-        needed.append(SAMPLED_ACCOUNTS)
-    shares = [share for share in found if share.seconds > 0]
+        found.append((Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))
+        needed_s += asleep_s / SAMPLED_ACCOUNTS
+    shares = [Share(*each) for each in found if each[1] > 0]
     covered_s = sum(share.seconds for share in shares)
-    if sum(share.seconds / part for share, part in zip(found, needed, strict=True)) >= gap_s:
+    if needed_s >= gap_s:
         return _scaled(shares, gap_s / covered_s)
     return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, lambda: f"{off()}, reason unknown")]
 

@@ -109,7 +109,7 @@ def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None)
             return why
     if cpu_s is not None and alone_s is not None and MUCH_LESS * (cpu_s + TICK_S) < many * alone_s:
         return f"it took {seconds(cpu_s / many)} of CPU time for each execution, a session alone {seconds(alone_s)}"
-    return _differing(taken_s, cpu_s)
+    return _differing(taken_s, cpu_s) if many > 1 else ""
 
 
 def _differing(taken_s: Sequence[float], cpu_s: float | None) -> str:
@@ -129,8 +129,10 @@ def _differing(taken_s: Sequence[float], cpu_s: float | None) -> str:
 
 def _cpu_s(session: Session) -> float | None:
     """CPU seconds of the session, the larger of what host and database counted."""
-    known = [each for each in (session.cpu_s, session.db.get("db_cpu_s")) if each is not None]
-    return max(known, default=None)
+    by_host, by_database = session.cpu_s, session.db.get("db_cpu_s")
+    if by_host is None or by_database is None:
+        return by_database if by_host is None else by_host
+    return max(by_host, by_database)
 
 
 def _alone_cpu_s(record: RunRecord) -> dict[str, float]:
