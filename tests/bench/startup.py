@@ -1,4 +1,4 @@
-"""How long dbcpu takes to answer when nothing is measured: --help, and list on many stored runs."""
+"""How long dbcpu takes to answer when nothing is measured: --help, and what lists and checks many stored runs."""
 
 import dataclasses
 import statistics
@@ -11,21 +11,27 @@ from sqlalchemy import insert
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.processes import DBCPU, finish
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.figures import VERSION
+from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.simulator import preset, simulate
 from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate, open_engine
 from dbcpu.store.schema import rows
-from dbcpu.store.schema.tables import round_
+from dbcpu.store.schema.tables import figure, round_
 from dbcpu.store.schema.tables import run as run_table
 
 TITLE = "Starting, and listing what is stored"
 HOW = (
     "Whole processes, timed from outside. The store is a SQLite file with 10,000 runs, copies of one simulated run "
-    "of a 16-vCPU host with all its rounds. Both `dbcpu list` (the newest 20) and `dbcpu list --limit 0` (all) count."
+    "of a 16-vCPU host with all its rounds and figures, a minute apart. Both `dbcpu list` (the newest 20) and "
+    "`dbcpu list --limit 0` (all) count, and what reads the figures of stored runs."
 )
 RUNS = 10_000
 TIMES = 4
 """Turns per round: they are short."""
+NO_LIMITS = ("--slowdown", "0", "--max-over-min", "0")
+"""Those that the simulated run is beyond: a command that ends with 1 would count as failed."""
 
 
 def run(setup: Setup) -> Result:
@@ -37,6 +43,9 @@ def run(setup: Setup) -> Result:
         "dbcpu --help": (*DBCPU, "--help"),
         "dbcpu list": (*DBCPU, "list", "--store", str(store)),
         "dbcpu list --limit 0": (*DBCPU, "list", "--limit", "0", "--store", str(store)),
+        "dbcpu list --history": (*DBCPU, "list", "--history", "--store", str(store)),
+        "dbcpu list --verdict": (*DBCPU, "list", "--verdict", "--store", str(store)),
+        "dbcpu check --last": (*DBCPU, "check", "--last", "--store", str(store), *NO_LIMITS),
     }
     contestants = {name: partial(finish, command) for name, command in commands.items()}
     ended = interleaved(contestants, TIMES * setup.rounds)
@@ -54,6 +63,8 @@ def run(setup: Setup) -> Result:
         Bar("dbcpu --help / import click", ratio(found["dbcpu --help"], click_s), 2.5, "times"),
         Bar("dbcpu list, 10,000 runs", statistics.median(found["dbcpu list"]), 1.0, "s"),
         Bar("dbcpu list --limit 0, 10,000 runs", statistics.median(found["dbcpu list --limit 0"]), 1.0, "s"),
+        Bar("dbcpu list --history, 10,000 runs", statistics.median(found["dbcpu list --history"]), 1.0, "s"),
+        Bar("dbcpu check --last, 10,000 runs", statistics.median(found["dbcpu check --last"]), 0.5, "s"),
     )
     size = f"The store took {store.stat().st_size / 1e6:.0f} MB."
     samples = {f"{name} elapsed_s": times for name, times in found.items()}
@@ -66,6 +77,7 @@ def fill(path: Path, count: int) -> None:
     record = simulate(preset("c4.4xlarge"), levels=(1, 8, 16), repeats=1, seed=1)
     begin = datetime(2025, 1, 1, tzinfo=UTC)
     bodies = [rows.round_values("", each) for each in record.rounds]
+    figures = [rows.figure_values("", VERSION, each) for each in run_figures(record, explain(record)).all]
     with open_engine(locate(str(path))).execution_options(writes=True).begin() as connection:
         for number in range(count):
             run_id = f"bench-{number:06}"
@@ -74,3 +86,4 @@ def fill(path: Path, count: int) -> None:
             )
             connection.execute(insert(run_table).values(rows.run_values(header, len(bodies))))
             connection.execute(insert(round_), [body | {"run_id": run_id} for body in bodies])
+            connection.execute(insert(figure), [each | {"run_id": run_id} for each in figures])

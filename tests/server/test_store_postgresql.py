@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from dbcpu.errors import StoreError
+from dbcpu.store import schema
 from dbcpu.store.database import open_store, upgrade_store
 from plugins import runs
 
@@ -21,8 +22,8 @@ def test_tables_are_made_only_on_request(postgres_database: str) -> None:
         StoreError, match=r"has no tables of dbcpu yet that you may see; .*: dbcpu store upgrade --store postgresql://"
     ):
         open_store(postgres_database)
-    assert "went from nothing to schema 0001" in upgrade_store(postgres_database)
-    assert "is at schema 0001 already" in upgrade_store(postgres_database)
+    assert f"went from nothing to schema {schema.HEAD}" in upgrade_store(postgres_database)
+    assert f"is at schema {schema.HEAD} already" in upgrade_store(postgres_database)
     with open_store(postgres_database) as store:
         assert store.list() == ()
 
@@ -30,7 +31,10 @@ def test_tables_are_made_only_on_request(postgres_database: str) -> None:
 def test_older_and_newer_schemas_are_refused(postgres_database: str) -> None:
     upgrade_store(postgres_database)
     engine = create_engine(postgres_database)
-    for version, sentence in (("0000", "is at schema 0000, older than 0001"), ("9000", "has schema 9000, newer")):
+    for version, sentence in (
+        ("0000", f"is at schema 0000, older than {schema.HEAD}"),
+        ("9000", "has schema 9000, newer"),
+    ):
         with engine.begin() as connection:
             connection.execute(text("update dbcpu_schema_version set version_num = :v"), {"v": version})
         with pytest.raises(StoreError, match=sentence):
@@ -152,7 +156,7 @@ def test_an_upgrade_that_is_killed_before_its_end_changes_nothing(
     url = str(tmp_path / "runs.db") if kind == "sqlite" else postgres_database
     done = subprocess.run([sys.executable, "-c", KILLED, url], check=False, env=runs.environment(PYTHONPATH="kit"))
     assert done.returncode == -signal.SIGKILL
-    assert "went from nothing to schema 0001" in upgrade_store(url)
+    assert f"went from nothing to schema {schema.HEAD}" in upgrade_store(url)
     with open_store(url) as store:
         store.save(runs.record())
         assert len(store.list()) == 1

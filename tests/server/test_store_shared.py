@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import make_url
 
 from dbcpu.errors import StoreError
+from dbcpu.store import schema
 from dbcpu.store.database import open_store, upgrade_store
 from plugins import runs
 from support.paths import ROOT
@@ -43,12 +44,12 @@ def allow_login(url: str, *users: str) -> None:
 @pytest.fixture(scope="module")
 def shared(postgres_url: str) -> Iterator[str]:
     """A server on which exactly the statements of the document were executed, in its order, as its text says."""
-    roles, schema, grants, logins, question = BLOCK.findall(DOCS.read_text("utf-8"))
+    roles, folder, grants, logins, question = BLOCK.findall(DOCS.read_text("utf-8"))
     inside = f"{postgres_url.rpartition('/')[0]}/dbcpu"
     try:
         execute(postgres_url, roles)
         allow_login(postgres_url, "dbcpu_owner")
-        execute(inside, schema)
+        execute(inside, folder)
         assert "went from nothing to schema" in upgrade_store(as_user(postgres_url, "dbcpu_owner"))
         execute(as_user(postgres_url, "dbcpu_owner"), grants)
         execute(postgres_url, logins)
@@ -123,7 +124,7 @@ def test_an_upgrade_by_a_role_that_may_not_is_one_sentence_and_changes_nothing(s
             open_store(url)
     finally:
         execute(shared, f"drop database {name} with (force)")
-    assert "is at schema 0001 already" in upgrade_store(as_user(shared, "dbcpu_host_a"))
+    assert f"is at schema {schema.HEAD} already" in upgrade_store(as_user(shared, "dbcpu_host_a"))
 
 
 def write_runs(url: str, host: int, begin: Any, told: Any) -> None:
@@ -171,5 +172,5 @@ def test_of_two_upgrades_at_once_one_makes_the_tables(postgres_database: str) ->
     for each in both:
         each.join(120)
     first, second = sorted(told.get(timeout=60) for _ in both)
-    assert "is at schema 0001 already" in first
-    assert "went from nothing to schema 0001" in second
+    assert f"is at schema {schema.HEAD} already" in first
+    assert f"went from nothing to schema {schema.HEAD}" in second

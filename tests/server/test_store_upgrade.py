@@ -70,7 +70,7 @@ def store(request: pytest.FixtureRequest, kept: Path, tmp_path: Path) -> str:
         before, now = MetaData(), MetaData()
         before.reflect(source)
         now.reflect(server)
-        for name in ("run", "round"):
+        for name in filter(before.tables.__contains__, ("run", "round", "figure")):
             rows = [dict(row) for row in reading.execute(select(before.tables[name])).mappings()]
             writing.execute(insert(now.tables[name]), rows)
     source.dispose()
@@ -121,3 +121,33 @@ def test_an_upgrade_that_is_killed_changes_nothing_and_the_next_one_keeps_every_
     with engine.connect() as connection:
         assert connection.scalar(text("select count(*) from run where added = label")) == len(before)
     engine.dispose()
+
+
+def test_whoever_may_read_or_write_runs_may_do_so_with_figures_after_the_upgrade(
+    postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as then:
+        then.setattr(schema, "HEAD", "0001")
+        upgrade_store(postgres_database)
+    engine = create_engine(postgres_database)
+    rights = {
+        "figures_reader": ["SELECT"],
+        "figures_writer": ["DELETE", "INSERT", "SELECT", "UPDATE"],
+        "figures_no": [],
+    }
+    try:
+        with engine.begin() as connection:
+            for role in rights:
+                connection.execute(text(f"create role {role}"))
+            connection.execute(text("grant select on run, round to figures_reader, figures_writer"))
+            connection.execute(text("grant insert, update on run, round to figures_writer"))
+        assert "went from 0001 to schema 0002" in upgrade_store(postgres_database)
+        asked = "select privilege_type from information_schema.role_table_grants where table_name = 'figure'"
+        with engine.begin() as connection:
+            for role, expected in rights.items():
+                found = connection.scalars(text(f"{asked} and grantee = '{role}' order by 1")).all()
+                assert list(found) == expected, role
+    finally:
+        with engine.begin() as connection:
+            connection.execute(text(f"drop owned by {', '.join(rights)}; drop role {', '.join(rights)}"))
+        engine.dispose()

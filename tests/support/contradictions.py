@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
@@ -147,7 +148,7 @@ def _findings(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iter
 
 def _limits(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     lost = {each.level for each in levels if _lost(each)}
-    for each in check(record, analysis, (), CheckLimits()):
+    for each in check(record.header, run_figures(record, analysis), (), CheckLimits()):
         if each.metric in ("slowdown", "max_over_min") and not each.inconclusive and each.level not in lost:
             yield f"check: {each.text}; the table shows no loss there"
 

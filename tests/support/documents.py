@@ -10,7 +10,8 @@ from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.history.trend import past_run, trend
+from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.config.settings import settings
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
@@ -44,12 +45,16 @@ def of_comparison(label: str = "old box", busy: int | None = None) -> Document:
 
 def of_history(label: str = "", runs: int = 16) -> Document:
     """Nightly runs of a host that became slower."""
-    return history.document(trend([past_run(each, explain(each)) for each in _nights(label, runs)]))
+    return history.document(_trend(label, runs))
 
 
 def of_overview(label: str = "", runs: int = 3) -> Document:
     """Two targets."""
-    return history.overview([trend([past_run(each, explain(each)) for each in _nights(label, runs)])] * 2)
+    return history.overview([_trend(label, runs)] * 2)
+
+
+def _trend(label: str, runs: int) -> Trend:
+    return trend([past_run(each.header, run_figures(each, explain(each))) for each in _nights(label, runs)])
 
 
 def _nights(label: str, runs: int) -> list[RunRecord]:

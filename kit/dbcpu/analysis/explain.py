@@ -1,6 +1,8 @@
 """Composes the answers: a record in, everything the reports show out. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from dbcpu.analysis.checks.refusal import refused
@@ -31,6 +33,25 @@ def explain_rounds(
 
     Of a soak only some rounds are in it, so that one of days needs little memory.
     """
+    with _no_cycles_sought():
+        return _explained(header, rounds, licence_rules)
+
+
+@contextmanager
+def _no_cycles_sought() -> Iterator[None]:
+    """Without the cyclic garbage collector: it goes through millions of objects again and again, none in a cycle."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _explained(
+    header: Header, rounds: Iterable[Round], licence_rules: Sequence[Licence] | None
+) -> tuple[RunRecord, Analysis]:
     if is_scaled(header.database):
         rounds = map(without_db_cpu, rounds)
     if header.plan.experiment == "soak":

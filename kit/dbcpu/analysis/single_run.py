@@ -26,6 +26,7 @@ from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
 from dbcpu.analysis.scaling.topology_check import topology_check
+from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
 from dbcpu.record import RunRecord
@@ -56,7 +57,13 @@ def explain_variant(
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
     if vcpus and curve.effective_cores is not None and curve.effective_cores > vcpus:
         # More than there are: noise of the baseline, or a wrong one.
-        curve = replace(curve, effective_cores=float(vcpus) if curve.effective_cores <= EQUAL * vcpus else None)
+        noise = curve.effective_cores <= EQUAL * vcpus
+        within = curve.effective_cores_interval
+        curve = replace(
+            curve,
+            effective_cores=float(vcpus) if noise else None,
+            effective_cores_interval=Interval(min(within.low, vcpus), vcpus) if noise and within else None,
+        )
     first = likely(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)

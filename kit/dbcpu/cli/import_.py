@@ -29,12 +29,13 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     from dbcpu.store.csv_file import RunFacts
     from dbcpu.store.database import open_store
     from dbcpu.workflows.import_runs import read_run
+    from dbcpu.workflows.kept_figures import keep_run
 
     found = [read_run(file, samples, RunFacts(**facts)) for file in files]
     with open_store(store) as opened:
         for record, warning in found:
             if warning:
                 click.echo(f"warning: {plain(warning)}", err=True)
-            if not opened.save(record):
+            if not keep_run(opened, record):
                 click.echo(f"run {record.header.run_id} is already in the store", err=True)
             click.echo(record.header.run_id)

@@ -15,7 +15,7 @@ MOST = 1_000_000_000
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
 @click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")
-@click.option("--verdict", is_flag=True, help="Show the answer of each run: a second of CPU time or more.")
+@click.option("--verdict", is_flag=True, help="Show the answer of each run.")
 @out_option("With --history: also write history.html, the other formats and the charts there.")
 @json_flag
 @store_option

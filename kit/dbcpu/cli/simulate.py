@@ -22,7 +22,9 @@ def command(
 ) -> None:
     """Simulate a host, PRESET or c4.4xlarge, changed by options; store and show the result like a measured run."""
     from dbcpu import simulator
-    from dbcpu.store import database, record_file
+    from dbcpu.store import record_file
+    from dbcpu.store.database import open_store
+    from dbcpu.workflows.kept_figures import keep_run
     from dbcpu.workflows.show import print_document, record_document
 
     if listing:
@@ -30,7 +32,8 @@ def command(
         return
     record = simulator.simulate_now(preset, **given)
     if not no_save:
-        database.keep(record, store)
+        with open_store(store) as opened:
+            keep_run(opened, record)
     if json_file:
         record_file.write_record(json_file, record)
     if json_file != "-":

@@ -23,3 +23,17 @@ def upgrade(store: str | None) -> None:
     from dbcpu.store.database import upgrade_store
 
     click.echo(upgrade_store(store))
+
+
+@command.command()
+@click.option("--drop", is_flag=True, help="Delete the figures of all runs. The runs themselves stay.")
+@store_option
+def figures(drop: bool, store: str | None) -> None:
+    """Make the figures of all runs that lack them, on all CPUs: after an update, or an import of many runs.
+
+    \b
+    Example: dbcpu store figures
+    """
+    from dbcpu.workflows.store_figures import drop_figures, make_figures
+
+    click.echo((drop_figures if drop else make_figures)(store))

@@ -167,16 +167,15 @@ class Curves:
 class TimelineSeries:
     """One figure over the moments of a timeline, None where it was not measured.
 
-    ``low`` to ``high`` is what is usual; from index ``changed_at`` on the median is ``after``, until then ``before``.
+    ``low`` to ``high`` is what is usual since the last change. ``changes``: index and date of the first moment after
+    it, median before and after.
     """
 
     title: str
     values: tuple[float | None, ...]
     low: float | None = None
     high: float | None = None
-    changed_at: int | None = None
-    before: float | None = None
-    after: float | None = None
+    changes: tuple[tuple[int, str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, retention, schema
 from dbcpu.store.engine import Location, NotWritable, as_it_is, locate, open_engine, translated_errors
+from dbcpu.store.figures import FigureTable
 from dbcpu.store.record_checks import inconsistency
 from dbcpu.store.schema import rows, upgrade
 from dbcpu.store.schema.rows import RunSummary
-from dbcpu.store.schema.tables import round_, run
+from dbcpu.store.schema.tables import figure, round_, run
 
 __all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
 
@@ -42,13 +43,13 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
     location = locate(url)
     _make_room(location, create)
     try:
-        upgrade.check(open_engine(location), location)
+        has_figures = upgrade.check(open_engine(location), location)
     except NotWritable:
         if create or location.path is None or not (location.path.is_file() and os.access(location.path, os.R_OK)):
             raise
         location = as_it_is(location)
-        upgrade.check(open_engine(location), location)
-    return Store(location)
+        has_figures = upgrade.check(open_engine(location), location)
+    return Store(location, has_figures)
 
 
 def upgrade_store(url: str | None = None) -> str:
@@ -60,12 +61,6 @@ def upgrade_store(url: str | None = None) -> str:
         return f"the store {location.shown} is at schema {found} already"
     kept = f", a copy of before is {backup}" if backup else ""
     return f"the store {location.shown} went from {found or 'nothing'} to schema {schema.HEAD}{kept}"
-
-
-def keep(record: RunRecord, where: str | None = None) -> None:
-    """Save a whole run. Raises as ``open_store`` and ``Store.save``."""
-    with open_store(where) as store:
-        store.save(record)
 
 
 def load_run(name: str, url: str | None = None) -> RunRecord:
@@ -93,11 +88,12 @@ def _make_room(location: Location, create: bool) -> None:
 class Store(AbstractContextManager["Store"]):
     """An open store. All methods raise StoreError when the database fails."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, has_figures: bool = True) -> None:
         self.shown = location.shown
         self._location = location
         self._reading = open_engine(location)
         self._writing = self._reading.execution_options(writes=True)
+        self.figures = FigureTable(location, self._reading, there=has_figures)
 
     def __enter__(self) -> Self:
         return self
@@ -127,6 +123,7 @@ class Store(AbstractContextManager["Store"]):
             changed = connection.execute(update(run).where(same).values(rows.run_values(header, rounds)))
             if not changed.rowcount:
                 raise StoreError(f"run {header.run_id} in the store {self.shown} was changed meanwhile; try again")
+            connection.execute(delete(figure).where(figure.c.run_id == header.run_id))
 
     def append(self, run_id: str, finished: Round) -> None:
         """Keep one finished round, for good when this returns."""
@@ -251,7 +248,8 @@ class Store(AbstractContextManager["Store"]):
         header = self.header(run_id)
         self._refuse_while_measured(run_id, header)
         with translated_errors(self._location), self._writing.begin() as connection:
-            connection.execute(delete(round_).where(round_.c.run_id == header.run_id))
+            for table in (figure, round_):
+                connection.execute(delete(table).where(table.c.run_id == header.run_id))
             connection.execute(delete(run).where(run.c.run_id == header.run_id))
 
     def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:

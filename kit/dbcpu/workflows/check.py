@@ -1,23 +1,32 @@
 """What ``dbcpu check`` does: a run, the history of its target from the store, limits from everywhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from dbcpu.analysis.checks.headline import headline
-from dbcpu.analysis.explain import explain
-from dbcpu.analysis.history.limits import Point, Violation, check, comparable, point, undecided
+from dbcpu.analysis.history.limits import (
+    Point,
+    Violation,
+    check,
+    history_key,
+    in_maintenance,
+    point,
+    same_history,
+    undecided,
+)
 from dbcpu.analysis.history.strangers import explained, strangers
-from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
 from dbcpu.errors import UsageError
+from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment, plain
-from dbcpu.record import Header, RunRecord
+from dbcpu.record import Header
 from dbcpu.store import codec
-from dbcpu.store.database import Store, load_run, open_store
+from dbcpu.store.database import RunSummary, Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name
+from dbcpu.workflows.kept_figures import KeptFigures, figures_of
 from dbcpu.workflows.readable_runs import ReadableRuns
 
 BUSY = 4
@@ -31,7 +40,7 @@ class Checked:
     ``exit_code``: 0, 1, or BUSY where the host was busy with strangers and these may be all of it.
     """
 
-    record: RunRecord
+    header: Header
     violations: tuple[Violation, ...]
     strangers: str
     context: str
@@ -39,7 +48,7 @@ class Checked:
 
     def lines(self) -> Iterator[str]:
         """A line per violation, and a last one with host, verdict and cause; none where there is nothing to say."""
-        header = self.record.header
+        header = self.header
         said = [each.text for each in self.violations]
         if said and self.strangers:
             said.append(
@@ -53,7 +62,7 @@ class Checked:
     def data(self) -> Mapping[str, Any]:
         """The same for programs."""
         found = [codec.encode(each) for each in self.violations]
-        return {"run_id": self.record.header.run_id, "violations": found, "strangers": self.strangers,
+        return {"run_id": self.header.run_id, "violations": found, "strangers": self.strangers,
                 "context": self.context}  # fmt: skip
 
 
@@ -71,46 +80,55 @@ def checked(
     limits = _limits(given)
     if run is not None and is_file_name(run):
         record = load_run(run)
-        return _checked(record, (), limits, strict)
+        return _checked(record.header, figures_of(record.header, record.rounds), (), limits, strict)
     with open_store(store, create=False) as opened:
-        record = opened.load(run if run is not None else _newest(opened, target))
-        return _checked(record, history(ReadableRuns(opened), record, limits.runs), limits, strict)
+        header = opened.header(run if run is not None else _newest(opened, target))
+        runs = ReadableRuns(opened)
+        kept = KeptFigures(opened, runs)
+        figures = kept.of_one(header.run_id)
+        return _checked(header, figures, history(runs, kept, header, limits.runs), limits, strict)
 
 
-def _checked(record: RunRecord, earlier: tuple[Point, ...], limits: CheckLimits, strict: bool) -> Checked:
-    analysis = explain(record)
-    found = (*check(record, analysis, earlier, limits), *(undecided(analysis) if strict else ()))
+def _checked(
+    header: Header, figures: RunFigures, earlier: Sequence[Point], limits: CheckLimits, strict: bool
+) -> Checked:
+    found = (*check(header, figures, earlier, limits), *(undecided(figures) if strict else ()))
     counted = [each for each in found if strict or not each.inconclusive]
-    others = strangers(record.rounds, analysis.vcpus)
+    others = strangers(figures)
     code = 0 if not counted else BUSY if others and explained(counted) else 1
-    return Checked(record, found, others, _context(record, analysis), code)
+    return Checked(header, found, others, _context(header, figures), code)
 
 
-def _context(record: RunRecord, analysis: Analysis) -> str:
+def _context(header: Header, figures: RunFigures) -> str:
     """``on db1; No: at N=2 all are slower; main cause: shared core``."""
-    answer, host = headline(analysis), record.header.host
-    causes = [f"main cause: {fact.value}" for fact in answer.facts if fact.name == "main cause"]
-    return "; ".join([f"on {host.hostname}" if host else "host not known", answer.headline, *causes])
+    cause = figures.text("lost_to")
+    causes = [f"main cause: {CAUSE_WORDS[cause]}"] if cause else []
+    return "; ".join(
+        [f"on {header.host.hostname}" if header.host else "host not known", figures.text("headline"), *causes]
+    )
 
 
-def history(runs: ReadableRuns, record: RunRecord, most: int) -> tuple[Point, ...]:
+def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) -> tuple[Point, ...]:
     """Up to ``most`` earlier comparable runs of the target, the oldest first."""
-    earlier = (found for run_id in earlier_runs(runs, record.header) if (found := runs.load(run_id)) is not None)
-    return tuple(reversed([point(found, explain(found)) for found in islice(earlier, most)]))
+    earlier = {each.run_id: each.started_at for each in islice(earlier_runs(runs, header), most)}
+    known, maintenance = kept.of(list(earlier)), in_maintenance(header)
+    return tuple(
+        point(run_id, earlier[run_id], figures, maintenance) for run_id, figures in reversed(list(known.items()))
+    )
 
 
-def earlier_runs(runs: ReadableRuns, header: Header) -> Iterator[str]:
+def earlier_runs(runs: ReadableRuns, header: Header) -> Iterator[RunSummary]:
     """The complete runs before ``header``'s that are comparable with it, the newest first."""
-    hostname = header.host.hostname if header.host else ""
+    hostname, own = header.host.hostname if header.host else "", history_key(header)
     for each in runs.list(header.plan.target):
         # Most runs of a shared store are of other hosts: their headers need not be read.
         if each.run_id == header.run_id or each.status != "complete" or each.hostname != hostname:
             continue
         if not started_before(each.started_at, header.started_at):
             continue
-        earlier = runs.header(each.run_id)
-        if earlier is not None and comparable(header, earlier):
-            yield each.run_id
+        earlier = runs.history_key(each.run_id)
+        if earlier is not None and same_history(own, earlier):
+            yield each
 
 
 def started_before(one: str, other: str) -> bool:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from dbcpu.analysis.explain import explain
-from dbcpu.analysis.history.trend import Trend, past_run, trend
+from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
 from dbcpu.store.database import open_store
 from dbcpu.workflows.check import earlier_runs
+from dbcpu.workflows.kept_figures import KeptFigures
 from dbcpu.workflows.readable_runs import ReadableRuns
 
 MAX_RUNS = 60
@@ -25,7 +25,8 @@ def history_document(run: str, store: str | None = None, most: int = MAX_RUNS) -
     with open_store(store, create=False) as opened:
         newest = opened.header(run)
         runs = ReadableRuns(opened)
-        found = _trend(runs, [newest.run_id, *islice(earlier_runs(runs, newest), most - 1)])
+        earlier = [each.run_id for each in islice(earlier_runs(runs, newest), most - 1)]
+        found = _trend(runs, KeptFigures(opened, runs), [newest.run_id, *earlier])
     if found is None:
         raise StoreError(f"no run of the history of {newest.run_id} can be read; dbcpu list shows what there is")
     return history.document(found)
@@ -42,23 +43,25 @@ def overview_document(
         found: list[Trend] = []
         seen: set[str] = set()
         runs = ReadableRuns(opened)
+        kept = KeptFigures(opened, runs)
         for each in runs.list(target, host):
             if each.run_id in seen or each.status != "complete":
                 continue
             header = runs.header(each.run_id)
             if header is None:
                 continue
-            run_ids = [each.run_id, *earlier_runs(runs, header)]
+            run_ids = [each.run_id, *(earlier.run_id for earlier in earlier_runs(runs, header))]
             seen.update(run_ids)
-            if (made := _trend(runs, run_ids[:most])) is not None:
+            if (made := _trend(runs, kept, run_ids[:most])) is not None:
                 found.append(made)
     if not found:
         raise UsageError("no complete run is kept yet; dbcpu run measures one")
     return history.overview(found)
 
 
-def _trend(runs: ReadableRuns, run_ids: Sequence[str]) -> Trend | None:
+def _trend(runs: ReadableRuns, kept: KeptFigures, run_ids: Sequence[str]) -> Trend | None:
     """Of these runs, the newest first; None where none can be read."""
-    records = (record for run_id in reversed(run_ids) if (record := runs.load(run_id)) is not None)
-    past = [past_run(record, explain(record)) for record in records]
+    known = kept.of(run_ids, FIGURES)
+    headers = ((runs.header(run_id), known.get(run_id)) for run_id in reversed(run_ids))
+    past = [past_run(header, figures) for header, figures in headers if header is not None and figures is not None]
     return trend(past) if past else None

@@ -13,7 +13,7 @@ from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.workloads import check_size
 from dbcpu.plan import MAX_SESSIONS, NextRound, Planner
 from dbcpu.record import Header, Round
-from dbcpu.store.database import open_store
+from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.present import present
 from dbcpu.workflows.progress import ProgressWatcher
@@ -43,10 +43,10 @@ class Delivery:
             quiet=self.quiet, keeps=keeps, verbose=self.verbose, log_file=self.log_file,
         )  # fmt: skip
 
-    def present(self, header: Header, rounds: Callable[[], Iterable[Round]]) -> int:
+    def present(self, store: Store, run_id: str, rounds: Callable[[], Iterable[Round]]) -> int:
         """Shows the finished run as these ask for. Returns and raises as ``present``."""
         return present(
-            header, rounds, out=self.out, formats=self.formats, json_file=self.json_file, fail_on=self.fail_on,
+            store, run_id, rounds, out=self.out, formats=self.formats, json_file=self.json_file, fail_on=self.fail_on,
             quiet=self.quiet, brief=self.brief,
         )  # fmt: skip
 
@@ -86,7 +86,7 @@ def launch(
             run_id = run(request, choices, store, watcher, forced=delivery.yes, planner=planner, experiment=experiment)
         finally:
             watcher.close()
-        return delivery.present(store.header(run_id), lambda: watcher.rounds if keeps else store.rounds(run_id))
+        return delivery.present(store, run_id, lambda: watcher.rounds if keeps else store.rounds(run_id))
 
 
 def launch_soak(

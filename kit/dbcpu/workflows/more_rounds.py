@@ -76,7 +76,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
             )  # fmt: skip
         finally:
             watcher.close()
-        return delivery.present(store.header(header.run_id), lambda: store.rounds(header.run_id))
+        return delivery.present(store, header.run_id, lambda: store.rounds(header.run_id))
 
 
 def _request(header: Header, target: str | None) -> Request:

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from dbcpu.findings import reached
-from dbcpu.record import Header, Round
+from dbcpu.record import Round
 from dbcpu.store import record_file
+from dbcpu.store.database import Store
 from dbcpu.workflows.show import print_document
 
 
 def present(
-    header: Header,
+    store: Store,
+    run_id: str,
     rounds: Callable[[], Iterable[Round]],
     *,
     out: Path | None,
@@ -21,7 +23,7 @@ def present(
     quiet: bool,
     brief: bool = False,
 ) -> int:
-    """Print the table (or, for ``--json -``, the record) and write the report; returns the exit code.
+    """Print the table (or, for ``--json -``, the record), keep the figures, write the report; returns the exit code.
 
     Of several variants the comparison is printed, and written beside the report. ``rounds`` gives those of the run,
     from the start each time. ``out``: folder of the report, by default reports/<run>; of these
@@ -31,12 +33,15 @@ def present(
         StoreError: a file cannot be written.
     """
     # Not before: a run that is refused or interrupted needs none of the analysis.
+    from dbcpu.analysis.figures.of_run import run_figures
     from dbcpu.reports.documents import run as of_run
     from dbcpu.reports.write import NO_REPORT, report_folder, write_document
     from dbcpu.workflows.explain import explained
+    from dbcpu.workflows.kept_figures import Counted, keep_figures
 
-    run_id = header.run_id
-    record, analysis = explained(header, rounds())
+    header, counted = store.header(run_id), Counted(rounds())
+    record, analysis = explained(header, counted)
+    keep_figures(store, run_id, run_figures(record, analysis, counted.count))
     if json_file is not None:
         record_file.write(json_file, header, rounds())
     document = shown = of_run.document(record, analysis)

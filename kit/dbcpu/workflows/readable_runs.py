@@ -1,8 +1,13 @@
 """The runs of a store without those that cannot be read: one damaged run must not hide the history of all others."""
 
+import json
 import sys
+from collections.abc import Mapping
+from functools import cache
 
-from dbcpu.errors import RecordFormatError
+from dbcpu.analysis.figures import VERSION
+from dbcpu.analysis.history.limits import KEY_FACTS, HistoryKey, history_key
+from dbcpu.errors import DbcpuError, RecordFormatError
 from dbcpu.formatting import plain
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import RunSummary, Store
@@ -14,6 +19,7 @@ class ReadableRuns:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._left_out: set[str] = set()
+        self._keys: Mapping[str, str] | None = None
 
     def list(self, target: str | None = None, host: str | None = None) -> tuple[RunSummary, ...]:
         """All that are listed, the newest first; whether they can be read is seen later."""
@@ -35,11 +41,31 @@ class ReadableRuns:
             self._leave_out(run_id, error)
             return None
 
+    def history_key(self, run_id: str) -> HistoryKey | None:
+        """As kept with the figures, else of its header; None where it cannot be read."""
+        if self._keys is None:
+            self._keys = self._store.figures.texts("history_key", VERSION)
+        if (kept := _parsed(self._keys.get(run_id, ""))) is not None:
+            return kept
+        header = self.header(run_id)
+        return None if header is None else history_key(header)
+
     def _leave_out(self, run_id: str, error: RecordFormatError) -> None:
         self._left_out.add(run_id)
         say_left_out(run_id, error)
 
 
-def say_left_out(run_id: str, error: RecordFormatError) -> None:
+@cache
+def _parsed(text: str) -> HistoryKey | None:
+    """Of most runs it is that of the run before. None for what is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    fits = isinstance(found, list) and len(found) == KEY_FACTS and all(isinstance(each, str | None) for each in found)
+    return tuple(found) if fits else None
+
+
+def say_left_out(run_id: str, error: DbcpuError) -> None:
     """A sentence on standard error."""
     sys.stderr.write(f"dbcpu: {plain(f'run {run_id} is left out: {error}')}\n")

@@ -49,7 +49,7 @@ def _history(
     same = [each for each in headers if each is own or comparable(own, each)]
     found: list[str] = []
     for header in _oldest_first(same):
-        found = [run_id for run_id in earlier_runs(runs, header) if run_id not in compared]
+        found = [each.run_id for each in earlier_runs(runs, header) if each.run_id not in compared]
         if len(found) >= MIN_HISTORY:
             break
     return tuple(

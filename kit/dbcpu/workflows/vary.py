@@ -21,7 +21,7 @@ def vary(target: str, variants: str, per_cpu: int | None, given: Mapping[str, An
             run_id = run(resolve(target), choices, store, watcher, forced=delivery.yes)
         finally:
             watcher.close()
-        return delivery.present(store.header(run_id), lambda: watcher.rounds)
+        return delivery.present(store, run_id, lambda: watcher.rounds)
 
 
 def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:

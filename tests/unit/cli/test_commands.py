@@ -12,7 +12,7 @@ from dbcpu import registry
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
-from dbcpu.store import codec, record_file
+from dbcpu.store import codec, record_file, schema
 from dbcpu.store.database import open_store
 from plugins import runs
 
@@ -138,7 +138,7 @@ def test_reading_commands_do_not_create_a_mistyped_store(tmp_path: Path, capsys:
 
 
 def test_store_upgrade_says_what_it_did(path: Path) -> None:
-    assert run("store", "upgrade").stdout == f"the store {path} is at schema 0001 already\n"
+    assert run("store", "upgrade").stdout == f"the store {path} is at schema {schema.HEAD} already\n"
 
 
 @pytest.mark.parametrize(

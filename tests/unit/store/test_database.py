@@ -20,12 +20,13 @@ from dbcpu.store.schema import upgrade
 from plugins import runs
 
 RUN = runs.record()
-SECOND = '''
+HEAD, LATER = schema.HEAD, "9000"
+NEXT = '''
 """Adds a column."""
 from alembic import op
 from sqlalchemy import Column, Text
-revision = "0002"
-down_revision = "0001"
+revision = "9000"
+down_revision = "{head}"
 def upgrade():
     op.add_column("run", Column("added", Text))
     {more}
@@ -340,14 +341,14 @@ def test_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
 
 @pytest.fixture
 def older_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store of this program, seen by a later one whose second migration is in ``later``/versions."""
+    """A store of this program, seen by a later one whose next migration is in ``later``/versions."""
     path = tmp_path / "runs.db"
     with open_store(str(path)) as store:
         store.save(RUN)
     shutil.copytree(upgrade.FOLDER, tmp_path / "later", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "later/versions/0002_test.py").write_text(SECOND.format(more="pass"))
+    (tmp_path / "later/versions/9000_test.py").write_text(NEXT.format(more="pass", head=HEAD))
     monkeypatch.setattr(upgrade, "FOLDER", tmp_path / "later")
-    monkeypatch.setattr(schema, "HEAD", "0002")
+    monkeypatch.setattr(schema, "HEAD", LATER)
     return path
 
 
@@ -359,29 +360,34 @@ def test_older_store_is_upgraded_after_a_backup(older_store: Path) -> None:
     with open_store(str(older_store)) as store:
         assert store.load("last") == RUN
     assert "added" in columns(older_store)
-    backup = older_store.with_name("runs.db.schema-0001.backup")
+    backup = older_store.with_name(f"runs.db.schema-{HEAD}.backup")
     assert "added" not in columns(backup)
     assert execute(backup, "select run_id, rounds from run") == [(RUN.header.run_id, 2)]
-    assert upgrade_store(str(older_store)) == f"the store {older_store} is at schema 0002 already"
+    assert upgrade_store(str(older_store)) == f"the store {older_store} is at schema {LATER} already"
 
 
 def test_upgrade_on_request_says_what_it_did(older_store: Path) -> None:
     assert upgrade_store(str(older_store)) == (
-        f"the store {older_store} went from 0001 to schema 0002, a copy of before is {older_store}.schema-0001.backup"
+        f"the store {older_store} went from {HEAD} to schema {LATER}, "
+        f"a copy of before is {older_store}.schema-{HEAD}.backup"
     )
 
 
 def test_upgrade_that_fails_changes_nothing(older_store: Path, tmp_path: Path) -> None:
-    (tmp_path / "later/versions/0002_test.py").write_text(SECOND.format(more='op.execute("drop table not_there")'))
+    (tmp_path / "later/versions/9000_test.py").write_text(
+        NEXT.format(more='op.execute("drop table not_there")', head=HEAD)
+    )
     with pytest.raises(StoreError, match="no such table: not_there"):
         open_store(str(older_store))
     assert "added" not in columns(older_store)
-    assert execute(older_store, "select version_num from dbcpu_schema_version") == [("0001",)]
+    assert execute(older_store, "select version_num from dbcpu_schema_version") == [(HEAD,)]
 
 
 def test_upgrade_without_room_for_its_backup_changes_nothing(older_store: Path) -> None:
-    Path(f"{older_store}.schema-0001.backup").mkdir()
-    with pytest.raises(StoreError, match=r"needs an upgrade from schema 0001, but could not be copied .* nothing was"):
+    Path(f"{older_store}.schema-{HEAD}.backup").mkdir()
+    with pytest.raises(
+        StoreError, match=rf"needs an upgrade from schema {HEAD}, but could not be copied .* nothing was"
+    ):
         open_store(str(older_store))
     assert "added" not in columns(older_store)
 
@@ -389,9 +395,11 @@ def test_upgrade_without_room_for_its_backup_changes_nothing(older_store: Path) 
 def test_newer_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     open_store(str(path)).close()
-    execute(path, "update dbcpu_schema_version set version_num = '9000'")
+    execute(path, "update dbcpu_schema_version set version_num = '9999'")
     for call in (open_store, upgrade_store):
-        with pytest.raises(StoreError, match="has schema 9000, newer than 0001, the newest this dbcpu knows; update"):
+        with pytest.raises(
+            StoreError, match=f"has schema 9999, newer than {HEAD}, the newest this dbcpu knows; update"
+        ):
             call(str(path))
 
 

@@ -11,7 +11,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.targets import Request
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
-from dbcpu.store.database import Store
+from dbcpu.store.database import Store, open_store
 from dbcpu.store.record_file import read, write_record
 from dbcpu.workflows import compare, launch
 from dbcpu.workflows.measure_run import Choices
@@ -40,6 +40,12 @@ def explained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+def kept(folder: Path, run: RunRecord) -> Store:
+    store = open_store(str(folder / "runs.db"))
+    store.save(run)
+    return store
+
+
 def given(folder: Path, *formats: str) -> dict[str, Any]:
     return {"out": folder, "formats": formats, "json_file": None, "fail_on": "never", "quiet": False}
 
@@ -48,7 +54,8 @@ def test_each_variant_is_explained_once_to_show_a_run_of_several(
     tmp_path: Path, explained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread")
-    assert present(run.header, lambda: run.rounds, **given(tmp_path / "out")) == 0
+    with kept(tmp_path, run) as store:
+        assert present(store, run.header.run_id, lambda: run.rounds, **given(tmp_path / "out")) == 0
     assert explained == ["baseline", "spread"]
     assert capsys.readouterr().out.startswith("spread compared with baseline")
     written = {file.name for file in (tmp_path / "out").iterdir()}
@@ -63,8 +70,9 @@ def test_only_the_formats_that_are_asked_for_are_written(
     formats: tuple[str, ...], files: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, folder = noisy_run(1), tmp_path / "out"
-    present(run.header, lambda: run.rounds, **given(folder, *formats))
-    assert [file.name for file in tmp_path.rglob("*.*")] == files
+    with kept(tmp_path, run) as store:
+        present(store, run.header.run_id, lambda: run.rounds, **given(folder, *formats))
+    assert [file.name for file in tmp_path.rglob("*.*") if ".db" not in file.name] == files
     shown = f"{said}{folder / 'report.html' if files == ['report.html'] else folder}\n" if said else ""
     assert capsys.readouterr().err == f"{shown}Show again: dbcpu show {run.header.run_id}\n"
 
@@ -104,10 +112,11 @@ def test_the_rounds_just_measured_are_not_read_back_from_the_store(
 
 def test_brief_is_the_answer_what_helps_and_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = noisy_run(1, uneven=1.6)
-    assert present(run.header, lambda: run.rounds, **given(tmp_path, "none"), brief=True) == 0
-    brief = capsys.readouterr().out
-    assert present(run.header, lambda: run.rounds, **given(tmp_path, "none")) == 0
-    whole = capsys.readouterr().out
+    with kept(tmp_path, run) as store:
+        assert present(store, run.header.run_id, lambda: run.rounds, **given(tmp_path, "none"), brief=True) == 0
+        brief = capsys.readouterr().out
+        assert present(store, run.header.run_id, lambda: run.rounds, **given(tmp_path, "none")) == 0
+        whole = capsys.readouterr().out
     verdict = explain.explain(run).verdict
     assert verdict.split()[0] in brief
     assert " ".join(verdict.split()) in " ".join(brief.split())

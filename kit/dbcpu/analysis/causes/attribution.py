@@ -11,17 +11,19 @@ beyond its own: noise of CPU times does not affect these. Then only this part is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, without_host
-from dbcpu.analysis.causes.evidence_rules import Counted, Share
+from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.pace.split import SessionPace
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
+from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Reference, SessionView
@@ -64,10 +66,10 @@ def loss(member: Timed, reference: Reference, throttled_s: float | None) -> Loss
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What was seen of one session, and the placement of its whole round."""
+    """What was seen of one session, and who was near it in its round."""
 
     evidence: Evidence | None
-    placement: Placement
+    neighbours: Neighbours
 
 
 def watch(context: RunContext) -> dict[tuple[int, int], Watch]:
@@ -77,8 +79,9 @@ def watch(context: RunContext) -> dict[tuple[int, int], Watch]:
     for each, members in by_round(context.delivered):
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
         placement = Placement(each, cores, spans)
+        neighbours = Neighbours(each, placement.all, cores.siblings)
         for member, evidence in zip(members, placement.evidence(), strict=True):
-            seen[member.key] = Watch(evidence, placement)
+            seen[member.key] = Watch(evidence, neighbours)
     return seen
 
 
@@ -99,6 +102,7 @@ def attribute(
     seen: Mapping[tuple[int, int], Watch],
 ) -> dict[tuple[int, int], SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
+    core_of = cores_of(context.record).core
     alone = _Alone.of(solo(context.record, context.delivered), seen)
     throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
@@ -107,11 +111,8 @@ def attribute(
         own_s = throttled[member.round.order].get(member.session.ordinal)
         watched, pace = seen[member.key], paces.get(member.key)
         reference = context.reference if pace else context.as_delivered()
-        case = _Case(member, reference, own_s, watched.evidence, watched.placement, alone, pace)
-        view = _view(case, context.rows, groups.get(member.key, ""))
-        if shown is not member and shown.span and view.reference_s:
-            view = replace(view, paced_slowdown=shown.span.elapsed_s / view.reference_s)
-        views[member.key] = view
+        case = _Case(member, shown, reference, own_s, watched.evidence, watched.neighbours, core_of, alone, pace)
+        views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
     return views
 
 
@@ -132,23 +133,25 @@ class _Alone:
         ]
         if not known:
             return cls()
-        clocks = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
+        found = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
         return cls(
             float(np.median([(evidence.steal_s or 0.0) / executions for evidence, executions in known])),
             float(np.median([evidence.irq_s / executions for evidence, executions in known])),
-            float(np.median(clocks)) if clocks else None,
+            float(np.median(found)) if found else None,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """All that is known of one session."""
+    """All that is known of one session; ``shown`` is it at one pace, where its level is."""
 
     timed: Timed
+    shown: Timed
     reference: Reference | None
     throttled_s: float | None
     evidence: Evidence | None
-    placement: Placement
+    neighbours: Neighbours
+    core_of: Mapping[int, int]
     alone: _Alone
     pace: SessionPace | None = None
 
@@ -180,7 +183,7 @@ class _Case:
 
 
 def _view(case: _Case, rows: int, group: str) -> SessionView:
-    session, span, each = case.timed.session, case.timed.span, case.timed.round
+    session, span, each, paced = case.timed.session, case.timed.span, case.timed.round, case.shown.span
     split = loss(case.timed, case.reference, case.throttled_s) if span and case.reference else None
     reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
     if not each.shares_known:
@@ -208,7 +211,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         evidence=evidence,
         group=group,
         valid=not case.timed.why,
-        why=plain(case.timed.why),
+        why=plain(case.timed.why) if case.timed.why else "",
         unsplit_s=split.unsplit_s if split else None,
         shared_s=seen.sibling_s if seen else None,
         avoidable_s=_avoidable_s(cause, seen) if seen else None,
@@ -218,6 +221,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         pace=case.pace.speed if case.pace else None,
         pieces=case.pace.pieces if case.pace else None,
         pace_only=pace_only,
+        paced_slowdown=paced.elapsed_s / reference_s if paced is not span and paced and reference_s else None,
     )
 
 
@@ -237,12 +241,9 @@ def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
         return lost_s, Cause.NONE
     throttled_s = min(case.throttled_s or 0.0, session.run_delay_s)
     queued_s = session.run_delay_s - throttled_s
-    parts: dict[str, float] = {Cause.THROTTLED: throttled_s}
-    lone = len(case.timed.round.sessions) == 1
-    for share in evidence_rules.queueing(queued_s, span.elapsed_s, evidence, (), case.timed.round.foreign, lone):
-        # That it waited for a CPU is counted, also where who was there is not known.
-        behind = Cause.COMPETITOR if share.cause is Cause.COMPETITOR else Cause.RUN_QUEUE
-        parts[behind] = parts.get(behind, 0.0) + share.seconds
+    # That it waited for a CPU is counted, also where who was there is not known.
+    others_s = evidence_rules.behind_others_s(queued_s, span.elapsed_s, evidence)
+    parts = {Cause.THROTTLED: throttled_s, Cause.RUN_QUEUE: queued_s - others_s, Cause.COMPETITOR: others_s}
     stopped = evidence is not None and evidence.stopped_s >= off_s / 2
     parts[Cause.STEAL if stolen_s >= asleep_s else Cause.STOPPED if stopped else Cause.WAIT] = off_s
     return lost_s, max(parts, key=lambda name: parts[name])
@@ -257,7 +258,7 @@ def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
     return evidence.queue_idle_s if cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) else None
 
 
-def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str, bool]:
+def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str | Words, bool]:
     """The cause, the evidence in words, and whether the pace of its CPUs is all that it lost anything to."""
     if case.timed.why:
         return Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}", False
@@ -265,7 +266,7 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         return Cause.NONE, "only the rate of the whole round is known", False
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
         return Cause.UNEXPLAINED, "no valid single-session baseline", False
-    slowdown = times(case.timed.span.elapsed_s / reference_s)
+    slowdown = case.timed.span.elapsed_s / reference_s
     within_s, whole_s = case.reference.tolerance * reference_s, split.total_s
     split = _at_one_pace(split, case.pace_s)
     if split.total_s <= within_s:
@@ -273,7 +274,8 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         if counted is None and whole_s > within_s:
             return *_by_pace(case, slowdown), True
         if counted is None:
-            return Cause.NONE, f"{slowdown}: within noise (tolerance {percent(case.reference.tolerance)})", False
+            tolerance = case.reference.tolerance
+            return Cause.NONE, lambda: f"{times(slowdown)}: within noise (tolerance {percent(tolerance)})", False
         split = counted
     shares = _shares(case, split)
     by_cause: dict[str, float] = {}
@@ -285,11 +287,16 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
     left_over = split.total_s - accounted_s > case.reference.tolerance * case.timed.span.elapsed_s
     if left_over or accounted_s < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
         cause = Cause.UNEXPLAINED
+    return cause, partial(_words, case, slowdown, cause, shares, split.total_s, whole_s), False
+
+
+def _words(case: _Case, slowdown: float, cause: str, shares: Sequence[Share], beside_s: float, whole_s: float) -> str:
+    """The evidence: what is worth words of the loss ``beside_s`` the pace, and the pace, of the ``whole_s``."""
     ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
-    parts = [share.words for share in ordered if share.seconds >= WORTH_WORDS * split.total_s]
+    parts = [share.words() for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
     if case.pace_s >= WORTH_WORDS * whole_s:
         parts.append(_pace_words(case))
-    return cause, f"{slowdown}: {'; '.join(parts) or 'many small parts'}", False
+    return f"{times(slowdown)}: {'; '.join(parts) or 'many small parts'}"
 
 
 def _at_one_pace(split: Loss, pace_s: float) -> Loss:
@@ -299,12 +306,11 @@ def _at_one_pace(split: Loss, pace_s: float) -> Loss:
     return replace(split, total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
 
 
-def _by_pace(case: _Case, slowdown: str) -> tuple[str, str]:
+def _by_pace(case: _Case, slowdown: float) -> tuple[str, Words]:
     counted = case.counted
     if counted.slow_clock_s >= evidence_rules.ACCOUNTS * case.pace_s:
-        clocks = f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
-        return Cause.FREQUENCY, f"{slowdown}: {clocks}"
-    return Cause.SLOWER_CPU, f"{slowdown}: {_pace_words(case)}"
+        return Cause.FREQUENCY, lambda: f"{times(slowdown)}: {clocks(counted)}"
+    return Cause.SLOWER_CPU, lambda: f"{times(slowdown)}: {_pace_words(case)}"
 
 
 def _pace_words(case: _Case) -> str:
@@ -327,22 +333,21 @@ def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss
 def _shares(case: _Case, split: Loss) -> list[Share]:
     session, span, evidence = case.timed.session, case.timed.span, case.evidence
     assert span is not None
-    worth_s = WORTH_WORDS * split.total_s
     if split.inflation_s is None:
         return _without_host(case, split)
     counted = case.counted
     shares = []
     if split.inflation_s > 0:
-        asked = split.inflation_s >= worth_s and evidence is not None and evidence.sibling_s > 0
-        met = _partners(case, on_siblings=True) if asked else []
-        cpu = met[0][1] if met else (evidence.cpus[0] if evidence and evidence.cpus else -1)
-        left, core = counted.beyond(split.gap_s or 0.0), case.placement.cores.core.get(cpu)
-        shares += evidence_rules.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, core)
+        shared = evidence is not None and evidence.sibling_s > 0
+        met = partial(_partners, case, on_siblings=True) if shared else nobody
+        left = counted.beyond(split.gap_s or 0.0)
+        shares += evidence_rules.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, case.core_of)
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
-        text = f"off-CPU {seconds(split.unsplit_s)}: without schedstat run-queue wait and steal are not distinguishable"
-        return [*shares, Share(Cause.UNEXPLAINED, split.unsplit_s, text)]
+        unsplit_s = split.unsplit_s
+        text = "without schedstat run-queue wait and steal are not distinguishable"
+        return [*shares, Share(Cause.UNEXPLAINED, unsplit_s, lambda: f"off-CPU {seconds(unsplit_s)}: {text}")]
     if split.queue_s > 0:
-        met = _partners(case, on_siblings=False) if split.queue_s >= worth_s else []
+        met = partial(_partners, case, on_siblings=False)
         each = case.timed.round
         lone = len(each.sessions) == 1
         usual_s = case.usual(case.reference.queue_s if case.reference else None)
@@ -363,13 +368,13 @@ def _without_host(case: _Case, split: Loss) -> list[Share]:
         found = without_host.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
         if found is not None:
             return found
-    return [Share(Cause.UNEXPLAINED, split.total_s, f"no evidence from the host: {why_not}")]
+    return [Share(Cause.UNEXPLAINED, split.total_s, lambda: f"no evidence from the host: {why_not}")]
 
 
 def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:
     span = case.timed.span
     assert span is not None
-    return case.placement.partners(case.timed.session.ordinal, (span.start_s, span.end_s), on_siblings)
+    return case.neighbours.partners(case.timed.session.ordinal, (span.start_s, span.end_s), on_siblings)
 
 
 def _quota(member: Timed) -> float | None:

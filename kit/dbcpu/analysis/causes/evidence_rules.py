@@ -4,7 +4,7 @@ Each part of the loss is divided among causes: seconds, and the evidence in word
 ``unexplained``. The constants say how much of its part evidence must cover; docs/methods.md gives their reasons.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.placement.evidence import Evidence
@@ -36,13 +36,19 @@ RESOURCE_MANAGER = "resmgr:"
 """Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
+Words = Callable[[], str]
+Partners = Sequence[tuple[int, int, float]]
+"""(ordinal, CPU of the asking session, seconds together), longest first."""
+Asked = Callable[[], Partners]
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Seconds of a loss, their cause, and the reason in words."""
+    """Seconds of a loss, their cause, and the reason in words, which are made when they are read."""
 
     cause: Cause
     seconds: float
-    words: str
+    words: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +72,16 @@ class Counted:
         return Counted(self.steal_s * left, self.irq_s * left, self.slow_clock_s, self.mhz, self.alone_mhz)
 
 
-Partners = Sequence[tuple[int, int, float]]
-"""(ordinal, CPU of the asking session, seconds together), longest first."""
+def nobody() -> Partners:
+    """Where it is not asked with whom."""
+    return ()
 
 
 def queueing(
     queue_s: float,
     elapsed_s: float,
     evidence: Evidence | None,
-    partners: Partners,
+    partners: Asked,
     foreign: Sequence[Foreign],
     lone: bool = False,
     alone_s: float = 0.0,
@@ -86,36 +93,69 @@ def queueing(
     unexplained. ``lone``: it was the only session of its round. ``alone_s``: what a single session waits too, which is
     not part of ``queue_s``.
     """
-    waited = f"run-queue wait {_beyond(queue_s, alone_s)} of {seconds(elapsed_s)}"
+
+    def waited() -> str:
+        return f"run-queue wait {_beyond(queue_s, alone_s)} of {seconds(elapsed_s)}"
+
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
-        return [Share(Cause.UNEXPLAINED, queue_s, waited + UNSEEN) if lone else Share(Cause.RUN_QUEUE, queue_s, waited)]
-    where = f"{waited} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
-    foreign_s = evidence.foreign_cpu_s or 0.0
-    sessions_s = evidence.others_cpu_s
-    if sessions_s is None:
-        sessions_s = evidence.shared_queue_s
+        if lone:
+            return [Share(Cause.UNEXPLAINED, queue_s, lambda: waited() + UNSEEN)]
+        return [Share(Cause.RUN_QUEUE, queue_s, waited)]
+
+    def where() -> str:
+        return f"{waited()} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
+
+    sessions_s = evidence.shared_queue_s if evidence.others_cpu_s is None else evidence.others_cpu_s
     if evidence.foreign_cpu_s is None:
         return _behind_sessions(queue_s, min(queue_s, sessions_s), where, partners)
-    if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + foreign_s, queue_s):
-        return [Share(Cause.UNEXPLAINED, queue_s, f"{where}, though idle (a hidden CPU quota?)")]
-    both_s = sessions_s + foreign_s
-    if both_s <= 0:
+    if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + evidence.foreign_cpu_s, queue_s):
+        return [Share(Cause.UNEXPLAINED, queue_s, lambda: f"{where()}, though idle (a hidden CPU quota?)")]
+    if sessions_s + evidence.foreign_cpu_s <= 0:
         return [Share(Cause.RUN_QUEUE, queue_s, where)]
-    meanwhile = _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")
-    by_sessions_s, by_foreign_s = queue_s * sessions_s / both_s, queue_s * foreign_s / both_s
-    shares = []
-    if by_sessions_s > 0:
-        text = (
-            where
-            if by_sessions_s >= by_foreign_s
-            else f"{seconds(by_sessions_s)} of run-queue wait behind other sessions"
-        )
-        shares.append(Share(Cause.RUN_QUEUE, by_sessions_s, text + _shared_with(partners) + meanwhile))
-    if by_foreign_s > 0:
-        text = where if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
+    return _divided(queue_s, (sessions_s, evidence.foreign_cpu_s), evidence, where, partners, foreign)
+
+
+def behind_others_s(queue_s: float, elapsed_s: float, evidence: Evidence | None) -> float:
+    """How much of that wait ``queueing`` puts down to other processes."""
+    if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
+        return 0.0
+    foreign_s, sessions_s = evidence.foreign_cpu_s or 0.0, evidence.others_cpu_s
+    if sessions_s is None:
+        sessions_s = evidence.shared_queue_s
+    elif _empty(evidence, sessions_s + foreign_s, queue_s):
+        return 0.0
+    return queue_s * foreign_s / (sessions_s + foreign_s) if foreign_s > 0 else 0.0
+
+
+def _divided(
+    queue_s: float,
+    ran_s: tuple[float, float],
+    evidence: Evidence,
+    where: Words,
+    partners: Asked,
+    foreign: Sequence[Foreign],
+) -> list[Share]:
+    """The wait in the ratio of what sessions and other processes ran; the larger part first."""
+    sessions_s, foreign_s = ran_s
+    by_sessions_s, by_foreign_s = (queue_s * part_s / (sessions_s + foreign_s) for part_s in ran_s)
+
+    def meanwhile() -> str:
+        return _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")
+
+    def behind_sessions() -> str:
+        first = by_sessions_s >= by_foreign_s
+        text = where() if first else f"{seconds(by_sessions_s)} of run-queue wait behind other sessions"
+        return text + _shared_with(partners()) + meanwhile()
+
+    def behind_others() -> str:
+        text = where() if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
         behind = _processes(evidence, foreign, foreign_s)
-        shares.append(Share(Cause.COMPETITOR, by_foreign_s, f"{text} behind {behind}{'' if shares else meanwhile}"))
-    return sorted(shares, key=lambda share: -share.seconds)
+        return f"{text} behind {behind}{'' if by_sessions_s > 0 else meanwhile()}"
+
+    shares = [Share(Cause.RUN_QUEUE, by_sessions_s, behind_sessions)] if by_sessions_s > 0 else []
+    if by_foreign_s > 0:
+        shares.insert(by_foreign_s <= by_sessions_s, Share(Cause.COMPETITOR, by_foreign_s, behind_others))
+    return shares
 
 
 def _beyond(lost_s: float, alone_s: float) -> str:
@@ -125,18 +165,19 @@ def _beyond(lost_s: float, alone_s: float) -> str:
     return f"{seconds(lost_s + alone_s)} ({seconds(lost_s)} more than a single session)"
 
 
-def _behind_sessions(queue_s: float, sessions_s: float, where: str, partners: Partners) -> list[Share]:
+def _behind_sessions(queue_s: float, sessions_s: float, where: Words, partners: Asked) -> list[Share]:
     """The wait where only the sessions' own CPU time was counted."""
-    shared = _shared_with(partners)
     if sessions_s >= ACCOUNTS * queue_s:
-        return [Share(Cause.RUN_QUEUE, queue_s, where + shared)]
+        return [Share(Cause.RUN_QUEUE, queue_s, lambda: where() + _shared_with(partners()))]
+    unseen = Share(Cause.UNEXPLAINED, queue_s - max(0.0, sessions_s), lambda: where() + UNSEEN)
     if sessions_s <= 0:
-        return [Share(Cause.UNEXPLAINED, queue_s, where + UNSEEN)]
-    behind = f"{seconds(sessions_s)} of it behind other sessions{shared}"
-    return [
-        Share(Cause.UNEXPLAINED, queue_s - sessions_s, where + UNSEEN),
-        Share(Cause.RUN_QUEUE, sessions_s, behind),
-    ]
+        return [Share(Cause.UNEXPLAINED, queue_s, unseen.words)]
+    behind = Share(
+        Cause.RUN_QUEUE,
+        sessions_s,
+        lambda: f"{seconds(sessions_s)} of it behind other sessions{_shared_with(partners())}",
+    )
+    return [unseen, behind]
 
 
 def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
@@ -146,40 +187,53 @@ def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
 
 def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None, alone_s: float = 0.0) -> Share:
     """Time lost to a CPU quota beyond the ``alone_s`` of a single session."""
-    quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
-    return Share(
-        Cause.THROTTLED,
-        throttled_s,
-        f"throttled by its CPU quota{quota} for {_beyond(throttled_s, alone_s)} of {seconds(elapsed_s)}",
-    )
+
+    def words() -> str:
+        quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
+        return f"throttled by its CPU quota{quota} for {_beyond(throttled_s, alone_s)} of {seconds(elapsed_s)}"
+
+    return Share(Cause.THROTTLED, throttled_s, words)
 
 
 def inflation(
-    inflation_s: float, cpu_s: float, counted: Counted, evidence: Evidence | None, partners: Partners, core: int | None
+    inflation_s: float,
+    cpu_s: float,
+    counted: Counted,
+    evidence: Evidence | None,
+    partners: Asked,
+    core_of: Mapping[int, int],
 ) -> list[Share]:
     """More CPU time for the same work.
 
     What is counted comes first: steal and interrupts that the kernel left in the CPU time, and a lower
     frequency. The rest is a shared core or remote memory if there was enough of it, else a slower CPU.
     """
-    more = f"used {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than a single session"
+
+    def more() -> str:
+        return f"used {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than a single session"
+
     if evidence is None:
-        return [Share(Cause.SLOWER_CPU, inflation_s, f"{more} (placement not sampled)")]
-    clocks = f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
+        return [Share(Cause.SLOWER_CPU, inflation_s, lambda: f"{more()} (placement not sampled)")]
+    steal_s, irq_s, slow_s = counted.steal_s, counted.irq_s, counted.slow_clock_s
     found = [
-        Share(Cause.STEAL, counted.steal_s, f"{more}, with {seconds(counted.steal_s)} of steal on its CPUs"),
-        Share(Cause.IRQ, counted.irq_s, f"{more}, with {seconds(counted.irq_s)} of interrupts on its CPUs"),
-        Share(Cause.FREQUENCY, counted.slow_clock_s, f"{more}: {clocks}"),
+        Share(Cause.STEAL, steal_s, lambda: f"{more()}, with {seconds(steal_s)} of steal on its CPUs"),
+        Share(Cause.IRQ, irq_s, lambda: f"{more()}, with {seconds(irq_s)} of interrupts on its CPUs"),
+        Share(Cause.FREQUENCY, slow_s, lambda: f"{more()}: {clocks(counted)}"),
     ]
     found = [share for share in found if share.seconds > 0]
     covered_s = sum(share.seconds for share in found)
     if covered_s >= ACCOUNTS * inflation_s:
         return _scaled(found, inflation_s / covered_s)
-    return [*found, *_placed(inflation_s - covered_s, cpu_s, more, evidence, partners, core)]
+    return [*found, *_placed(inflation_s - covered_s, cpu_s, more, evidence, partners, core_of)]
+
+
+def clocks(counted: Counted) -> str:
+    """Both frequencies."""
+    return f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
 
 
 def _placed(
-    rest_s: float, cpu_s: float, more: str, evidence: Evidence, partners: Partners, core: int | None
+    rest_s: float, cpu_s: float, more: Words, evidence: Evidence, partners: Asked, core_of: Mapping[int, int]
 ) -> list[Share]:
     """What the placement explains.
 
@@ -187,56 +241,65 @@ def _placed(
     too short for the loss does not explain it.
     """
     remote_s = evidence.remote_s or 0.0
-    remote = Share(
-        Cause.REMOTE_MEMORY,
-        remote_s * MAX_REMOTE,
-        f"ran {seconds(remote_s)} on another NUMA node than its memory: {more}",
-    )
-    where = f"shared core {core}" if core is not None else "shared its core"
-    for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
-    idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
-    shared = Share(Cause.SHARED_CORE, evidence.sibling_most_s, f"{where}{_with(partners)} {for_share}{idle}: {more}")
-    near = seconds(evidence.sibling_foreign_s)
-    foreign = Share(
-        Cause.COMPETITOR,
-        evidence.sibling_foreign_s / 2,
-        f"other processes ran on the SMT sibling for {near}: {more}",
-    )
+
+    def remote_words() -> str:
+        return f"ran {seconds(remote_s)} on another NUMA node than its memory: {more()}"
+
+    def shared_words() -> str:
+        met = partners()
+        core = core_of.get(met[0][1] if met else evidence.cpus[0] if evidence.cpus else -1)
+        where = f"shared core {core}" if core is not None else "shared its core"
+        for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
+        idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
+        return f"{where}{_with(met)} {for_share}{idle}: {more()}"
+
+    def foreign_words() -> str:
+        return f"other processes ran on the SMT sibling for {seconds(evidence.sibling_foreign_s)}: {more()}"
+
+    def slower_words() -> str:
+        if evidence.sibling_s <= 0:
+            return more()
+        return f"{more()} (shared its core for only {_part(evidence.sibling_s, cpu_s)} of its run)"
+
+    remote = Share(Cause.REMOTE_MEMORY, remote_s * MAX_REMOTE, remote_words)
+    shared = Share(Cause.SHARED_CORE, evidence.sibling_most_s, shared_words)
     if shared.seconds + remote.seconds >= ACCOUNTS * rest_s:
         found = [share for share in (shared, remote) if share.seconds > 0]
         return _scaled(found, rest_s / sum(share.seconds for share in found))
-    if shared.seconds + remote.seconds + foreign.seconds >= ACCOUNTS * rest_s:
-        return [Share(Cause.COMPETITOR, rest_s, foreign.words)]
-    if evidence.sibling_s > 0:
-        more += f" (shared its core for only {_part(evidence.sibling_s, cpu_s)} of its run)"
-    return [Share(Cause.SLOWER_CPU, rest_s, more)]
+    if shared.seconds + remote.seconds + evidence.sibling_foreign_s / 2 >= ACCOUNTS * rest_s:
+        return [Share(Cause.COMPETITOR, rest_s, foreign_words)]
+    return [Share(Cause.SLOWER_CPU, rest_s, slower_words)]
 
 
 def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | None, session: Session) -> list[Share]:
     """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
-    off = f"off-CPU {seconds(gap_s)} of {seconds(elapsed_s)}"
-    longest = max(session.waits, key=lambda wait: wait.waited_s, default=None)
-    waited_s = sum(wait.waited_s for wait in session.waits)
+
+    def off() -> str:
+        return f"off-CPU {seconds(gap_s)} of {seconds(elapsed_s)}"
+
     stopped_s = evidence.stopped_s if evidence else 0.0
     asleep_s = evidence.asleep_s if evidence else 0.0
-    found = [
-        Share(Cause.STEAL, counted.steal_s, f"{off}: {seconds(counted.steal_s)} of steal on its CPUs"),
-        Share(Cause.IRQ, counted.irq_s, f"{off}: {seconds(counted.irq_s)} of interrupts on its CPUs"),
-        Share(Cause.STOPPED, stopped_s, f"{off}: stopped for {seconds(stopped_s)}"),
+    steal_s, irq_s = counted.steal_s, counted.irq_s
+    found: list[tuple[Cause, float, Words]] = [
+        (Cause.STEAL, steal_s, lambda: f"{off()}: {seconds(steal_s)} of steal on its CPUs"),
+        (Cause.IRQ, irq_s, lambda: f"{off()}: {seconds(irq_s)} of interrupts on its CPUs"),
+        (Cause.STOPPED, stopped_s, lambda: f"{off()}: stopped for {seconds(stopped_s)}"),
     ]
-    needed = [ACCOUNTS if share.cause.counted else SAMPLED_ACCOUNTS for share in found]
-    if longest is not None and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
-        event = plain(longest.event)
-        found.append(Share(wait_cause(event), waited_s, f"{off}: waited {seconds(longest.waited_s)} for {event}"))
-        needed.append(ACCOUNTS)
+    needed_s = (steal_s + irq_s + stopped_s) / ACCOUNTS
+    waited_s = sum(wait.waited_s for wait in session.waits) if session.waits else 0.0
+    if session.waits and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
+        longest = max(session.waits, key=lambda wait: wait.waited_s)
+        event, most_s = plain(longest.event), longest.waited_s
+        found.append((wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(most_s)} for {event}"))
+        needed_s += waited_s / ACCOUNTS
     else:
-        found.append(Share(Cause.WAIT, asleep_s, f"{off}: asleep for {seconds(asleep_s)}"))
-        needed.append(SAMPLED_ACCOUNTS)
-    shares = [share for share in found if share.seconds > 0]
+        found.append((Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))
+        needed_s += asleep_s / SAMPLED_ACCOUNTS
+    shares = [Share(*each) for each in found if each[1] > 0]
     covered_s = sum(share.seconds for share in shares)
-    if sum(share.seconds / part for share, part in zip(found, needed, strict=True)) >= gap_s:
+    if needed_s >= gap_s:
         return _scaled(shares, gap_s / covered_s)
-    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, f"{off}, reason unknown")]
+    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, lambda: f"{off()}, reason unknown")]
 
 
 def _scaled(shares: Sequence[Share], factor: float) -> list[Share]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbcpu.analysis.causes.attribution import Watch
+from dbcpu.analysis.causes.attribution import Watch, cores_of
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.causes import Cause
@@ -86,8 +86,7 @@ def _table(
             continue
         alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
         rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != Cause.NONE))
-    # The CPUs of a run are those of one host: every round has the same siblings.
-    around = next(iter(seen.values())).placement.siblings.values() if seen else ()
+    around = cores_of(context.record).siblings.values() if seen else ()
     if not rows or not any(len(each) > 1 for each in around):
         return None
     most = max(len(evidence.shared_s) for _, _, evidence, _ in rows)

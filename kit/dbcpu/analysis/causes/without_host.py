@@ -15,6 +15,7 @@ Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT, V$OSSTAT.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -198,19 +199,19 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
     more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
     if more_s > 0:
         words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than for a single session"
-        found.append(Share(Cause.SLOWER_CPU, more_s, words))
+        found.append(Share(Cause.SLOWER_CPU, more_s, partial(str, words)))
     left_s = loss_s - max(0.0, more_s)
     for wait in sorted(session.waits, key=lambda each: -each.waited_s):
         part_s = min(wait.waited_s, left_s)
         if part_s <= 0:
             break
         words = f"waited {seconds(wait.waited_s)} for {plain(wait.event)}"
-        found.append(Share(wait_cause(wait.event), part_s, words))
+        found.append(Share(wait_cause(wait.event), part_s, partial(str, words)))
         left_s -= part_s
     if left_s > 0:
         words = (
             f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
             f"(only the host can show which: {why_not})"
         )
-        found.append(Share(Cause.UNEXPLAINED, left_s, words))
+        found.append(Share(Cause.UNEXPLAINED, left_s, partial(str, words)))
     return found

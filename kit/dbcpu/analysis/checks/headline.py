@@ -32,11 +32,16 @@ TWO_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One figure: ``value`` large, ``name`` above and ``beside`` below it."""
+    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: of a cause, its public name."""
 
     name: str
     value: str
     beside: str = ""
+    code: str = ""
+
+
+MAIN_CAUSE = "main cause"
+"""Name of the fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,7 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         share = f"{dict(worst.causes).get(cause, 0)} of {plural(worst.sessions, 'session')}"
         share = f"{percent(lost)} of the time" if is_counted_only(worst) else share
-        facts.append(Fact("main cause", cause.words, f"{share} at N = {worst.level}"))
+        facts.append(Fact(MAIN_CAUSE, cause.words, f"{share} at N = {worst.level}", cause.value))
     elif worst is not None and worst.likely_cause:
         facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
     elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:

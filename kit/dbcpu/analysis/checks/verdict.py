@@ -319,7 +319,9 @@ def _half_undecided(found: Outcome, record: RunRecord) -> str:
     if not parts:
         return ""
     levels = ",".join(map(str, sorted({*shares, *speed})))
-    command = "" if why_no_more(record.header) else f" (`dbcpu more RUN --sessions {levels} --rounds 6`)"
+    command = (
+        "" if why_no_more(record.header) else f" (`dbcpu more {record.header.run_id} --sessions {levels} --rounds 6`)"
+    )
     return f"it is undecided {' and '.join(parts)}; more rounds{command} or a quieter host may decide"
 
 

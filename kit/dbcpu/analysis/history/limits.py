@@ -3,33 +3,28 @@
 The history is the last K complete runs of the same work on the same host with the same levels. Runs inside a
 maintenance window of the database are kept apart: they are compared with such runs only. The band of a metric is
 median +- widths x 1.4826 x median absolute deviation, and at least 5 % (for the spread of a quiet month is no
-limit). A change point is the split of a series that leaves the least scatter about the medians of its two parts, with
-at least 4 runs each; it has to pass Mann-Whitney's test at 5 % over the number of splits, and is named by the date of
-the first run after it.
+limit). A sustained change has at least 4 runs on either side (``change_points``), and is named by the date of the first
+run after it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from dbcpu.analysis.comparison.comparability import other_work
-from dbcpu.analysis.levels.outcome import is_loss
-from dbcpu.analysis.placement.host_time import typical_share
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.statistics.inference import mann_whitney_p
+from dbcpu.analysis.comparison.comparability import MUST_AGREE
+from dbcpu.analysis.statistics.change_points import change_points
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.config.rules import CheckLimits
+from dbcpu.figures import RunFigures
 from dbcpu.findings import UNANSWERED
 from dbcpu.formatting import number, percent, plural, seconds, times
-from dbcpu.record import Header, RunRecord
+from dbcpu.record import Header
 
 MIN_RUNS = 5
 """Earlier runs that a band needs."""
 MIN_BAND = 0.05
-EITHER_SIDE = 4
-CHANGE_P = 0.05
 MAINTENANCE = "maintenance-window"
 """Code of the finding that a run's notes begin with, name of the database's parameter, and a word of the label."""
 
@@ -81,7 +76,8 @@ class Band:
 class LastingChange:
     """A sustained change: ``since`` and ``at`` are date and index of the first run after it.
 
-    ``ratio`` is after over before.
+    ``before`` and ``after`` are medians since the change before it and until the next one; ``ratio`` is after over
+    before.
     """
 
     since: str
@@ -110,38 +106,37 @@ class Violation:
     lasting: bool = False
 
 
-def point(record: RunRecord, analysis: Analysis) -> Point:
+def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool = False) -> Point:
     """The figures of a run. Slowdown and max/min only where every session has a core of its own; of one alone what it
     lost as the kernel counted.
     """
     values: list[Value] = []
-    if analysis.reference is not None:
-        values.append(Value("solo", 0, analysis.reference.mrows_per_s))
-    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
-    for each in first:
-        found = {"connect_s": each.connect_median_s}
-        if each.level > 1:
-            found["throughput"] = each.throughput
-        sizes = analysis.pool.sizes if analysis.pool else ()
-        job = next((size for size in sizes if size.active == each.level), None)
+    if (solo := figures.value("solo_mrows_per_s")) is not None:
+        values.append(Value("solo", 0, solo))
+    variant = figures.text("variant")
+    for level in figures.levels(variant):
+
+        def of(metric: str, at: tuple[int, str] = (level, variant)) -> float | None:
+            return figures.value(metric, *at)
+
+        found = {"connect_s": of("connect_s")}
+        if level > 1:
+            found["throughput"] = of("throughput_mrows_per_s")
+        # Of a pool the time of a job counts, as it is shown: its sessions share the jobs unequally by design.
+        job, own_core, lost = of("job_x"), _has_a_core_each(level, figures), 0.0 in (of("even"), of("full_speed"))
         if job is not None:
-            # Of a pool the time of a job counts, as it is shown: its sessions share the jobs unequally by design.
-            found["slowdown"] = job.x_alone if _has_a_core_each(each, analysis) else None
-        elif each.level == 1 and is_loss(each):
-            found["slowdown"] = each.counted_slowdown
-        elif _has_a_core_each(each, analysis):
-            found |= {"slowdown": each.slowdown_max, "max_over_min": each.max_over_min}
-        shown = {"slowdown": is_loss(each), "max_over_min": each.even is Answer.NO}
+            found["slowdown"] = job if own_core else None
+        elif level == 1 and lost:
+            found["slowdown"] = of("counted_slowdown_x")
+        elif own_core:
+            found |= {"slowdown": of("slowdown_max_x"), "max_over_min": of("max_over_min_x")}
+        shown = {"slowdown": lost, "max_over_min": of("even") == 0.0}
         values += [
-            Value(metric, each.level, value, shown.get(metric, True))
-            for metric, value in found.items()
-            if value is not None
+            Value(metric, level, value, shown.get(metric, True)) for metric, value in found.items() if value is not None
         ]
-    stolen = typical_share(record.rounds)
-    if stolen is not None:
+    if (stolen := figures.value("steal_share")) is not None:
         values.append(Value("steal", 0, stolen))
-    header = record.header
-    return Point(header.run_id, header.started_at, in_maintenance(header), tuple(values))
+    return Point(run_id, started_at, maintenance, tuple(values))
 
 
 def in_maintenance(header: Header) -> bool:
@@ -153,26 +148,49 @@ def in_maintenance(header: Header) -> bool:
     )
 
 
+HistoryKey = Sequence[str | None]
+
+
+def history_key(header: Header) -> HistoryKey:
+    """What runs of one history have in common; None where it is not known.
+
+    Target, vCPUs, host and maintenance first, which must agree; then what the work is, of which an unknown fact is
+    ignored.
+    """
+    plan = header.plan
+    own = (
+        plan.target,
+        None if plan.vcpus is None else str(plan.vcpus),
+        header.host.hostname if header.host else None,
+        MAINTENANCE if in_maintenance(header) else None,
+    )
+    return (*own, *(value_of(header) for value_of in MUST_AGREE.values()))
+
+
+def same_history(one: HistoryKey, other: HistoryKey) -> bool:
+    """Whether runs with these keys belong to one history."""
+    work = zip(one[_OWN:], other[_OWN:], strict=True)
+    return tuple(one[:_OWN]) == tuple(other[:_OWN]) and all(
+        left is None or right is None or left == right for left, right in work
+    )
+
+
+_OWN = 4
+KEY_FACTS = _OWN + len(MUST_AGREE)
+
+
 def comparable(header: Header, other: Header) -> bool:
     """Whether ``other`` belongs to the history of ``header``."""
-    same = (
-        header.plan.target == other.plan.target
-        and header.plan.vcpus == other.plan.vcpus
-        and (header.host.hostname if header.host else None) == (other.host.hostname if other.host else None)
-        and in_maintenance(header) == in_maintenance(other)
-    )
-    return same and other.status == "complete" and not other_work(header, other)
+    return other.status == "complete" and same_history(history_key(header), history_key(other))
 
 
-def check(
-    record: RunRecord, analysis: Analysis, earlier: Sequence[Point], limits: CheckLimits
-) -> tuple[Violation, ...]:
+def check(header: Header, figures: RunFigures, earlier: Sequence[Point], limits: CheckLimits) -> tuple[Violation, ...]:
     """The limits that a run exceeds, and where that is inconclusive; ``earlier`` is ordered from the oldest.
 
     The answers of the levels decide what is shown (see ``answers``); the limits how much of it matters.
     """
-    now = point(record, analysis)
-    found = [*_status(record), *_fixed(now, limits)]
+    now = point(header.run_id, header.started_at, figures, in_maintenance(header))
+    found = [*_status(header, figures), *_fixed(now, limits)]
     usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
     usual = sorted(usual, key=lambda each: each.started_at)[-limits.runs :]
     already = {(each.metric, each.level) for each in found}
@@ -182,12 +200,12 @@ def check(
     return tuple(found)
 
 
-def undecided(analysis: Analysis) -> tuple[Violation, ...]:
+def undecided(figures: RunFigures) -> tuple[Violation, ...]:
     """The finding inconclusive of a run, as a line; () where every level up to the vCPUs has an answer."""
     return tuple(
-        Violation("inconclusive", 0, 0.0, 0.0, f"{each.code}: {each.seen}", inconclusive=True)
-        for each in analysis.findings
-        if each.code in UNANSWERED
+        Violation("inconclusive", 0, 0.0, 0.0, f"{code}: {seen}", inconclusive=True)
+        for code, seen in figures.findings().items()
+        if code in UNANSWERED
     )
 
 
@@ -200,38 +218,32 @@ def band(values: Sequence[float], widths: float) -> Band | None:
     return Band(median, median - width, median + width, len(values))
 
 
-def change_point(series: Sequence[tuple[str, float]]) -> LastingChange | None:
-    """The clearest sustained change of (started_at, value), oldest first; None when there is none."""
+def sustained_changes(series: Sequence[tuple[str, float]]) -> tuple[LastingChange, ...]:
+    """Those of (started_at, value), the oldest first. One that would be written as 1.00x is none."""
     values = [value for _, value in series]
-    splits = range(EITHER_SIDE, len(values) - EITHER_SIDE + 1)
-    if not splits:
-        return None
-    best = min(splits, key=lambda at: _scatter(values[:at]) + _scatter(values[at:]))
-    before, after = float(np.median(values[:best])), float(np.median(values[best:]))
-    # The best of many splits was taken: it has to pass at 5 % divided by their number.
-    if before <= 0 or mann_whitney_p(values[:best], values[best:]) > CHANGE_P / len(splits):
-        return None
-    return LastingChange(series[best][0][:10], before, after, best)
+    edges = (0, *change_points(values), len(values))
+    medians = [float(np.median(values[first:last])) for first, last in pairwise(edges)] if values else []
+    found = [
+        LastingChange(series[at][0][:10], before, after, at)
+        for at, (before, after) in zip(edges[1:-1], pairwise(medians), strict=True)
+        if before > 0
+    ]
+    return tuple(each for each in found if round(each.ratio, 2) != 1.0)
 
 
-def _scatter(values: Sequence[float]) -> float:
-    return float(np.abs(np.asarray(values) - np.median(values)).sum())
-
-
-def _has_a_core_each(level: LevelView, analysis: Analysis) -> bool:
-    most = analysis.cores or analysis.vcpus
-    return 1 < level.level <= most if most else False
+def _has_a_core_each(level: int, figures: RunFigures) -> bool:
+    most = figures.value("cores") or figures.value("vcpus")
+    return 1 < level <= most if most else False
 
 
 # --- violations ---------------------------------------------------------------------------------
 
 
-def _status(record: RunRecord) -> list[Violation]:
-    status = record.header.status
-    if status == "complete":
+def _status(header: Header, figures: RunFigures) -> list[Violation]:
+    if header.status == "complete":
         return []
-    there = plural(len(record.rounds), "round")
-    return [Violation("status", 0, 0.0, 0.0, f"the run is {status} with {there}")]
+    there = plural(figures.value("rounds") or 0, "round")
+    return [Violation("status", 0, 0.0, 0.0, f"the run is {header.status} with {there}")]
 
 
 def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
@@ -269,15 +281,15 @@ def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLi
         return []
     if value.metric in ("connect_s", "steal") and value.value < _NEGLIGIBLE[value.metric]:
         return []
-    change = change_point([*series, (now.started_at, value.value)])
-    since = f", sustained change since {change.since}" if change else ""
+    changes = sustained_changes([*series, (now.started_at, value.value)])
+    since = f", sustained change since {changes[-1].since}" if changes else ""
     ratio = f"{value.value / usual.median:.2f}x" if usual.median > 0 else "more than"
     text = (
         f"{_what(value)} is {_amount(value.metric, value.value)}, {ratio} the usual "
         f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} "
         f"(limit {_amount(value.metric, limit)}){since}"
     )
-    return [Violation(value.metric, value.level, value.value, limit, text, lasting=change is not None)]
+    return [Violation(value.metric, value.level, value.value, limit, text, lasting=bool(changes))]
 
 
 _NEGLIGIBLE = {"connect_s": 0.1, "steal": 0.01}

@@ -3,13 +3,12 @@
 A figure that is worse on such a host is not shown to be the host's: what others took may be all of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.history.limits import Violation
-from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
+from dbcpu.figures import RunFigures
 from dbcpu.formatting import percent
-from dbcpu.record import Round
 
 STOLEN_SHARE = 0.05
 """Of the CPU time: the default limit of ``dbcpu check``."""
@@ -17,14 +16,11 @@ EXPLAINED = frozenset({"solo", "throughput", "slowdown", "max_over_min", "connec
 """The metrics of a check that less CPU makes worse."""
 
 
-def strangers(rounds: Sequence[Round], vcpus: int | None) -> str:
+def strangers(figures: RunFigures) -> str:
     """What others took of the host, median of the rounds, in words; '' for less than 5 %, or where it is not known."""
-    found = []
-    used = typical_foreign_share(rounds, vcpus)
-    if used > FOREIGN_SHARE:
-        found.append(f"other processes used {percent(used)} of all vCPUs")
-    if (stolen := typical_share(rounds) or 0.0) > STOLEN_SHARE:
-        found.append(f"{percent(stolen)} of the CPU time was stolen")
+    used, stolen = figures.value("others_share") or 0.0, figures.value("steal_share") or 0.0
+    found = [f"other processes used {percent(used)} of all vCPUs"] if used > FOREIGN_SHARE else []
+    found += [f"{percent(stolen)} of the CPU time was stolen"] if stolen > STOLEN_SHARE else []
     return " and ".join(found)
 
 

@@ -1,24 +1,24 @@
 """How a target's figures went over its runs: the series, what changed when, and where nothing was measured. Pure.
 
 Only comparable runs are put in a row (``history.comparable``). All figures of a run are those that ``show`` gives.
-The levels are those of the newest run; where an older run lacks one, the series has a gap. A sustained change is
-that of ``history.change_point``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
+The levels are those of the newest run; where an older run lacks one, the series has a gap. Sustained changes are
+those of ``history.limits``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
 weekend between nightly runs is none, a night left out is one. Kernel, database version and settings of the host that
 differ from the run before are marks of their own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from dbcpu.analysis.comparison.comparability import differences
-from dbcpu.analysis.history.limits import Band, LastingChange, band, change_point
-from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
 from dbcpu.config.rules import CheckLimits
+from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment
-from dbcpu.record import Header, RunRecord
+from dbcpu.record import Header
 
 GAP = 3.5
 DAY_S = 86_400.0
@@ -26,6 +26,8 @@ MAX_FACTS = 3
 UNMARKED = frozenset({"host", "driver on the host", "variant", "amount", "sampler"})
 """Facts that do not change what the host can give, or are shown elsewhere."""
 SOLO, TOGETHER, SPREAD = "solo", "throughput", "max_over_min"
+FIGURES = ("variant", "vcpus", "solo_mrows_per_s", "throughput_mrows_per_s", "max_over_min_x")
+"""Of a run, that ``past_run`` needs."""
 GAP_MARK, CHANGED, LASTING = "gap", "changed", "lasting"
 
 
@@ -53,15 +55,15 @@ class Mark:
 class Series:
     """One figure over the runs, None where it was not measured. ``levels`` are the N it is of (() for alone).
 
-    ``usual`` is the band of ``history`` over all runs, since the lasting change if there was one.
+    ``changes``: sustained ones, the oldest first, by the index of the run. ``usual`` is the band of ``history`` over
+    all runs since the newest of them.
     """
 
     metric: str
     levels: tuple[int, ...]
     values: tuple[float | None, ...]
     usual: Band | None
-    change: LastingChange | None
-    changed_at: int | None
+    changes: tuple[LastingChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,22 @@ class Trend:
         return tuple(each for each in self.marks if each.index == index)
 
 
-def past_run(record: RunRecord, analysis: Analysis) -> PastRun:
+def past_run(header: Header, figures: RunFigures) -> PastRun:
     """The figures of the first variant."""
-    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    variant, vcpus = figures.text("variant"), figures.value("vcpus")
     return PastRun(
-        header=record.header,
-        vcpus=analysis.vcpus,
-        solo=analysis.reference.mrows_per_s if analysis.reference else None,
-        levels=tuple((each.level, each.throughput, each.max_over_min) for each in first if each.level > 1),
+        header=header,
+        vcpus=None if vcpus is None else int(vcpus),
+        solo=figures.value("solo_mrows_per_s"),
+        levels=tuple(
+            (
+                each,
+                figures.value("throughput_mrows_per_s", each, variant),
+                figures.value("max_over_min_x", each, variant),
+            )
+            for each in figures.levels(variant)
+            if each > 1
+        ),
     )
 
 
@@ -122,15 +132,14 @@ def _levels(newest: PastRun) -> tuple[int | None, tuple[int, ...]]:
 def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], widths: float) -> Series:
     values = tuple(_value(metric, levels, each) for each in runs)
     known = [(at, value) for at, value in enumerate(values) if value is not None]
-    change = change_point([(runs[at].header.started_at, value) for at, value in known])
-    since = known[change.at :] if change else known
+    changes = sustained_changes([(runs[at].header.started_at, value) for at, value in known])
+    since = known[changes[-1].at :] if changes else known
     return Series(
         metric=metric,
         levels=levels,
         values=values,
         usual=band([value for _, value in since], widths),
-        change=change,
-        changed_at=known[change.at][0] if change else None,
+        changes=tuple(replace(each, at=known[each.at][0]) for each in changes),
     )
 
 
@@ -170,7 +179,7 @@ def _changes(runs: Sequence[PastRun]) -> list[Mark]:
 
 def _lasting(series: Sequence[Series]) -> list[Mark]:
     return [
-        Mark(each.changed_at, LASTING, f"sustained change ({each.change.ratio:.2f}x)", each.metric)
+        Mark(change.at, LASTING, f"sustained change ({change.ratio:.2f}x)", each.metric)
         for each in series
-        if each.change and each.changed_at is not None
+        for change in each.changes
     ]

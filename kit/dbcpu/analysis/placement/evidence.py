@@ -8,14 +8,15 @@ search per question finds the ends of all stretches of a round.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import add, mul
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dbcpu.analysis.placement.occupancy import Idle, Occupancy
-from dbcpu.analysis.placement.residency import ASLEEP, RUNNABLE, STOPPED, Span, Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.occupancy import Occupancy
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Span, Stretches, poll_hz, stretches
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, Keys, slices, spread_by
 from dbcpu.record import Round
 
@@ -26,6 +27,13 @@ PIECE_WHOLE = 1.4
 NO_CPU = -1
 MAX_OTHERS = 7
 """Hardware threads beside one's own on a core: POWER has 8 in all."""
+SHARED = tuple(f"shared_{others}" for others in range(MAX_OTHERS + 1))
+COUNTED = (
+    "watched_s", "shared_queue_s", "others_cpu_s", "foreign_cpu_s", "sibling_most_s", "sibling_foreign_s",
+    "others_busy_s", "steal_s", "irq_s", "shared_idle_s", "queue_idle_s", "remote_s", "stopped_s", "asleep_s", "own_s",
+    "cycles",
+)  # fmt: skip
+"""What is counted by session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,6 @@ class Placement:
         self.all = stretches(round_).snapped(spans, 1 / self.hz)
         runnable = self.all.where(self.all.runnable)
         self.cpu_known = bool(runnable.cpu.size) and not np.isnan(runnable.cpu_s).any()
-        self.on_cpu = {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in np.unique(runnable.cpu)}
         # CPU time of the stretch before the first runnable poll was run, too: it belongs to no other process.
         counted = self.all.where(~np.isnan(self.all.cpu_s))
         self._ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
@@ -103,17 +110,17 @@ class Placement:
         self._irq = slices(times, {row.cpu: tuple(map(add, row.irq_s, row.softirq_s)) for row in rows})
         self._busy = slices(times, {row.cpu: row.busy_s for row in rows})
         self._cycles = slices(times, {row.cpu: tuple(map(mul, row.mhz, np.diff(times))) for row in rows if row.mhz})
-        self._witness = Curves(
+        self._witness = Curves.of(
             {
                 each.cpu: Curve(np.array(each.at_us) / 1e6, np.cumsum(np.array(each.ns) * (PIECE_WHOLE / 1e9)))
                 for each in (round_.witness.cpus if round_.witness else ())
             }
         )
         self.idle_known = bool(rows) and self.cpu_known
-        self._foreign = Curves({} if rows else self._foreign_by_process())
+        self._foreign = Curves.of({} if rows else self._foreign_by_process())
         self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
-        self._index = {session.ordinal: index for index, session in enumerate(round_.sessions)}
-        self._idle: dict[tuple[int, ...], Idle] = {}
+        nodes = set(cores.node.values())
+        self._bound = [bool(each.memory_nodes) and not nodes <= set(each.memory_nodes) for each in round_.sessions]
 
     def evidence(self) -> list[Evidence | None]:
         """For each session of the round, within its span; None where it was not watched."""
@@ -129,40 +136,50 @@ class Placement:
             name: np.bincount(ran.session, values, count) for name, values in self._met(ran).items()
         }
         total |= {name: np.bincount(rows.session, values, count) for name, values in lasted.items()}
-        return [
-            self._evidence(rows, index, total) if session.residency and span else None
-            for index, (session, span) in enumerate(zip(self.round.sessions, self.spans, strict=True))
-        ]
+        return self._evidence(total, _cpus(ran, count))
 
-    def _evidence(self, rows: Stretches, index: int, total: Mapping[str, npt.NDArray[Any]]) -> Evidence:
-        def of(name: str) -> float:
-            return max(0.0, float(total[name][index])) if name in total else 0.0
-
+    def _evidence(
+        self, total: Mapping[str, npt.NDArray[Any]], cpus: Sequence[tuple[int, ...]]
+    ) -> list[Evidence | None]:
+        """By session, from what all its stretches met."""
+        none = np.zeros(len(cpus))
+        # Python's numbers are what the rules reckon with; NumPy's, one by one, are slow.
+        of = {name: np.where(total[name] > 0, total[name], 0.0).tolist() if name in total else none.tolist()
+              for name in COUNTED}  # fmt: skip
+        shared = [np.where(total[name] > 0, total[name], 0.0) if name in total else none for name in SHARED]
+        last = np.max([np.where(busy_s > 0, others, 0) for others, busy_s in enumerate(shared)], axis=0).tolist()
+        beside = np.stack(shared, axis=1).tolist()
         foreign_known = bool(self._foreign.keys.size) or (bool(self._watched) and self.cpu_known)
-        own_s, cycles = of("own_s"), of("cycles")
-        shared = tuple(of(f"shared_{others}") for others in range(MAX_OTHERS + 1))
-        last = max((others for others, lasted in enumerate(shared) if lasted > 0), default=0)
-        return Evidence(
-            watched_s=of("watched_s"),
-            polls=of("watched_s") * self.hz,
-            cpus=self._cpus(rows, index),
-            shared_queue_s=of("shared_queue_s"),
-            others_cpu_s=of("others_cpu_s") if self.cpu_known else None,
-            foreign_cpu_s=of("foreign_cpu_s") if foreign_known else None,
-            shared_s=shared[: last + 1],
-            sibling_most_s=of("sibling_most_s"),
-            sibling_foreign_s=of("sibling_foreign_s"),
-            others_busy=of("others_busy_s") / own_s if own_s > 0 else 0.0,
-            steal_s=of("steal_s") if self._watched else None,
-            irq_s=of("irq_s"),
-            # A CPU without a session need not be idle.
-            shared_idle_s=of("shared_idle_s") if self.idle_known else None,
-            queue_idle_s=of("queue_idle_s") if self.idle_known else None,
-            remote_s=of("remote_s") if self._is_bound(index) else None,
-            mhz=cycles / own_s if cycles > 0 and own_s > 0 else None,
-            stopped_s=of("stopped_s"),
-            asleep_s=of("asleep_s"),
-        )
+        found: list[Evidence | None] = []
+        for at, (session, span) in enumerate(zip(self.round.sessions, self.spans, strict=True)):
+            if not session.residency or span is None:
+                found.append(None)
+                continue
+            own_s, cycles, watched_s = of["own_s"][at], of["cycles"][at], of["watched_s"][at]
+            found.append(
+                Evidence(
+                    watched_s=watched_s,
+                    polls=watched_s * self.hz,
+                    cpus=cpus[at],
+                    shared_queue_s=of["shared_queue_s"][at],
+                    others_cpu_s=of["others_cpu_s"][at] if self.cpu_known else None,
+                    foreign_cpu_s=of["foreign_cpu_s"][at] if foreign_known else None,
+                    shared_s=tuple(beside[at][: last[at] + 1]),
+                    sibling_most_s=of["sibling_most_s"][at],
+                    sibling_foreign_s=of["sibling_foreign_s"][at],
+                    others_busy=of["others_busy_s"][at] / own_s if own_s > 0 else 0.0,
+                    steal_s=of["steal_s"][at] if self._watched else None,
+                    irq_s=of["irq_s"][at],
+                    # A CPU without a session need not be idle.
+                    shared_idle_s=of["shared_idle_s"][at] if self.idle_known else None,
+                    queue_idle_s=of["queue_idle_s"][at] if self.idle_known else None,
+                    remote_s=of["remote_s"][at] if self._bound[at] else None,
+                    mhz=cycles / own_s if cycles > 0 and own_s > 0 else None,
+                    stopped_s=of["stopped_s"][at],
+                    asleep_s=of["asleep_s"][at],
+                )
+            )
+        return found
 
     def _met(self, part: Stretches) -> dict[str, Floats]:
         """What these runnable stretches met, each on its CPU."""
@@ -190,11 +207,12 @@ class Placement:
 
     def _beside_s(self, part: Stretches) -> Floats:
         """CPU time of processes that are no sessions on the other threads of each stretch's core."""
-        near = {cpu: [each for each in self.siblings.get(cpu, ()) if each != cpu] for cpu in part.cpu.tolist()}
+        cpus, at = np.unique(part.cpu, return_inverse=True)
+        near = [[each for each in self.siblings.get(cpu, ()) if each != cpu] for cpu in cpus.tolist()]
         found_s = np.zeros(part.cpu.size)
-        for at in range(max(map(len, near.values()), default=0)):
-            siblings = np.array([near[cpu][at] if at < len(near[cpu]) else NO_CPU for cpu in part.cpu.tolist()])
-            found_s += self._foreign_s(siblings, part.from_s, part.to_s)
+        for nth in range(max(map(len, near), default=0)):
+            siblings = np.array([each[nth] if nth < len(each) else NO_CPU for each in near])
+            found_s += self._foreign_s(siblings[at], part.from_s, part.to_s)
         return found_s
 
     def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
@@ -211,10 +229,14 @@ class Placement:
         }
         for count in range(int(others.max(initial=0)) + 1):
             met[f"shared_{count}"] = during.of(others == count) * running
-        may_use = [session.allowed_cpus for session in self.round.sessions]
-        for allowed in {may_use[int(session)] for session in np.unique(part.session)}:
-            idle = self.idle(allowed)
-            own = np.array([each == allowed for each in may_use])[part.session]
+        kinds: dict[tuple[int, ...], int] = {}
+        kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.round.sessions])[part.session]
+        present = set(np.unique(kind).tolist())
+        for allowed, number in kinds.items():
+            if number not in present:
+                continue
+            idle = self.occupancy.idle(allowed)
+            own = kind == number
             beside_idle_core_s = during.of((others > 0) & (idle.cores > 0)) * running
             beside_idle_cpu_s = during.of(crowded & (idle.cpus > 0))
             share = np.divide(beside_idle_cpu_s, contended_s, out=np.zeros_like(running), where=contended_s > 0)
@@ -222,42 +244,11 @@ class Placement:
             met["queue_idle_s"] += waited_s * share * own
         return met
 
-    def idle(self, allowed: tuple[int, ...]) -> Idle:
-        """Idle cores and CPUs among ``allowed`` at each moment of ``occupancy.times``."""
-        if allowed not in self._idle:
-            self._idle[allowed] = self.occupancy.idle(allowed)
-        return self._idle[allowed]
-
-    def partners(self, ordinal: int, span: Span, on_siblings: bool) -> list[tuple[int, int, float]]:
-        """Sessions runnable at the same time on the same CPU, or on its siblings, longest first.
-
-        Each as (ordinal, CPU of the asking session, seconds).
-        """
-        index = self._index[ordinal]
-        rows = self.all.of(index)
-        met: dict[tuple[int, int], float] = {}
-        for cpu in sorted(set(self.all.cpu[rows][self.all.kind[rows] == RUNNABLE].tolist())):
-            here = self.on_cpu[cpu]
-            own = here.of(index)
-            wanted = [c for c in self.siblings.get(cpu, ()) if c != cpu] if on_siblings else [cpu]
-            for from_s, to_s in zip(here.from_s[own], here.to_s[own], strict=True):
-                low, high = max(from_s, span[0]), min(to_s, span[1])
-                for near in (self.on_cpu[c] for c in wanted if c in self.on_cpu):
-                    overlap_s = np.minimum(near.to_s, high) - np.maximum(near.from_s, low)
-                    touching = np.asarray((overlap_s > 0) & (near.session != index))
-                    for other, seconds in zip(near.session[touching], overlap_s[touching], strict=True):
-                        met[int(other), cpu] = met.get((int(other), cpu), 0.0) + float(seconds)
-        ordered = sorted(met.items(), key=lambda each: (-each[1], each[0]))
-        return [(self.round.sessions[other].ordinal, cpu, seconds) for (other, cpu), seconds in ordered]
-
-    def _is_bound(self, index: int) -> bool:
-        nodes = self.round.sessions[index].memory_nodes
-        return bool(nodes) and not set(self.cores.node.values()) <= set(nodes)
-
     def _is_remote(self, part: Stretches) -> Floats:
-        bound = [self._is_bound(index) for index in range(len(self.round.sessions))]
+        if not any(self._bound):
+            return np.zeros(part.cpu.size)
         away = [
-            bound[session] and self.cores.node.get(cpu, -1) not in self.round.sessions[session].memory_nodes
+            self._bound[session] and self.cores.node.get(cpu, -1) not in self.round.sessions[session].memory_nodes
             for session, cpu in zip(part.session.tolist(), part.cpu.tolist(), strict=True)
         ]
         return np.array(away, dtype=np.float64)
@@ -299,12 +290,16 @@ class Placement:
                 used_s[cpu] = used_s.get(cpu, 0.0) + process.cpu_s / len(process.cpus)
         return {cpu: Curve(ends, np.array([0.0, used])) for cpu, used in used_s.items()}
 
-    @staticmethod
-    def _cpus(rows: Stretches, index: int) -> tuple[int, ...]:
-        """CPUs the session was runnable on, longest first."""
-        own = rows.of(index)
-        runnable = rows.kind[own] == RUNNABLE
-        if not runnable.any():
-            return ()
-        seconds = np.bincount(rows.cpu[own][runnable], (rows.to_s[own] - rows.from_s[own])[runnable])
-        return tuple(int(cpu) for cpu in np.argsort(-seconds, kind="stable") if seconds[cpu] > 0)
+
+def _cpus(ran: Stretches, count: int) -> list[tuple[int, ...]]:
+    """By session: the CPUs that it was runnable on, longest first."""
+    if not ran.cpu.size:
+        return [()] * count
+    width = int(ran.cpu.max()) + 1
+    places, at = np.unique(ran.session * width + ran.cpu, return_inverse=True)
+    lasted_s = np.bincount(at, ran.length_s)
+    session, cpu = np.divmod(places, width)
+    order = np.lexsort((cpu, -lasted_s, session))
+    order = order[lasted_s[order] > 0]
+    ends, cpus = np.searchsorted(session[order], np.arange(count + 1)).tolist(), cpu[order].tolist()
+    return [tuple(cpus[first:last]) for first, last in pairwise(ends)]

@@ -154,11 +154,14 @@ class Occupancy:
 
     def _count(self, runnable: Stretches, rows: npt.NDArray[np.int64]) -> Counts:
         """(rows, cuts): how many of these stretches on the CPUs of these rising rows; each begins and ends at a cut."""
-        steps = np.zeros((rows.size, max(1, self.times.size)), dtype=np.int32)
-        at = np.searchsorted(rows, np.searchsorted(self.cpus, runnable.cpu))
-        np.add.at(steps, (at, np.searchsorted(self.times, runnable.from_s)), 1)
-        np.add.at(steps, (at, np.searchsorted(self.times, runnable.to_s)), -1)
-        return np.asarray(np.cumsum(steps, axis=1)[:, :-1], dtype=np.int32)
+        width = max(1, self.times.size)
+        at = np.searchsorted(rows, np.searchsorted(self.cpus, runnable.cpu)) * width
+        begun, ended = (
+            np.bincount(at + np.searchsorted(self.times, moments), minlength=rows.size * width)
+            for moments in (runnable.from_s, runnable.to_s)
+        )
+        steps = (begun - ended).astype(np.int32).reshape(rows.size, width)
+        return np.asarray(np.cumsum(steps, axis=1, dtype=np.int32)[:, :-1])
 
     def _foreign(self, foreign: Mapping[int, Sequence[Interval]]) -> npt.NDArray[np.bool_]:
         taken = np.zeros_like(self.queue, dtype=np.bool_)
@@ -169,9 +172,9 @@ class Occupancy:
         return taken
 
     def _by_core(self, by_cpu: npt.NDArray[np.bool_]) -> Counts:
-        total = np.zeros((int(self._core.max(initial=-1)) + 1, by_cpu.shape[1]), dtype=np.int32)
-        np.add.at(total, self._core, by_cpu)
-        return total
+        order = np.argsort(self._core, kind="stable")
+        starts = np.searchsorted(self._core[order], np.arange(int(self._core.max(initial=-1)) + 1))
+        return np.asarray(np.add.reduceat(by_cpu[order], starts, axis=0, dtype=np.int32))
 
 
 class During:

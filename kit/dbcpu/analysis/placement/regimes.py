@@ -124,15 +124,17 @@ def _foreign(round_: Round, every: Stretches, cores: Mapping[int, int]) -> dict[
     A session whose CPU time is not known counts as running for as long as it was runnable.
     """
     edges = np.array(round_.timeline_s)
-    found: dict[int, list[tuple[float, float]]] = {}
     known = not np.isnan(every.cpu_s).any()
     counted = every if known else every.where(every.runnable)
     ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s if known else counted.length_s)
-    for row in round_.cpu_timeline:
-        if row.cpu not in cores or len(row.busy_s) != len(edges) - 1:
-            continue
-        here = np.full(edges.size - 1, row.cpu)
-        taken_s = np.add(row.busy_s, row.steal_s) - ran.between(here, edges[:-1], edges[1:])
-        for at in np.flatnonzero(taken_s > TAKEN_SHARE * np.diff(edges)):
-            found.setdefault(row.cpu, []).append((float(edges[at]), float(edges[at + 1])))
+    rows = [row for row in round_.cpu_timeline if row.cpu in cores and len(row.busy_s) == len(edges) - 1]
+    if not rows:
+        return {}
+    cpus, slices = np.array([row.cpu for row in rows]), len(edges) - 1
+    ran_s = ran.between(np.repeat(cpus, slices), np.tile(edges[:-1], cpus.size), np.tile(edges[1:], cpus.size))
+    used_s = np.add([row.busy_s for row in rows], [row.steal_s for row in rows])
+    found: dict[int, list[tuple[float, float]]] = {}
+    taken = used_s - ran_s.reshape(cpus.size, slices) > TAKEN_SHARE * np.diff(edges)
+    for row, at in np.argwhere(taken).tolist():
+        found.setdefault(int(cpus[row]), []).append((float(edges[at]), float(edges[at + 1])))
     return found

@@ -1,13 +1,13 @@
 """Residency of all sessions of a round as columns, so that it can be worked on as a whole."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.record import Residency, Round
+from dbcpu.record import Round
 
 DEFAULT_HZ = 20.0
 """Where a record does not have it."""
@@ -66,44 +66,42 @@ class Stretches:
         is moved by more than ``period_s``; CPU time goes along with what is moved.
         """
         from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
-        runnable = self.runnable
-        for index, span in enumerate(spans):
-            rows = self.of(index)
-            own = np.arange(rows.start, rows.stop)
-            ran = own[runnable[rows]]
-            if span is None or not ran.size:
-                continue
-            first, last = ran[0], ran[-1]
-            if abs(from_s[first] - span[0]) <= period_s and span[0] < to_s[first]:
-                from_s[first] = span[0]
-                if first > own[0]:
-                    cpu_s[first], cpu_s[first - 1] = cpu_s[first] + cpu_s[first - 1], 0.0
-                    to_s[first - 1] = max(from_s[first - 1], span[0])
-            if abs(to_s[last] - span[1]) <= period_s and span[1] > from_s[last]:
-                to_s[last] = span[1]
-                if last < own[-1]:
-                    cpu_s[last], cpu_s[last + 1] = cpu_s[last] + cpu_s[last + 1], 0.0
-                    from_s[last + 1] = min(to_s[last + 1], span[1])
+        known = np.array([span is not None for span in spans], dtype=np.bool_)
+        starts, ends = np.array([span or (0.0, 0.0) for span in spans], dtype=np.float64).reshape(-1, 2).T
+        ran = np.flatnonzero(self.runnable)
+        sessions, at = np.unique(self.session[ran], return_index=True)
+        at, sessions = at[known[sessions]], sessions[known[sessions]]
+        first, last = ran[at], ran[np.searchsorted(self.session[ran], sessions, side="right") - 1]
+
+        moved = (np.abs(from_s[first] - starts[sessions]) <= period_s) & (starts[sessions] < to_s[first])
+        from_s[first[moved]] = starts[sessions[moved]]
+        begun = first[moved & (first > np.searchsorted(self.session, sessions))]
+        cpu_s[begun], cpu_s[begun - 1] = cpu_s[begun] + cpu_s[begun - 1], 0.0
+        to_s[begun - 1] = np.maximum(from_s[begun - 1], from_s[begun])
+
+        moved = (np.abs(to_s[last] - ends[sessions]) <= period_s) & (ends[sessions] > from_s[last])
+        to_s[last[moved]] = ends[sessions[moved]]
+        ended = last[moved & (last < np.searchsorted(self.session, sessions, side="right") - 1)]
+        cpu_s[ended], cpu_s[ended + 1] = cpu_s[ended] + cpu_s[ended + 1], 0.0
+        from_s[ended + 1] = np.minimum(to_s[ended + 1], to_s[ended])
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
 def stretches(round_: Round) -> Stretches:
-    """The residency of all sessions of a round."""
-    hold_s = HELD_POLLS / poll_hz(round_)
-    rows = [
-        (index, *stretch)
-        for index, session in enumerate(round_.sessions)
-        for stretch in _held(session.residency, hold_s)
-    ]
-    session, cpu, kind, from_s, to_s, cpu_s = zip(*rows, strict=True) if rows else ((),) * 6
-    return Stretches(
-        np.array(session, dtype=np.int64),
-        np.array(cpu, dtype=np.int64),
-        np.array(kind, dtype=np.int64),
-        np.array(from_s, dtype=np.float64),
-        np.array(to_s, dtype=np.float64),
-        np.array(cpu_s, dtype=np.float64),
-    )
+    """The residency of all sessions of a round, of each in the order of time."""
+    counts = [len(session.residency) for session in round_.sessions]
+    every = [each for session in round_.sessions for each in session.residency]
+    session = np.repeat(np.arange(len(counts)), counts)
+    rows = [(each.from_s, each.to_s, np.nan if each.cpu_s is None else each.cpu_s) for each in every]
+    from_s, to_s, cpu_s = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    order = np.lexsort((from_s, session))
+    cpu = np.array([each.cpu for each in every], dtype=np.int64)[order]
+    kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)[order]
+    from_s, to_s, cpu_s = from_s[order], np.maximum(to_s, from_s)[order], cpu_s[order]
+    following = np.append(from_s[1:], np.inf)[: from_s.size]
+    following[np.append(np.diff(session) != 0, True)[: from_s.size]] = np.inf
+    held = following - to_s <= HELD_POLLS / poll_hz(round_)
+    return Stretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
 
 
 def poll_hz(round_: Round) -> float:
@@ -115,16 +113,3 @@ def poll_hz(round_: Round) -> float:
     if cost is None or cost.polls < 2 or watched_s <= 0:
         return asked_hz
     return min(asked_hz, (cost.polls - 1) / watched_s)
-
-
-def _held(residency: Iterable[Residency], hold_s: float) -> list[tuple[int, int, float, float, float]]:
-    ordered = sorted(residency, key=lambda each: each.from_s)
-    held = []
-    starts = [each.from_s for each in ordered] + [float("inf")]
-    for each, next_s in zip(ordered, starts[1:], strict=True):
-        to_s = max(each.to_s, each.from_s)
-        if next_s - to_s <= hold_s:
-            to_s = max(each.from_s, next_s)
-        cpu_s = np.nan if each.cpu_s is None else each.cpu_s
-        held.append((each.cpu, _KINDS.get(each.state, OTHER), each.from_s, to_s, cpu_s))
-    return held

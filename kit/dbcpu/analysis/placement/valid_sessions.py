@@ -60,9 +60,11 @@ def clock_basis(record: RunRecord) -> str:
     executions = [execution for session in sessions for execution in session.executions]
     if not executions or any(e.server_start_s is None or e.server_elapsed_s is None for e in executions):
         return "client"
-    shortest_s = min(_span(session, "client").elapsed_s for session in sessions)
     clocks = [clock for each in record.rounds for clock in each.clocks if clock.source == SERVER_CLOCK]
     uncertainty_s = max((clock.uncertainty_s for clock in clocks), default=0.0)
+    if uncertainty_s <= 0:
+        return "mixed"
+    shortest_s = min(_span(session, "client").elapsed_s for session in sessions)
     return "mixed" if uncertainty_s <= TRUSTED_CLOCK_SHARE * shortest_s else "server"
 
 
@@ -119,8 +121,12 @@ def _why_left_out(round_: Round, session: Session) -> str:
 
 
 def _span(session: Session, basis: str) -> Span:
-    executions = tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions))
-    return Span(executions, executions[0][0], max(end_s for _, end_s in executions))
+    if basis == "client":
+        executions = tuple((each.start_s, each.start_s + each.elapsed_s) for each in session.executions)
+    else:
+        executions = tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions))
+    last_s = executions[0][1] if len(executions) == 1 else max(end_s for _, end_s in executions)
+    return Span(executions, executions[0][0], last_s)
 
 
 def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, float]:

@@ -14,6 +14,7 @@ Other people's databases (plug-ins) may work on vectors of rows: no bound is kno
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain
 from statistics import median
 
@@ -80,6 +81,7 @@ def too_fast(kind: str, workload: str, rows: int, elapsed_s: float) -> str:
     return f"{number(rows / 1e6)} Mrows in {seconds(elapsed_s)} are more than a CPU can count (1,000 Mrows/s)"
 
 
+@lru_cache(maxsize=64)
 def other_plan(kind: str, workload: str, shape: str | None) -> str:
     """Why a plan is not that of the workload, or ''."""
     if shape is None or (kind, workload) not in PLANS:
@@ -107,7 +109,7 @@ def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None)
             return why
     if cpu_s is not None and alone_s is not None and MUCH_LESS * (cpu_s + TICK_S) < many * alone_s:
         return f"it took {seconds(cpu_s / many)} of CPU time for each execution, a session alone {seconds(alone_s)}"
-    return _differing(taken_s, cpu_s)
+    return _differing(taken_s, cpu_s) if many > 1 else ""
 
 
 def _differing(taken_s: Sequence[float], cpu_s: float | None) -> str:
@@ -127,8 +129,10 @@ def _differing(taken_s: Sequence[float], cpu_s: float | None) -> str:
 
 def _cpu_s(session: Session) -> float | None:
     """CPU seconds of the session, the larger of what host and database counted."""
-    known = [each for each in (session.cpu_s, session.db.get("db_cpu_s")) if each is not None]
-    return max(known, default=None)
+    by_host, by_database = session.cpu_s, session.db.get("db_cpu_s")
+    if by_host is None or by_database is None:
+        return by_database if by_host is None else by_host
+    return max(by_host, by_database)
 
 
 def _alone_cpu_s(record: RunRecord) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.statistics.interval import Interval
 
 STEEP = 0.5
@@ -42,12 +43,26 @@ class LicenceNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class Evenness:
+    """Fastest over slowest session at the least even level up to the vCPUs: 1 is even (see ``levels.evenness``).
+
+    ``even``: whether all these levels are equal; no: at ``level`` it is shown that they are not. ``interval``: 95 %.
+    """
+
+    value: float
+    interval: Interval | None
+    level: int
+    even: Answer
+
+
+@dataclass(frozen=True, slots=True)
 class Capacity:
     """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
 
     ``at_least``: that is the highest level measured, so that there may be more. ``even_again``: a larger level at which
     all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``most_throughput``: of any level.
     ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
+    ``usable_cores`` (the effective cores) and ``evenness`` are what is quoted of a host.
     """
 
     even_up_to: int | None
@@ -60,13 +75,17 @@ class Capacity:
     per_core: float | None
     even_share: float | None
     licences: tuple[LicenceNeed, ...] = ()
+    usable_cores: float | None = None
+    usable_cores_interval: Interval | None = None
+    evenness: Evenness | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
     """The throughput curve in a few numbers; None and () until enough levels were measured.
 
-    ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone.
+    ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone,
+    with a 95 % interval.
     ``turbo``: share of speed that a session loses from one busy core to all; ``turbo_until``: the sessions from which
     on the speed is held, None where it falls up to the first knee. ``further``: what a session beyond the
     first knee adds, against one with a core to itself; below 0 where it costs some. ``saturated``: the curve became
@@ -90,6 +109,7 @@ class Scaling:
     stickiness: float | None = None
     turbo_until: float | None = None
     left_out: int | None = None
+    effective_cores_interval: Interval | None = None
 
     @property
     def steep(self) -> bool:

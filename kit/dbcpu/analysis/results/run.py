@@ -1,5 +1,6 @@
 """The answers that analysis gives of a record; ``None`` always means "not known from this record"."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dbcpu.analysis.results.answer import Answer
@@ -71,7 +72,25 @@ class Reference:
         return NoiseRange(self.noise_low, self.noise_high)
 
 
-@dataclass(frozen=True, slots=True)
+class _Said:
+    """A text of a dataclass that may be given as what makes it, and is made when it is first read.
+
+    Of a large run few sessions are shown; the words of all others, and with whom they ran, need not be found.
+    """
+
+    def __get__(self, view: object | None, _: type) -> str:
+        if view is None:
+            raise AttributeError  # no default
+        text: str | Callable[[], str] = vars(view)["said"]
+        if not isinstance(text, str):
+            text = vars(view)["said"] = text()
+        return text
+
+    def __set__(self, view: object, text: str | Callable[[], str]) -> None:
+        vars(view)["said"] = text
+
+
+@dataclass(frozen=True)
 class SessionView:
     """One session explained. Seconds are per session over all its executions.
 
@@ -106,9 +125,9 @@ class SessionView:
     gap_s: float | None
     reference_s: float | None
     cause: str
-    evidence: str
-    group: str
-    valid: bool
+    evidence: _Said = _Said()
+    group: str = ""
+    valid: bool = True
     why: str = ""
     unsplit_s: float | None = None
     shared_s: float | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
+from dbcpu.analysis.levels.evenness import evenness
 from dbcpu.analysis.levels.outcome import is_fine
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
@@ -40,6 +41,9 @@ def capacity(
         per_vcpu=most / vcpus if most is not None and full and vcpus else None,
         per_core=most / cores if most is not None and full and cores and believed else None,
         even_share=even.throughput / most if even and even.throughput is not None and most else None,
+        usable_cores=scaling.effective_cores,
+        usable_cores_interval=scaling.effective_cores_interval,
+        evenness=evenness(context, measured),
     )
 
 

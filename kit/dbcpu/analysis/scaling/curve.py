@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
 from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import Hinge
-from dbcpu.analysis.statistics.profile_intervals import Intervals, intervals
+from dbcpu.analysis.statistics.profile_intervals import CONFIDENCE, Intervals, intervals
 from dbcpu.analysis.statistics.variance_model import median_errors
 
 MISFIT = 0.05
@@ -96,11 +98,13 @@ def scaling(
         for each in levels
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
+    cores_seen = _effective_cores(fitted, measured, vcpus)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
         smt_yield=_ratio(measured, ends) if smt_yield is None and _siblings(vcpus, cores) else smt_yield,
-        effective_cores=_effective_cores(fitted, measured, vcpus),
+        effective_cores=cores_seen,
+        effective_cores_interval=_within(cores_seen, fitted, measured, reference),
         knee_intervals=intervals.knees,
         smt_yield_interval=None if smt_yield is None else intervals.gain,
         turbo=best.turbo if best else None,
@@ -273,6 +277,17 @@ def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | Non
         return max(fitted.at(knee) for knee in fitted.knees)
     full = vcpus is not None and measured.levels[-1] >= vcpus
     return max(measured.medians) if full else None
+
+
+def _within(cores: float | None, fitted: Hinge | None, measured: _Measured, reference: Reference) -> Interval | None:
+    """Of the effective cores: by the errors of the rate sums there, of one session alone, and what the fit misses."""
+    if cores is None or not measured.freedom:
+        return None
+    full = [error for level, error in zip(measured.levels, measured.noise, strict=True) if level >= cores * (1 - SAME)]
+    alone = solo_error(reference.noise, reference.sessions)
+    error = float(np.sqrt(min(full or measured.noise) ** 2 + alone.spread**2 + (fitted.error if fitted else 0.0) ** 2))
+    half = Chance(error, min(measured.freedom, alone.freedom)).passed_by((1 - CONFIDENCE) / 2)
+    return Interval(float(cores * np.exp(-half)), float(cores * np.exp(half)))
 
 
 def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:

@@ -32,20 +32,29 @@ FLAT = Curve(np.zeros(0), np.zeros(0))
 
 
 class Curves:
-    """A cumulative curve for each of some keys (CPUs); nothing is gained where there is none."""
+    """A cumulative curve for each of some keys (CPUs); nothing is gained where there is none.
 
-    def __init__(self, curves: Mapping[int, Curve]) -> None:
-        kept = {key: curve for key, curve in sorted(curves.items()) if curve.times.size}
-        self.keys = np.array(list(kept), dtype=np.int64)
-        self._first = np.array([curve.times[0] for curve in kept.values()])
-        self._last = np.array([curve.times[-1] for curve in kept.values()])
+    ``keys`` rise; ``starts``: where in ``times`` and ``values`` the points of each key begin.
+    """
+
+    def __init__(self, keys: Keys, starts: Keys, times: Floats, values: Floats) -> None:
+        self.keys = keys
+        counts = np.diff(np.append(starts, times.size))
+        self._first, self._last = times[starts], times[starts + counts - 1]
         # One after the other on one axis, so that one search finds the moments of all.
         length = self._last - self._first
         self._begin = np.cumsum(length + 1.0) - length
-        shifts = self._begin - self._first
-        lanes = [curve.times + shift for curve, shift in zip(kept.values(), shifts, strict=True)]
-        self._times = np.concatenate([*lanes, np.zeros(0)])
-        self._values = np.concatenate([*(curve.values for curve in kept.values()), np.zeros(0)])
+        self._times = times + np.repeat(self._begin - self._first, counts)
+        self._values = values
+
+    @classmethod
+    def of(cls, curves: Mapping[int, Curve]) -> "Curves":
+        """Those of a mapping."""
+        kept = {key: curve for key, curve in sorted(curves.items()) if curve.times.size}
+        counts = np.array([curve.times.size for curve in kept.values()], dtype=np.int64)
+        times = np.concatenate([*(curve.times for curve in kept.values()), np.zeros(0)])
+        values = np.concatenate([*(curve.values for curve in kept.values()), np.zeros(0)])
+        return cls(np.array(list(kept), dtype=np.int64), np.cumsum(counts) - counts, times, values)
 
     def between(self, keys: Keys, from_s: Floats, to_s: Floats) -> Floats:
         """What the curve of each key gained in its interval."""
@@ -59,20 +68,18 @@ class Curves:
         return np.asarray(np.interp(within + self._begin[lane], self._times, self._values))
 
 
-def spread(from_s: Floats, to_s: Floats, amounts: Floats) -> Curve:
-    """Cumulative amount when each is spread evenly over its own interval."""
+def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
+    """For each key the cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
     rates = np.divide(amounts, length, out=np.zeros_like(amounts), where=length > 0)
-    edges = np.concatenate([from_s, to_s])
-    order = np.argsort(edges, kind="stable")
-    times, rate = edges[order], np.cumsum(np.concatenate([rates, -rates])[order])
-    return Curve(times, np.concatenate([[0.0], np.cumsum(np.diff(times) * rate[:-1])]))
-
-
-def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
-    """The same for each key."""
-    rows = {int(key): np.asarray(keys == key) for key in np.unique(keys)}
-    return Curves({key: spread(from_s[here], to_s[here], amounts[here]) for key, here in rows.items()})
+    edges, both = np.concatenate([from_s, to_s]), np.concatenate([keys, keys])
+    order = np.lexsort((edges, both))
+    times, both = edges[order], both[order]
+    rate = np.cumsum(np.concatenate([rates, -rates])[order])
+    gained = np.diff(times) * rate[:-1] * (both[1:] == both[:-1])
+    values = np.concatenate([[0.0], np.cumsum(gained)])[: times.size]
+    known, starts = np.unique(both, return_index=True)
+    return Curves(known, starts, times, values)
 
 
 def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> Curves:
@@ -82,4 +89,4 @@ def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> Cu
     totals = np.zeros((len(fitting), ends.size))
     if fitting:
         np.cumsum(list(fitting.values()), axis=1, out=totals[:, 1:])
-    return Curves({key: Curve(ends, total) for key, total in zip(fitting, totals, strict=True)})
+    return Curves.of({key: Curve(ends, total) for key, total in zip(fitting, totals, strict=True)})

@@ -9,6 +9,7 @@ Sources: Berger and Boos, "P Values Maximized Over a Confidence Set for the Nuis
 and Nagaraja, "Order Statistics", 2003, section 2.1 (joint distribution of the extremes).
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +24,7 @@ DRAWS, MIN_DRAWS, WORK = 4000, 1000, 60_000
 APART = np.concatenate([np.linspace(0.0, 6.0, 19), np.geomspace(7.0, 40.0, 8)])
 """In standard deviations; beyond the last one the noise moves the statistic by nearly nothing."""
 NOISES = 24
+_STEPS = np.linspace(0.0, 1.0, NOISES)
 SEED = 20_261_122
 
 
@@ -65,7 +67,8 @@ def is_possible(apart: float, mean_range: float, sessions: int, rounds: int, noi
     """Whether a true difference ``apart`` shows as little as ``mean_range`` at least as often as confidence allows."""
     quantiles = low_quantiles(sessions, rounds)
     high = min(noise.high, max(noise.low, 4.0 * (mean_range + apart)))
-    spreads = np.geomspace(max(noise.low, 1e-3 * (apart + 1e-6)), max(high, 2e-3 * (apart + 1e-6)), NOISES)
+    ends = math.log(max(noise.low, 1e-3 * (apart + 1e-6))), math.log(max(high, 2e-3 * (apart + 1e-6)))
+    spreads = np.exp(ends[0] + (ends[1] - ends[0]) * _STEPS)
     units = apart / spreads
     beyond = np.maximum(0.0, units - APART[-1])
     least = spreads * (np.interp(units, APART, quantiles) + beyond)
@@ -77,12 +80,15 @@ def low_quantiles(sessions: int, rounds: int) -> Floats:
     """What the statistic falls below in 4 % of all runs, in standard deviations, for each of APART."""
     top, bottom, own = _draws(sessions, rounds)
     error = 1 - CONFIDENCE - NOISE_ERROR
+    # Beyond this that one is the slowest in every draw, and the range grows by what it moves.
+    beyond = float((top - own).max())
+    near, far = APART[beyond >= APART], APART[beyond < APART]
     found = []
-    for apart in APART:
+    for apart in near:
         moved = own + apart
-        ranges = np.maximum(top, moved) - np.minimum(bottom, moved)
-        found.append(np.quantile(ranges.mean(axis=1), error))
-    return np.array(found)
+        found.append(np.quantile((np.maximum(top, moved) - np.minimum(bottom, moved)).mean(axis=1), error))
+    slowest = float(np.quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
+    return np.concatenate([np.array(found), slowest + far])
 
 
 @lru_cache(maxsize=256)

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from dbcpu.analysis.checks.headline import Fact
+from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
 from dbcpu.analysis.levels.outcome import BAD, GOOD
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
@@ -28,8 +29,9 @@ COMPARABLE = (
     "marked."
 )
 READING = (
-    "Every dot is a run. The shaded band is the usual range; an orange line marks a lasting change, with the median "
-    "before and after; a dotted line a change of kernel, database or settings; grey a time without runs."
+    "Every dot is a run. The shaded band is the usual range; an orange line marks a lasting change, with its date, "
+    "ratio, and the medians before and after; a dotted line a change of kernel, database or settings; grey a time "
+    "without runs."
 )
 TERMS = (
     ("Mrows/s at N=1", "million rows per second of a single session"),
@@ -82,7 +84,7 @@ def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...]
 
 
 def _front(title: str, trends: Sequence[Trend]) -> Front:
-    changes = [(each, series) for each in trends for series in each.series if series.change]
+    changes = [(each, series) for each in trends for series in each.series if series.changes]
     worse = [each for each, series in changes if _is_worse(series)]
     if len(trends) == 1:
         headline = _change_words(trends[0]) or _steady(trends[0])
@@ -107,34 +109,36 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
 
 
 def _is_worse(series: Series) -> bool:
-    """Slower, or less even."""
-    return series.change is not None and (series.change.ratio < 1) == (series.metric != SPREAD)
+    """Slower, or less even since its newest change."""
+    return bool(series.changes) and (series.changes[-1].ratio < 1) == (series.metric != SPREAD)
 
 
 def _change_words(trend: Trend) -> str:
     """``Slower since 2026-10-19: ...``, of the first figure that changed; '' where none did."""
     for series in trend.series:
-        if series.change:
+        if series.changes:
             worse = _is_worse(series)
             word = (
                 ("Less even" if worse else "More even") if series.metric == SPREAD else "Slower" if worse else "Faster"
             )
-            return f"{word} since {series.change.since}: {_went(series)}"
+            more = f" (the newest of {plural(len(series.changes), 'change')})" if len(series.changes) > 1 else ""
+            return f"{word} since {series.changes[-1].since}: {_went(series, series.changes[-1])}{more}"
     return ""
 
 
-def _went(series: Series) -> str:
-    """``Mrows/s at N=1 went from 22.7 to 20.4 (0.90x)``; '' where it did not."""
-    change = series.change
-    if change is None:
-        return ""
+def _went(series: Series, change: LastingChange) -> str:
+    """``Mrows/s at N=1 went from 22.7 to 20.4 (0.90x)``."""
     ends = f"from {_written(series, change.before)} to {_written(series, change.after)}"
     return f"{_words(series)} went {ends} ({change.ratio:.2f}x)"
 
 
 def _sentence(trend: Trend) -> str:
     """The lasting changes of one target."""
-    changed = [f"{_went(series)}, sustained since {series.change.since}" for series in trend.series if series.change]
+    changed = [
+        f"{_went(series, change)}, sustained since {change.since}"
+        for series in trend.series
+        for change in series.changes
+    ]
     of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
     return f"{of}: {'; '.join(changed) or _steady(trend).lower()}."
 
@@ -199,10 +203,10 @@ def _usual(series: Series) -> str:
 
 def _verdict(trend: Trend) -> tuple[str, ...]:
     changed = [
-        f"{_words(each)} changed to {each.change.ratio:.2f}x since {each.change.since} "
-        f"({_written(each, each.change.before)} before, {_written(each, each.change.after)} after)"
+        f"{_words(each)} changed to {change.ratio:.2f}x since {change.since} "
+        f"({_written(each, change.before)} before, {_written(each, change.after)} after)"
         for each in trend.series
-        if each.change
+        for change in each.changes
     ]
     of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
     if changed:
@@ -291,15 +295,13 @@ def _chart(trend: Trend, name: str) -> Chart | None:
 
 
 def _timeline_series(series: Series) -> TimelineSeries:
-    usual, change = series.usual, series.change
+    usual = series.usual
     return TimelineSeries(
         title=_words(series),
         values=series.values,
         low=usual.low if usual else None,
         high=usual.high if usual else None,
-        changed_at=series.changed_at,
-        before=change.before if change else None,
-        after=change.after if change else None,
+        changes=tuple((each.at, each.since, each.before, each.after) for each in series.changes),
     )
 
 

@@ -4,6 +4,7 @@ from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import is_counted_only
 from dbcpu.analysis.pace.pieces import FEWEST
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
@@ -95,6 +96,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("contention", _contention(analysis)),
         ("pace", _pace(record, analysis)),
         ("capacity", _capacity(analysis)),
+        ("to quote", quotable(analysis)),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
@@ -247,6 +249,22 @@ def _capacity(analysis: Analysis) -> str:
         f"peak throughput {rate(room.most_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
     )
     return "; ".join(parts)
+
+
+def quotable(analysis: Analysis) -> str:
+    """``10.7 usable cores of 16 vCPUs, evenness 0.66 (at N=12)``, each with its interval; '' where neither is known."""
+    room = analysis.capacity
+    if room is None:
+        return ""
+    cores, wide, even, parts = room.usable_cores, room.usable_cores_interval, room.evenness, []
+    if cores is not None and analysis.vcpus:
+        within = f" (95 % CI {number(wide.low, 1)} to {number(wide.high, 1)})" if wide else ""
+        parts.append(f"{number(cores, 1)} usable cores{within} of {plural(analysis.vcpus, 'vCPU')}")
+    if even is not None:
+        within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
+        said = {Answer.YES: ": even", Answer.UNDECIDED: ": undecided whether even"}.get(even.even, "")
+        parts.append(f"evenness {number(even.value)} ({within}at N={even.level}){said}")
+    return ", ".join(parts)
 
 
 def _answers(analysis: Analysis) -> str:

@@ -106,6 +106,10 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
         yield Gauge(name, meaning, unit, samples)
     yield Gauge("dbcpu_effective_cores", "Peak throughput / throughput of a single session.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
+    room = analysis.capacity
+    even = room.evenness.value if room and room.evenness else None
+    yield Gauge("dbcpu_evenness_ratio", "Fastest / slowest session at the least even level up to the vCPUs.", "ratio",
+                 ((target, even),))  # fmt: skip
     counts = tuple(
         (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level

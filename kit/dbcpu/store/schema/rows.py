@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from dbcpu.figures import Figure
 from dbcpu.formatting import moment, ranges
 from dbcpu.hosts import driver_process
 from dbcpu.record import Driver, Header, Round
@@ -82,6 +83,21 @@ def round_values(run_id: str, finished: Round) -> dict[str, Any]:
         "repeat": finished.repeat,
         "variant": _storable(finished.variant),
         "body": zlib.compress(codec.dumps(codec.encode(finished)).encode("ascii")),
+    }
+
+
+def figure_values(run_id: str, analysis: int, each: Figure) -> dict[str, Any]:
+    """The row of table ``figure``."""
+    return {
+        "run_id": run_id,
+        "analysis": analysis,
+        "metric": each.metric,
+        "level": each.level,
+        "variant": _storable(each.variant),
+        "value": each.value,
+        "low": each.low,
+        "high": each.high,
+        "text": None if each.text is None else _storable(each.text),
     }
 
 

@@ -1,6 +1,9 @@
-"""The store's two tables. ``run`` has the columns that people query; the rest is in the JSON texts."""
+"""The store's tables. ``run`` has the columns that people query; the rest is in the JSON texts.
 
-from sqlalchemy import Column, ForeignKey, Integer, LargeBinary, MetaData, String, Table, Text
+``figure`` is made from these two, and can be made again: see ``dbcpu.figures``.
+"""
+
+from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, String, Table, Text
 
 metadata = MetaData()
 
@@ -42,4 +45,19 @@ round_ = Table(
     Column("repeat", Integer),
     Column("variant", Text),
     Column("body", LargeBinary(_LARGE)),
+)
+
+figure = Table(
+    "figure",
+    metadata,
+    Column("run_id", String(_ID), ForeignKey("run.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("analysis", Integer, primary_key=True, autoincrement=False),
+    Column("metric", String(64), primary_key=True),
+    Column("level", Integer, primary_key=True, autoincrement=False),
+    Column("variant", String(128), primary_key=True),
+    Column("value", Float(53)),
+    Column("low", Float(53)),
+    Column("high", Float(53)),
+    Column("text", Text),
+    sqlite_with_rowid=False,  # the key is most of a row: kept once, not twice
 )

@@ -41,8 +41,10 @@ _version_table = Table(
 )
 
 
-def check(engine: Engine, location: Location) -> None:
+def check(engine: Engine, location: Location) -> bool:
     """See that the store has the newest revision; bring an older or empty SQLite store there.
+
+    Returns whether it has figures: one that cannot be written to is read at an older revision, too.
 
     Raises:
         StoreError: newer than this program, another program's database, or a server that needs
@@ -51,7 +53,9 @@ def check(engine: Engine, location: Location) -> None:
     with translated_errors(location), engine.connect() as connection:
         found = revision(connection, location)
     if found == schema.HEAD:
-        return
+        return True
+    if location.immutable and found in schema.READABLE:
+        return False
     if location.path is None:
         state = (
             f"is at schema {found}, older than {schema.HEAD}"
@@ -64,6 +68,7 @@ def check(engine: Engine, location: Location) -> None:
             f"dbcpu store upgrade --store {location.shown}"
         )
     upgrade(engine, location)
+    return True
 
 
 def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None]:
@@ -139,7 +144,7 @@ def _refuse_newer(found: str | None, location: Location) -> None:
 
 def _refuse_foreign(connection: Connection, location: Location) -> None:
     tables = set(inspect(connection).get_table_names(schema_of(connection)))
-    ours = tables & {"run", "round"}
+    ours = tables & set(metadata.tables)
     if ours or (tables and location.path is not None):
         raise StoreError(
             f"the store {location.shown} holds another program's tables ({', '.join(sorted(ours or tables)[:5])}); "

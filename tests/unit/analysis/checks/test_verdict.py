@@ -151,7 +151,7 @@ def test_what_is_undecided_is_said_beside_a_loss() -> None:
     last = found.levels[-1]
     assert (last.even, last.full_speed) == (Answer.UNDECIDED, Answer.NO)
     assert "It is undecided whether shares are equal at N=3; " in found.verdict
-    assert "`dbcpu more RUN --sessions 3 --rounds 6`" in found.verdict
+    assert f"`dbcpu more {found.run_id} --sessions 3 --rounds 6`" in found.verdict
 
 
 def _loaded(*elapsed_s: float) -> list[Round]:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.history.limits import band, change_point, check, comparable, in_maintenance, point
+from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.history.limits import band, check, comparable, in_maintenance, point, sustained_changes
 from dbcpu.config.rules import CheckLimits
+from dbcpu.figures import RunFigures
 from dbcpu.record import RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.record import record, round_of, session
@@ -26,8 +28,15 @@ def night(day: int, **how: float) -> RunRecord:
 
 
 def held(run: RunRecord, *earlier: RunRecord, limits: CheckLimits | None = None) -> list[str]:
-    points = [point(each, explain(each)) for each in earlier]
-    return [each.text for each in check(run, explain(run), points, limits or CheckLimits())]
+    points = [
+        point(each.header.run_id, each.header.started_at, figures(each), in_maintenance(each.header))
+        for each in earlier
+    ]
+    return [each.text for each in check(run.header, figures(run), points, limits or CheckLimits())]
+
+
+def figures(run: RunRecord) -> RunFigures:
+    return run_figures(run, explain(run))
 
 
 def labelled(run: RunRecord, label: str = "", notes: tuple[str, ...] = (), status: str = "complete") -> RunRecord:
@@ -128,18 +137,28 @@ def test_noise_alone_has_hardly_ever_a_change_point_and_a_step_has_one() -> None
     def series(values: np.ndarray) -> list[tuple[str, float]]:
         return [(f"2026-11-{day:02}T04:30:00", float(value)) for day, value in enumerate(values, 1)]
 
-    assert sum(change_point(series(luck.normal(100, 2, 15))) is not None for _ in range(60)) <= 4
-    found = change_point(series(np.concatenate([luck.normal(100, 2, 8), luck.normal(90, 2, 7)])))
-    assert found is not None
+    assert sum(bool(sustained_changes(series(luck.normal(100, 2, 15)))) for _ in range(60)) <= 4
+    (found,) = sustained_changes(series(np.concatenate([luck.normal(100, 2, 8), luck.normal(90, 2, 7)])))
     assert found.since == "2026-11-09"
     assert found.ratio == pytest.approx(0.9, abs=0.02)
-    assert change_point([("2026-11-01", 1.0)] * 7) is None
+    assert sustained_changes([("2026-11-01", 1.0)] * 7) == ()
+
+
+def test_there_and_back_are_two_changes_and_one_of_nothing_is_none() -> None:
+    luck = np.random.default_rng(6)
+    values = np.concatenate([luck.normal(100, 1, 8), luck.normal(90, 1, 8), luck.normal(100, 1, 8)])
+    found = sustained_changes([(f"2026-11-{day:02}", float(value)) for day, value in enumerate(values, 1)])
+    assert [(each.since, each.at, round(each.ratio, 1)) for each in found] == [
+        ("2026-11-09", 8, 0.9), ("2026-11-17", 16, 1.1)
+    ]  # fmt: skip
+    tiny = [(f"2026-11-{day:02}", 100.0 + (day > 9) * 0.1 + day * 1e-6) for day in range(1, 19)]
+    assert sustained_changes(tiny) == ()
 
 
 def test_what_even_a_single_session_loses_is_a_violation() -> None:
     """Its time is the baseline of all others: no slowdown shows what it waited for."""
     alone = [round_of([session(0, 1.0, 0.8)], order=at, busy_s={0: 1.8}) for at in range(3)]
     run = record(alone)
-    (found,) = check(run, explain(run), (), CheckLimits())
+    (found,) = check(run.header, figures(run), (), CheckLimits())
     assert (found.metric, found.level, found.inconclusive) == ("slowdown", 1, False)
     assert found.seen == pytest.approx(1.8)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, PastRun, Trend, past_run, trend
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
@@ -46,7 +47,7 @@ def nights(count: int = 16, target: str = "old-box") -> Iterator[RunRecord]:
 
 
 def past(*runs: RunRecord) -> list[PastRun]:
-    return [past_run(each, explain(each)) for each in runs]
+    return [past_run(each.header, run_figures(each, explain(each))) for each in runs]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from dbcpu.reports.document import Document
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.formats.base import load_format
-from dbcpu.store.database import keep
+from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from dbcpu.workflows.compare import _runs, comparison_document, published_document
 from support.builders.comparison import aa_run, noisy_run
@@ -217,7 +217,8 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> str:
             run = RunRecord(
                 replace(run.header, label="other work", plan=replace(run.header.plan, workload=work)), run.rounds
             )
-        keep(run, store)
+        with open_store(store) as opened:
+            opened.save(run)
     return store
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.reports.documents import history
 from support.builders.comparison import noisy_run
@@ -14,7 +15,7 @@ def of(target: str, host: str = "db1") -> Trend:
     run = noisy_run(1, target=target, levels=(1, 2))
     assert run.header.host is not None
     header = replace(run.header, host=replace(run.header.host, hostname=host))
-    return trend([past_run(replace(run, header=header), explain(run))])
+    return trend([past_run(header, run_figures(run, explain(run)))])
 
 
 @pytest.mark.parametrize(

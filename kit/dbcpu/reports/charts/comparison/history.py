@@ -55,7 +55,7 @@ def draw(timeline: FigureHistory) -> Figure:
 def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: FigureHistory) -> None:
     known = [value for value in series.values if value is not None]
     if series.low is not None and series.high is not None:
-        start = moments[series.changed_at or 0]
+        start = moments[series.changes[-1][0] if series.changes else 0]
         axes.fill_between([start, moments[-1]], series.low, series.high, color=LINE, alpha=0.13, lw=0)
     for index in timeline.gaps:
         axes.axvspan(moments[index - 1], moments[index], color="#7a858f", alpha=0.12, lw=0)
@@ -67,15 +67,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         part = [(moments[at], value) for at in range(first, last) if (value := series.values[at]) is not None]
         if part:
             axes.plot(*zip(*part, strict=True), color=LINE, marker="o", ms=3.2, lw=1.1)
-    if series.changed_at is not None and series.before is not None and series.after is not None:
-        at = moments[series.changed_at]
-        axes.axvline(at, color=CHANGE, lw=1.6)
-        axes.hlines(series.before, moments[0], at, color=CHANGE, lw=1.0, ls="--")
-        axes.hlines(series.after, at, moments[-1], color=CHANGE, lw=1.0, ls="--")
-        axes.annotate(
-            f"{series.after / series.before:.2f}x", (at, 1.0), (3, -9), xycoords=("data", "axes fraction"),
-            textcoords="offset points", color=CHANGE, fontsize=8, fontweight="bold",
-        )  # fmt: skip
+    _changes(axes, series, moments)
     if known:
         middle = sorted(known)[len(known) // 2]
         low = min(*known, series.low or middle, middle * (1 - MIN_SPAN))
@@ -86,6 +78,23 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     axes.set_ylabel(cut(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
     axes.grid(axis="y")
+
+
+def _changes(axes: Axes, series: TimelineSeries, moments: list[float]) -> None:
+    """A line each with its date and ratio, and the medians between them; labels of neighbours at two heights."""
+    edges = [0, *(index for index, *_ in series.changes), len(moments) - 1]
+    for number, (index, date, before, after) in enumerate(series.changes):
+        at = moments[index]
+        axes.axvline(at, color=CHANGE, lw=1.6)
+        if number == 0:
+            axes.hlines(before, moments[0], at, color=CHANGE, lw=1.0, ls="--")
+        axes.hlines(after, at, moments[edges[number + 2]], color=CHANGE, lw=1.0, ls="--")
+        late = at > (moments[0] + moments[-1]) / 2
+        axes.annotate(
+            f"{after / before:.2f}x  {date}", (at, 1.0), (-3 if late else 3, -9 - 10 * (number % 2)),
+            xycoords=("data", "axes fraction"), textcoords="offset points", color=CHANGE, fontsize=8,
+            fontweight="bold", ha="right" if late else "left",
+        )  # fmt: skip
 
 
 def _missing(series: TimelineSeries) -> list[int]:

@@ -1,0 +1,69 @@
+"""How evenly does a host serve up to as many sessions as it has vCPUs? One figure to quote, 1 for even.
+
+Evenness is fastest over slowest session (1 / max/min, median of rounds) at the least even level from two sessions up to
+the vCPUs. The least even level counts, and not that with as many sessions as vCPUs: there every core of a host with SMT
+is doubly used and all sessions are alike again, while those in between are not. Above the vCPUs sessions take turns,
+which is no property of the host.
+
+Of many levels the least even one is partly so by chance. So levels that are shown to be uneven come first; where none
+is, the interval says what the true value may be: at most 1, and at least what the bounds of the levels allow.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbcpu.analysis.levels.consistency import by_round, usable
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.host import Evenness
+from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.robust import median_factor
+
+CONFIDENCE = 0.95
+
+
+def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | None:
+    """Of the levels of one variant; None where the vCPUs or the shares of sessions are not known."""
+    within = {each.level: each for each in levels if each.max_over_min and 1 < each.level <= (context.vcpus or 0)}
+    if not within:
+        return None
+    uneven = [each for each in within.values() if each.even is Answer.NO]
+    worst = max(uneven or within.values(), key=lambda each: each.max_over_min or 1.0)
+    ratio = worst.max_over_min or 1.0
+    if uneven:
+        chance = _chance(context, worst, within)
+        return Evenness(1 / ratio, _shown(ratio, chance), worst.level, Answer.NO)
+    even = all(each.even is Answer.YES for each in within.values())
+    bounds = [each.even_bound for each in within.values()]
+    known = [bound for bound in bounds if bound is not None]
+    interval = Interval(1 / max(*known, ratio), 1.0) if len(known) == len(bounds) else None
+    return Evenness(1 / ratio, interval, worst.level, Answer.YES if even else Answer.UNDECIDED)
+
+
+def _shown(ratio: float, chance: Chance | None) -> Interval | None:
+    if chance is None:
+        return None
+    factor = float(np.exp(chance.passed_by((1 - CONFIDENCE) / 2)))
+    return Interval(1 / (ratio * factor), min(1.0, factor / ratio))
+
+
+def _chance(context: RunContext, worst: LevelView, within: dict[int, LevelView]) -> Chance | None:
+    """Standard error of the logarithm of a level's max/min: by the scatter of the rounds of all uneven levels."""
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(context.sessions):
+        if each.variant == worst.variant and each.level in within and within[each.level].even is Answer.NO:
+            rounds.setdefault(each.level, []).append(members)
+    logs = [np.array([_log_ratio(members) for members in usable(found)]) for found in rounds.values()]
+    found = pooled([each for each in logs if each.size > 1])
+    if found.freedom <= 0:
+        return None
+    return found.times(median_factor(worst.rounds) / max(1, worst.rounds) ** 0.5)
+
+
+def _log_ratio(members: Sequence[Timed]) -> float:
+    times = [each.span.per_execution_s for each in members if each.span]
+    return float(np.log(max(times) / min(times)))

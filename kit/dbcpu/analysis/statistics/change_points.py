@@ -1,0 +1,72 @@
+"""Where did a series of values change for good? Several changes, by exact segmentation and a test of each. Pure.
+
+For every number of changes the segmentation with the least absolute deviation about the medians of its parts is found
+exactly, by dynamic programming. The largest number counts of which every change passes Mann and Whitney's test between
+the parts on either side, at a level that is divided by the places looked at and by the number of changes. A part has
+MIN_PART values or more, so that a spike is none.
+Sources: Auger and Lawrence, "Algorithms for the optimal identification of segment neighborhoods", Bull. Math. Biol. 51,
+1989 (the programme); Holm, Scand. J. Statist. 6, 1979 (the price of looking often).
+"""
+
+from bisect import insort
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.statistics.inference import mann_whitney_p
+
+MIN_PART = 4
+MAX_CHANGES = 8
+ALPHA = 0.05
+"""Chance that a series without any change is said to have one."""
+
+Costs = npt.NDArray[np.float64]
+
+
+def change_points(values: Sequence[float]) -> tuple[int, ...]:
+    """Indexes of the first values after each change, rising; () for none."""
+    places = len(values) - 2 * MIN_PART + 1
+    most = min(MAX_CHANGES, len(values) // MIN_PART - 1)
+    if places < 1:
+        return ()
+    for number, found in reversed(list(enumerate(_segmentations(_costs(values), most), 1))):
+        edges = (0, *found, len(values))
+        parts = [values[first:last] for first, last in pairwise(edges)]
+        # The best of many segmentations was taken: each change has to pass at a share of the 5 %.
+        if all(mann_whitney_p(one, other) <= ALPHA / places / number for one, other in pairwise(parts)):
+            return found
+    return ()
+
+
+def _costs(values: Sequence[float]) -> Costs:
+    """(first, last): absolute deviation about their median of the values from ``first`` until before ``last``."""
+    count = len(values)
+    costs = np.full((count + 1, count + 1), np.inf)
+    for first in range(count):
+        ordered: list[float] = []
+        for last in range(first, count):
+            insort(ordered, values[last])
+            half = len(ordered) // 2
+            costs[first, last + 1] = sum(ordered[-half:]) - sum(ordered[:half]) if half else 0.0
+    return costs
+
+
+def _segmentations(costs: Costs, most: int) -> list[tuple[int, ...]]:
+    """The best with one change, with two, up to ``most``."""
+    count = len(costs) - 1
+    ends = np.arange(count + 1)
+    too_short = ends[None, :] - ends[:, None] < MIN_PART
+    parts = np.where(too_short, np.inf, costs)
+    best, cuts, found = parts[0], [], []
+    for _ in range(most):
+        through = best[:, None] + parts
+        cuts.append(np.argmin(through, axis=0))
+        best = through[cuts[-1], ends]
+        edges = [count]
+        for cut in reversed(cuts):
+            edges.append(int(cut[edges[-1]]))
+        if np.isfinite(best[count]):
+            found.append(tuple(reversed(edges[1:])))
+    return found

@@ -1,0 +1,110 @@
+"""The table ``figure`` of a store: figures of analysed runs, which can be deleted and made again at any time.
+
+Rows have the number of the analysis that made them; readers ask for that of their own program. A run that is being
+measured gets none, nor does one that has got more rounds than were analysed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+
+from sqlalchemy import Engine, Select, delete, func, insert, select
+
+from dbcpu.figures import Figure, RunFigures
+from dbcpu.store.engine import Location, translated_errors
+from dbcpu.store.schema import rows
+from dbcpu.store.schema.tables import figure, run
+
+ALWAYS = "verdict"
+"""The metric that every analysed run has."""
+_AT_ONCE = 500
+"""Runs per query: databases limit the parameters of a statement."""
+_VALUES = (
+    figure.c.metric,
+    figure.c.level,
+    figure.c.variant,
+    figure.c.value,
+    figure.c.low,
+    figure.c.high,
+    figure.c.text,
+)
+
+
+class FigureTable:
+    """That of an open store. ``there`` False: the store is older, cannot be written to, and has none.
+
+    All methods raise StoreError when the database fails.
+    """
+
+    def __init__(self, location: Location, reading: Engine, *, there: bool) -> None:
+        self._location, self._reading, self._there = location, reading, there
+        self._writing = reading.execution_options(writes=True)
+
+    def of(self, run_ids: Sequence[str], analysis: int, metrics: Sequence[str] = ()) -> dict[str, RunFigures]:
+        """Those of each run that was analysed by this ``analysis``; only of these ``metrics`` if any are given."""
+        found: dict[str, list[Figure]] = {}
+        for begin in range(0, len(run_ids) if self._there else 0, _AT_ONCE):
+            wanted = figure.c.run_id.in_(run_ids[begin : begin + _AT_ONCE]) & (figure.c.analysis == analysis)
+            if metrics:
+                wanted &= figure.c.metric.in_({ALWAYS, *metrics})
+            with translated_errors(self._location), self._reading.connect() as connection:
+                for row in connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)):
+                    found.setdefault(row[0], []).append(Figure(*row[1:]))
+        return {run_id: RunFigures(figures) for run_id, figures in found.items() if all(map(_is_sound, figures))}
+
+    def texts(self, metric: str, analysis: int) -> Mapping[str, str]:
+        """Run -> text of one metric of the whole run, for all runs that have it."""
+        if not self._there:
+            return {}
+        own = (figure.c.run_id == run.c.run_id) & (figure.c.analysis == analysis) & (figure.c.metric == metric)
+        wanted = select(run.c.run_id, figure.c.text).join(figure, own & (figure.c.level == 0))
+        with translated_errors(self._location), self._reading.connect() as connection:
+            return {row[0]: row[1] for row in connection.execute(wanted) if isinstance(row[1], str)}
+
+    def keep(self, run_id: str, analysis: int, figures: Iterable[Figure], rounds: int) -> bool:
+        """In place of what is kept of this and older analyses, if the run is over and has so many ``rounds``."""
+        values = [rows.figure_values(run_id, analysis, each) for each in figures]
+        with translated_errors(self._location), self._writing.begin() as connection:
+            same = (run.c.run_id == run_id) & (run.c.rounds == rounds) & (run.c.status != "running")
+            if connection.scalar(select(run.c.run_id).where(same).with_for_update()) is None:
+                return False
+            older = (figure.c.run_id == run_id) & (figure.c.analysis <= analysis)
+            connection.execute(delete(figure).where(older))
+            connection.execute(insert(figure), values)
+            return True
+
+    def lacking(self, analysis: int) -> tuple[str, ...]:
+        """Runs that are over and were not analysed by this ``analysis``, the newest first."""
+        wanted = self._over().where(run.c.run_id.not_in(self._analysed(analysis))).order_by(run.c.started_at.desc())
+        with translated_errors(self._location), self._reading.connect() as connection:
+            found: Sequence[object] = connection.scalars(wanted).all()
+        return tuple(run_id for run_id in found if isinstance(run_id, str))
+
+    def analysed(self, analysis: int) -> int:
+        """How many runs have figures of this ``analysis``."""
+        counted = select(func.count()).select_from(self._analysed(analysis).subquery())
+        with translated_errors(self._location), self._reading.connect() as connection:
+            return int(connection.scalar(counted) or 0)
+
+    def drop(self) -> int:
+        """Delete the figures of all runs and analyses; returns of how many runs."""
+        with translated_errors(self._location), self._writing.begin() as connection:
+            runs = connection.scalar(select(func.count(figure.c.run_id.distinct())))
+            connection.execute(delete(figure))
+            return int(runs or 0)
+
+    @staticmethod
+    def _over() -> Select[tuple[str]]:
+        return select(run.c.run_id).where(run.c.status != "running")
+
+    @staticmethod
+    def _analysed(analysis: int) -> Select[tuple[str]]:
+        return select(figure.c.run_id).where((figure.c.analysis == analysis) & (figure.c.metric == ALWAYS))
+
+
+def _is_sound(one: Figure) -> bool:
+    """A column of SQLite may hold a value of any type: of such a run the figures are made again."""
+    numbers = all(
+        each is None or (isinstance(each, float) and isfinite(each)) for each in (one.value, one.low, one.high)
+    )
+    texts = isinstance(one.metric, str) and isinstance(one.variant, str) and isinstance(one.text, str | None)
+    return numbers and texts and isinstance(one.level, int)

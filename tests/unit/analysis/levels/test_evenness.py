@@ -1,0 +1,61 @@
+"""Evenness: fastest over slowest at the least even level up to the vCPUs, with an answer and an interval."""
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.host import Capacity, Evenness
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run_summary import quotable
+from dbcpu.simulator import SimulatedHost, preset, simulate
+from support.builders.comparison import noisy_run
+
+
+def found(record: RunRecord) -> tuple[Analysis, Capacity, Evenness]:
+    analysis = explain(record)
+    room = analysis.capacity
+    assert room is not None and room.evenness is not None
+    return analysis, room, room.evenness
+
+
+def test_an_uneven_host_is_quoted_at_its_least_even_level() -> None:
+    analysis, room, even = found(simulate(preset("c4.4xlarge"), (1, 4, 8, 12, 16, 20, 32), repeats=4, seed=1))
+    ratios = {each.level: each.max_over_min or 1.0 for each in analysis.levels}
+    assert (even.even, even.level) == (Answer.NO, 12)
+    assert even.value == pytest.approx(1 / ratios[12]) == pytest.approx(1 / max(ratios[n] for n in (4, 8, 12, 16)))
+    assert even.interval is not None and even.interval.low < even.value < even.interval.high < 1
+    cores = room.usable_cores_interval
+    assert cores is not None and room.usable_cores is not None
+    assert cores.low < room.usable_cores < cores.high <= 16
+    assert quotable(analysis).startswith(f"{room.usable_cores:.1f} usable cores (95 % CI ")
+    assert f"of 16 vCPUs, evenness {even.value:.2f} (95 % CI " in quotable(analysis)
+
+
+def test_levels_above_the_vcpus_do_not_count() -> None:
+    _, _, even = found(
+        simulate(SimulatedHost("box", cores=4, threads=1, noise=0.002), (1, 2, 4, 5, 8), repeats=4, seed=1)
+    )
+    assert (even.even, even.level <= 4) == (Answer.YES, True)
+    assert even.interval is not None and 1 / 1.1 < even.interval.low <= even.value <= even.interval.high == 1
+
+
+def test_what_is_not_shown_is_undecided() -> None:
+    analysis, _, even = found(noisy_run(1, levels=(1, 2), repeats=1))
+    assert even.even is Answer.UNDECIDED
+    assert quotable(analysis).endswith(": undecided whether even")
+
+
+def test_a_run_of_one_session_alone_has_nothing_to_quote() -> None:
+    analysis = explain(noisy_run(1, levels=(1,)))
+    assert analysis.capacity is None
+    assert quotable(analysis) == ""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_interval_holds_what_many_rounds_give(seed: int) -> None:
+    host = SimulatedHost("box", cores=4, threads=2, noise=0.01)
+    truth = found(simulate(host, (1, 4, 6, 8), repeats=30, seed=99))[2]
+    few = found(simulate(host, (1, 4, 6, 8), repeats=5, seed=seed))[2]
+    assert few.interval is not None
+    assert few.interval.low - 0.01 <= truth.value <= few.interval.high + 0.01

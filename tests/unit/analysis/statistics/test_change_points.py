@@ -1,0 +1,71 @@
+"""Several changes of a series are found where they are, a spike is none, and noise alone has hardly ever one."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dbcpu.analysis.statistics.change_points import MIN_PART, _costs, _segmentations, change_points
+
+
+def steps(*parts: tuple[float, int], noise: float = 1.0, seed: int = 1) -> list[float]:
+    luck = np.random.default_rng(seed)
+    return [float(value) for middle, count in parts for value in luck.normal(middle, noise, count)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        (((100, 10), (90, 10)), (10,)),
+        (((100, 10), (90, 10), (100, 10)), (10, 20)),
+        (((100, 12), (94, 8), (88, 9), (100, 11)), (12, 20, 29)),
+        (((100, 20), (90, 4), (100, 20)), (20, 24)),
+        (((100, 30),), ()),
+        (((100, 7),), ()),
+        ((), ()),
+    ],
+)
+def test_changes_are_found_where_they_are(parts: tuple[tuple[float, int], ...], found: tuple[int, ...]) -> None:
+    assert change_points(steps(*parts)) == found
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("height", [-60.0, 200.0])
+def test_a_spike_is_no_change_and_moves_none(length: int, height: float) -> None:
+    flat = steps((100, 24))
+    flat[8 : 8 + length] = [height] * length
+    assert change_points(flat) == ()
+    step = steps((100, 20), (90, 20))
+    step[5 : 5 + length] = [height] * length
+    assert change_points(step) == (20,)
+
+
+def test_noise_alone_has_hardly_ever_a_change() -> None:
+    """At most 5 %; 400 series of 30 values, so that 35 would be seen once in a thousand times by chance."""
+    luck = np.random.default_rng(20_170_105)
+    assert sum(bool(change_points(luck.normal(100, 2, 30).tolist())) for _ in range(400)) <= 34
+
+
+def test_of_one_step_there_is_hardly_ever_a_second_change() -> None:
+    luck = np.random.default_rng(7)
+    made = [[*luck.normal(100, 2, 15), *luck.normal(90, 2, 15)] for _ in range(200)]
+    found = [change_points(each) for each in made]
+    assert sum(len(each) > 1 for each in found) <= 18
+    assert all(each for each in found)
+
+
+def test_the_segmentation_is_the_best_there_is() -> None:
+    values = steps((10, 5), (12, 5), (9, 6), noise=1.5, seed=3)
+    costs = _costs(values)
+    count = len(values)
+
+    def deviation(edges: tuple[int, ...]) -> float:
+        parts = [values[a:b] for a, b in zip((0, *edges), (*edges, count), strict=True)]
+        return float(sum(np.abs(np.array(part) - np.median(part)).sum() for part in parts))
+
+    for number, found in enumerate(_segmentations(costs, 3), 1):
+        tried = [
+            edges for edges in product(range(count), repeat=number)
+            if all(b - a >= MIN_PART for a, b in zip((0, *edges), (*edges, count), strict=True))
+        ]  # fmt: skip
+        assert deviation(found) == pytest.approx(min(map(deviation, tried)))

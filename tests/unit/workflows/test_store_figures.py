@@ -1,0 +1,189 @@
+"""Kept figures answer as the records do: commands read them, and dbcpu store figures makes and deletes them."""
+
+import contextlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbcpu.analysis import explain as explaining
+from dbcpu.analysis import figures as analysed
+from dbcpu.analysis.figures import VERSION
+from dbcpu.cli import main
+from dbcpu.record import RunRecord
+from dbcpu.store.database import open_store
+from dbcpu.store.record_file import write_record
+from plugins import runs
+from support.builders.comparison import noisy_run
+from support.paths import TESTS
+
+READERS = (["list", "--history"], ["list", "--verdict"], ["list", "--history", "--json"], ["show", "last", "--history"],
+           ["check", "--last"], ["check", "night-03", "--json", "--fail-on", "inconclusive"])  # fmt: skip
+every_reader = pytest.mark.parametrize("command", READERS, ids=" ".join)
+
+
+def nights(count: int = 12) -> Iterator[RunRecord]:
+    for day in range(1, count + 1):
+        speed = 0.7 if day > 8 else 1.0
+        yield noisy_run(day, run_id=f"night-{day:02}", started_at=f"2026-11-{day:02}T04:30:00+00:00", speed=speed,
+                        uneven=1.5, levels=(1, 2, 4), repeats=3)  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Twelve nights without figures, the last four slow."""
+    place = str(tmp_path / "runs.db")
+    monkeypatch.setenv("DBCPU_STORE", place)
+    monkeypatch.chdir(tmp_path)
+    with open_store(place) as opened:
+        for each in nights():
+            opened.save(each)
+    return place
+
+
+def execute(place: str, statement: str) -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(place)) as connection, connection:
+        return connection.execute(statement).fetchall()
+
+
+def answer(command: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    capsys.readouterr()
+    return main(command), capsys.readouterr().out
+
+
+@pytest.fixture
+def unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("a run was explained again")
+
+    monkeypatch.setattr(explaining, "explain_rounds", refused)
+
+
+@every_reader
+def test_an_answer_is_the_same_from_figures_and_from_records(
+    command: list[str], store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as reading:
+        reading.setattr("dbcpu.store.figures.FigureTable.keep", lambda *_: False)
+        explained = answer(command, capsys)
+        assert execute(store, "select count(*) from figure") == [(0,)]
+    assert answer(["store", "figures"], capsys)[0] == 0
+    with monkeypatch.context() as kept:
+        kept.setattr(explaining, "explain_rounds", lambda *_: pytest.fail("a run was explained again"))
+        assert answer(command, capsys) == explained
+    assert explained[1]
+
+
+def test_figures_are_made_once_and_deleted(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["store", "figures"], capsys) == (0, f"figures of 12 runs were made (analysis {VERSION})\n")
+    code, said = answer(["store", "figures"], capsys)
+    assert (code, said) == (0, f"figures of 0 runs were made (analysis {VERSION}), those of 12 runs were there\n")
+    before = execute(store, "select count(*) from round")
+    assert answer(["store", "figures", "--drop"], capsys)[1].startswith(
+        "figures of 12 runs were deleted; they are made"
+    )
+    assert execute(store, "select count(*) from figure") == [(0,)]
+    assert execute(store, "select count(*) from round") == before
+
+
+def test_reading_fills_what_is_missing_and_no_more_than_was_asked_for(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(["list", "--verdict", "--limit", "3"], capsys)
+    assert execute(store, "select distinct run_id from figure order by 1") == [
+        ("night-10",), ("night-11",), ("night-12",)
+    ]  # fmt: skip
+
+
+def test_another_analysis_makes_them_again(
+    store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(["list", "--verdict"], capsys)
+    for module in ("dbcpu.workflows.kept_figures", "dbcpu.workflows.store_figures", "dbcpu.workflows.readable_runs"):
+        monkeypatch.setattr(f"{module}.VERSION", VERSION + 1)
+    monkeypatch.setattr("dbcpu.workflows.store_figures.FEW", 100)  # in this process, which has the number
+    said = answer(["store", "figures"], capsys)[1]
+    assert said == f"figures of 12 runs were made (analysis {VERSION + 1})\n"
+    assert execute(store, "select distinct analysis from figure") == [(VERSION + 1,)]
+    assert analysed.VERSION == VERSION
+
+
+def test_a_damaged_run_is_named_and_the_others_get_theirs(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(store, "update round set body = x'00' where run_id = 'night-05'")
+    assert main(["store", "figures"]) == 0
+    said = capsys.readouterr()
+    assert "run night-05 is left out: " in said.err
+    assert "figures of 11 runs were made" in said.out and "; 1 run could not be read" in said.out
+
+
+@pytest.mark.parametrize("column", ["metric", "level", "variant", "value", "low", "high", "text"])
+@pytest.mark.parametrize("odd", ["x'ff'", "'nine'", "1e999"])
+def test_a_column_may_hold_anything_and_the_record_is_read_then(
+    column: str, odd: str, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = answer(["list", "--history"], capsys)
+    execute(store, f"update or ignore figure set {column} = {odd} where run_id = 'night-03'")
+    assert answer(["list", "--history"], capsys)[0] == 0
+    assert "internal error" not in capsys.readouterr().err
+    assert expected[0] == 0
+
+
+def test_an_interrupted_making_keeps_what_is_done_and_goes_on(store: str, tmp_path: Path) -> None:
+    """Ctrl-C goes to all processes of the terminal: to the children, too."""
+    code = """
+import os, signal, sys
+from dbcpu.store.figures import FigureTable
+real, kept = FigureTable.keep, []
+def keep(self, run_id, *rest):
+    done = real(self, run_id, *rest)
+    kept.append(run_id)
+    if len(kept) == 3:
+        os.killpg(0, signal.SIGINT)
+    return done
+if __name__ == "__main__":
+    FigureTable.keep = keep
+    from dbcpu.cli import main
+    sys.exit(main(["store", "figures"]))
+"""
+    script = tmp_path / "interrupted.py"
+    script.write_text(code)
+    environment = runs.environment(PYTHONPATH=":".join(sys.path), DBCPU_STORE=store)
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False,
+        start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 130, done.stderr
+    assert "figures of 3 of 12 runs are kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(execute(store, "select distinct run_id from figure")) == 3
+    assert main(["store", "figures"]) == 0
+    assert len(execute(store, "select distinct run_id from figure")) == 12
+
+
+def test_an_imported_run_has_figures(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "run.json"
+    write_record(file, noisy_run(3, run_id="imported"))
+    assert main(["import", str(file)]) == 0
+    assert execute(store, "select distinct run_id from figure") == [("imported",)]
+
+
+def test_an_older_store_that_cannot_be_written_to_is_read_without_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "store-1.db"
+    shutil.copy(TESTS / "runs" / "store-1.db", place)
+
+    def full(*_: object) -> object:
+        from dbcpu.store.engine import NotWritable
+
+        raise NotWritable("the store failed: the disk is full")
+
+    monkeypatch.setattr("dbcpu.store.schema.upgrade.upgrade", full)
+    assert main(["list", "--verdict", "--store", str(place)]) == 0
+    assert "20261122-140028-sim-2c8f9a" in capsys.readouterr().out
+    assert main(["check", "--last", "--store", str(place)]) in (0, 1)
+    assert execute(str(place), "select version_num from dbcpu_schema_version") == [("0001",)]
