@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
-from jsonschema import Draft202012Validator
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
@@ -32,19 +32,21 @@ ANALYSES = sorted(path for path in (TESTS / "golden").rglob("json.json") if "lev
 
 
 @cache
-def validator(name: str, *, strict: bool = False) -> Draft202012Validator:
+def validator(name: str, *, strict: bool = False) -> jsonschema_rs.Draft202012Validator:
     schema = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return Draft202012Validator(closed(schema) if strict else schema)
+    return jsonschema_rs.Draft202012Validator(closed(schema) if strict else schema)
 
 
 def faults(name: str, data: Any, *, strict: bool = False) -> list[str]:
-    return [f"{error.json_path}: {error.message[:200]}" for error in validator(name, strict=strict).iter_errors(data)]
+    """Where something does not fit, and why."""
+    found = validator(name, strict=strict).iter_errors(data)
+    return ["/".join(map(str, each.instance_path)) + f": {each.message[:200]}" for each in found]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_schema_is_made_from_the_code(name: str, request: pytest.FixtureRequest) -> None:
     path, made = FOLDER / f"{name}.json", SCHEMAS[name]()
-    Draft202012Validator.check_schema(made)
+    jsonschema_rs.meta.validate(made)
     if request.config.getoption("--update-golden"):
         path.write_text(text_of(made), "utf-8", newline="\n")
     assert path.read_text("utf-8") == text_of(made), f"{path.name} differs; look, then run pytest --update-golden"
@@ -66,8 +68,8 @@ def test_what_is_checked_is_there() -> None:
 
 
 def data_of(record: RunRecord) -> Any:
-    """What its file holds."""
-    return json.loads(codec.dumps(codec.to_data(record)))
+    """What its file holds. The validator takes no bytes that are no text, which a record may have in a name."""
+    return json.loads(codec.dumps(codec.to_data(record)).replace(r"\udcff", "?"))
 
 
 def test_a_record_with_every_field_fits_and_has_no_other() -> None:
@@ -105,7 +107,7 @@ def without(data: Any, *path: str | int) -> Any:
 
 def test_what_does_not_fit_is_noticed() -> None:
     data = data_of(runs.full_record())
-    assert faults(RECORD, without(data, "schema")) == ["$: 'schema' is a required property"]
+    assert faults(RECORD, without(data, "schema")) == [': "schema" is a required property']
     assert faults(RECORD, without(data, "rounds", 0, "sessions", 0, "server")) != []
     assert faults(RECORD, data | {"run_id": "last"}) != []
     assert faults(RECORD, data | {"status": "done"}) != []
@@ -114,4 +116,4 @@ def test_what_does_not_fit_is_noticed() -> None:
     assert faults(RECORD, data | {"later": 1}, strict=True) != []
     levels = deepcopy(data)
     levels["plan"]["levels"] = ["1"]
-    assert [each[:20] for each in faults(RECORD, levels)] == ["$.plan.levels[0]: '1"]
+    assert faults(RECORD, levels) == ['plan/levels/0: "1" is not of type "integer"']

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from dbcpu.analysis.results.run import Analysis, SessionView
@@ -62,18 +63,16 @@ class Table:
 
 
 def read(path: str) -> Callable[[Any], Any]:
-    """The attribute at ``path`` of a row, None where any part of the way is None."""
-    names = path.split(".")
-
-    def of(row: Any) -> Any:
-        for name in names:
-            row = None if row is None else getattr(row, name)
-        return row
-
-    return of
+    """The attribute at ``path`` of a row, such as ``view?.cause``: None where the part with the question mark is."""
+    before, optional, after = path.partition("?.")
+    first = attrgetter(before)
+    if not optional:
+        return first
+    then = attrgetter(after)
+    return lambda row: None if (part := first(row)) is None else then(part)
 
 
 def column(name: str, kind: Type, meaning: str, source: str | Callable[[Any], Any], unit: str = "") -> Column:
-    """A column read from the attribute ``source`` of its rows, or by a function. Names in ``_s`` are in seconds."""
+    """A column that is read at the path ``source``, or by a function. Names in ``_s`` are in seconds."""
     value = read(source) if isinstance(source, str) else source
     return Column(name, kind, meaning, value, unit or ("s" if name.endswith("_s") and "_per_s" not in name else ""))

@@ -4,9 +4,9 @@ Parquet is written by DuckDB from rows that were written as CSV before, into fil
 """
 
 import csv
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -16,10 +16,11 @@ from dbcpu.config.drafts import draft_of, make_folder
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import Round
+from dbcpu.reports.extra_packages import not_installed
 from dbcpu.reports.formats.csv import FORMULA_STARTS
 from dbcpu.reports.tables.of_run import LEVELS, RUNS
 from dbcpu.reports.tables.of_sessions import EXECUTIONS, RESIDENCY, SESSIONS
-from dbcpu.reports.tables.table import ExplainedRun, Table
+from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type
 
 TABLES = (RUNS, LEVELS, SESSIONS, EXECUTIONS, RESIDENCY)
 FORMS = ("parquet", "csv")
@@ -30,9 +31,10 @@ MEMORY = "512MB"
 class TableRows:
     """Takes runs one after the other and writes their rows."""
 
-    def __init__(self, streams: Mapping[str, IO[str]], cell: Callable[[Any], str]) -> None:
+    def __init__(self, streams: Mapping[str, IO[str]], text: Callable[[str], str]) -> None:
+        """``text`` is how a text is written."""
         self._writers = {name: csv.writer(stream, lineterminator="\n") for name, stream in streams.items()}
-        self._cell = cell
+        self._cells = {table.name: [_cell(column, text) for column in table.columns] for table in TABLES}
         for table in TABLES:
             self._writers[table.name].writerow(column.name for column in table.columns)
 
@@ -45,8 +47,8 @@ class TableRows:
                 self._write(table, table.of_round(run, each))
 
     def _write(self, table: Table, rows: Iterable[Any]) -> None:
-        readers = [column.value for column in table.columns]
-        self._writers[table.name].writerows([self._cell(value(row)) for value in readers] for row in rows)
+        cells = self._cells[table.name]
+        self._writers[table.name].writerows([cell(row) for cell in cells] for row in rows)
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def written_tables(folder: Path, form: str, *, replace: bool = False) -> Iterato
             targets = {name: open_files.enter_context(draft_of(path)) for name, path in paths.items()}
             raw = {name: open_files.enter_context(TemporaryFile(dir=folder)) for name in paths} if convert else targets
             streams = {name: TextIOWrapper(stream, "utf-8", newline="") for name, stream in raw.items()}
-            yield TableRows(streams, _cell if convert else _sheet_cell)
+            yield TableRows(streams, _text if convert else _sheet_text)
             for stream in streams.values():
                 stream.flush()
             if convert:
@@ -81,21 +83,29 @@ def written_tables(folder: Path, form: str, *, replace: bool = False) -> Iterato
         raise StoreError(f"{error.filename or folder} could not be written: {error.strerror or error}") from None
 
 
-def _cell(value: Any) -> str:
-    """As DuckDB reads it, every digit kept. An empty text is unknown, too."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(float(value))
-    return plain(value) if isinstance(value, str) else str(value)
+def _cell(column: Column, text: Callable[[str], str]) -> Callable[[Any], Any]:
+    """What is written of a row: None is an empty cell, and a number has all of its digits."""
+    value = column.value
+    if column.type is Type.BOOLEAN:
+        return lambda row: _BOOLEAN[value(row)]
+    if column.type is Type.TEXT:
+        return lambda row: None if (found := value(row)) is None else text(found)
+    return value
 
 
-def _sheet_cell(value: Any) -> str:
+_BOOLEAN = {True: "true", False: "false", None: None}
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    """On one line. An empty text is unknown, too."""
+    return plain(value)
+
+
+def _sheet_text(value: str) -> str:
     """The same; what a spreadsheet would take for a formula is led by an apostrophe."""
-    text = _cell(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+    text = _text(value)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def _converter() -> Callable[[Table, IO[bytes], IO[bytes]], None]:
@@ -103,10 +113,7 @@ def _converter() -> Callable[[Table, IO[bytes], IO[bytes]], None]:
     try:
         import duckdb
     except ImportError:
-        raise UsageError(
-            "Parquet is written by DuckDB, which is not installed; install it, "
-            f"`{sys.executable} -m pip install duckdb` (extra dbcpu[data]), or use --csv"
-        ) from None
+        raise not_installed("Parquet", "duckdb", "data", "--csv") from None
 
     def convert(table: Table, source: IO[bytes], target: IO[bytes]) -> None:
         types = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)

@@ -6,14 +6,13 @@ they are shown as runnable: in which order they ran is not known. Sources: perfe
 Protos Synthetically"; generic_task.proto of Perfetto (RUNNING twice in a row is an error of a thread).
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from dbcpu.analysis.placement.residency import RUNNABLE, STOPPED
-from dbcpu.errors import UsageError
 from dbcpu.record import Header
+from dbcpu.reports.extra_packages import not_installed
 from dbcpu.reports.trace.events import UNITS, Mark, Slice, TracedRound
 from dbcpu.reports.trace.placement import Occupied, Stay
 
@@ -38,10 +37,7 @@ class _Writer:
         try:
             from perfetto.protos.perfetto.trace import perfetto_trace_pb2
         except ImportError:
-            raise UsageError(
-                "a .pftrace is written by the package perfetto, which is not installed; install it, "
-                f"`{sys.executable} -m pip install perfetto` (extra dbcpu[trace]), or name the file .trace.json"
-            ) from None
+            raise not_installed("a .pftrace", "perfetto", "trace", "a file named .trace.json") from None
         self._protos: Any = perfetto_trace_pb2
         self._header = header
         self._counters: dict[tuple[str, int], int] = {}
@@ -62,36 +58,26 @@ class _Writer:
 
     # --- tracks
 
-    def _track(self, uuid: int, name: str, parent: int | None = None) -> Any:
-        packet = self._protos.TracePacket()
-        packet.track_descriptor.uuid = uuid
-        packet.track_descriptor.name = name
-        if parent is not None:
-            packet.track_descriptor.parent_uuid = parent
-        return packet
+    def _track(self, uuid: int, **more: Any) -> Any:
+        return self._protos.TracePacket(track_descriptor={"uuid": uuid, **more})
 
     def _first_tracks(self) -> Iterator[Any]:
-        yield self._track(ROUNDS_TRACK, "rounds")
-        process = self._track(SESSIONS_TRACK, f"sessions of run {self._header.run_id}")
-        process.track_descriptor.process.pid = PID
-        process.track_descriptor.process.process_name = f"sessions of run {self._header.run_id}"
-        yield process
-        yield self._track(CPUS_TRACK, "counters of the CPUs")
+        name = f"sessions of run {self._header.run_id}"
+        yield self._track(ROUNDS_TRACK, name="rounds")
+        yield self._track(SESSIONS_TRACK, process={"pid": PID, "process_name": name})
+        yield self._track(CPUS_TRACK, name="counters of the CPUs")
 
     def _new_sessions(self, each: TracedRound) -> Iterator[Any]:
         for session in sorted({*each.sessions} - self._sessions):
             self._sessions.add(session)
-            packet = self._track(_SESSION_TRACKS + session, f"session {session}", SESSIONS_TRACK)
-            thread = packet.track_descriptor.thread
-            thread.pid, thread.tid, thread.thread_name = PID, FIRST_TID + session, f"session {session}"
-            yield packet
+            thread = {"pid": PID, "tid": FIRST_TID + session, "thread_name": f"session {session}"}
+            yield self._track(_SESSION_TRACKS + session, parent_uuid=SESSIONS_TRACK, thread=thread)
 
     def _new_counters(self, each: TracedRound) -> Iterator[Any]:
         for counter, cpu in sorted({(value.counter, value.cpu) for value in each.counters} - self._counters.keys()):
             uuid = self._counters[counter, cpu] = _COUNTER_TRACKS + len(self._counters)
-            packet = self._track(uuid, f"CPU {cpu} {counter}", CPUS_TRACK)
-            packet.track_descriptor.counter.unit_name = UNITS[counter]
-            yield packet
+            unit = {"unit_name": UNITS[counter]}
+            yield self._track(uuid, name=f"CPU {cpu} {counter}", parent_uuid=CPUS_TRACK, counter=unit)
 
     # --- events
 

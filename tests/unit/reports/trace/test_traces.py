@@ -78,9 +78,13 @@ def joined(spans: list[Span]) -> list[Span]:
     return made
 
 
+def tracks(trace: Any) -> list[Any]:
+    return [packet.track_descriptor for packet in trace.packet if packet.HasField("track_descriptor")]
+
+
 def slices(trace: Any) -> Iterator[tuple[str, str, int, int]]:
     """(track, name, from, to), in the order of the file: a slice is open on its track until the next end."""
-    names = {p.track_descriptor.uuid: p.track_descriptor.name for p in trace.packet if p.HasField("track_descriptor")}
+    names = {each.uuid: each.name or each.thread.thread_name for each in tracks(trace)}
     is_open: dict[int, tuple[str, int]] = {}
     for packet in trace.packet:
         if not packet.HasField("track_event"):
@@ -219,11 +223,11 @@ def test_counters_are_shares_and_frequencies_per_cpu_and_pieces_of_the_witness()
         "CPU 0 witness piece (us)": [(0.25, 310.0), (0.75, 305.0), (1.0, 0.0)],
     }
     trace = pb(record([made]))
-    tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")}
-    values = [(tracks[p.track_event.track_uuid].name, p.timestamp / 1e9, p.track_event.double_counter_value)
+    by_uuid = {each.uuid: each for each in tracks(trace)}
+    values = [(by_uuid[p.track_event.track_uuid].name, p.timestamp / 1e9, p.track_event.double_counter_value)
               for p in trace.packet if p.track_event.HasField("double_counter_value")]  # fmt: skip
     assert sorted(values) == sorted((name.rpartition(" (")[0], at, v) for name, each in found.items() for at, v in each)
-    assert {each.counter.unit_name for each in tracks.values() if each.HasField("counter")} == {"%", "MHz", "us"}
+    assert {each.counter.unit_name for each in tracks(trace) if each.HasField("counter")} == {"%", "MHz", "us"}
 
 
 def test_rounds_follow_each_other_and_sessions_keep_their_tracks() -> None:
@@ -232,8 +236,9 @@ def test_rounds_follow_each_other_and_sessions_keep_their_tracks() -> None:
     assert len(rounds) == len(run.rounds)
     for (_, _, end), (_, begin, _) in pairwise(rounds):
         assert begin - end == pytest.approx(PAUSE_S * 1e9, abs=2)
-    named = [p.track_descriptor.name for p in pb(run).packet if p.HasField("track_descriptor")]
-    assert [name for name in named if name.startswith("session ")] == ["session 0", "session 1", "session 2"]
+    threads = [each.thread for each in tracks(pb(run)) if each.HasField("thread")]
+    assert [each.thread_name for each in threads] == ["session 0", "session 1", "session 2"]
+    assert [each.tid for each in threads] == [FIRST_TID, FIRST_TID + 1, FIRST_TID + 2]
 
 
 @pytest.mark.parametrize(("wanted", "levels"), [("3", [3, 3, 3]), ("3:2", [3]), ("2", [2, 2, 2])])
@@ -290,7 +295,5 @@ def test_text_from_outside_stays_text() -> None:
 
 def test_without_the_package_one_sentence_names_the_other_form(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "perfetto.protos.perfetto.trace", None)
-    with pytest.raises(
-        UsageError, match=r"which is not installed; install it, `.*pip install perfetto`.*\.trace\.json"
-    ):
+    with pytest.raises(UsageError, match=r"needs the package perfetto, .*pip install perfetto`.*named \.trace\.json"):
         perfetto.pieces(three_on_two().header, ())
