@@ -92,12 +92,9 @@ class Store(AbstractContextManager["Store"]):
 
         Only those of this target, host, label and status (complete, running, interrupted, failed), where given.
         """
-        found = (
-            each
-            for each in self._opened.list(None, target, host)
-            if label in (None, each.label) and status in (None, each.status)
-        )
-        return tuple(found)[:limit]
+        most = limit if label is None and status is None else None
+        found = self._opened.list(most, target, host)
+        return tuple(each for each in found if label in (None, each.label) and status in (None, each.status))[:limit]
 
     def header(self, run: str | RunSummary) -> Header:
         """All of a run but its rounds."""

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from dbcpu.cli import main
 from dbcpu.formatting import aligned, bare
+from dbcpu.reports.tables.write import TABLES
 from dbcpu.store.database import keep
 from dbcpu.store.record_file import read
 from support.data_page import with_columns
@@ -28,6 +30,10 @@ pytestmark = pytest.mark.slow
 DOCS = ROOT / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 QUESTIONS = "## Five questions\n"
+MADE = {
+    "trace.md": {"lanes.pftrace", "three.pftrace", "lanes.trace.json"},
+    "data.md": {f"{table.name}.{form}" for table in TABLES for form in ("parquet", "csv")},
+}
 HAS_PANDAS = find_spec("pandas") is not None and find_spec("pyarrow") is not None
 
 
@@ -72,7 +78,7 @@ def as_text(found: duckdb.DuckDBPyConnection) -> str:
 def commands(lines: str) -> str:
     """Runs ``dbcpu`` as a shell would; what it prints is not shown on the page."""
     for line in lines.splitlines():
-        program, *arguments = shlex.split(line)
+        program, *arguments = shlex.split(line, comments=True)
         assert program == "dbcpu"
         assert main(arguments) == 0, line
     return ""
@@ -121,6 +127,15 @@ if HAS_PANDAS:  # a large package for one page: dbcpu and its tests do without
         copy.write_text((DOCS / "data.md").read_text("utf-8"), "utf-8")
         runners = {"sh": commands, "sql": in_sql, "python": in_pandas}
         assert run_page(copy, runners, update=True, start=QUESTIONS) == 11
+
+
+@pytest.mark.parametrize("page", ["trace.md", "data.md"])
+def test_the_commands_that_a_page_begins_with_can_be_typed(page: str, folder: Path) -> None:
+    shutil.copy(EXAMPLES / "embedded-2-vcpus" / "record.json.gz", "old-box.json.gz")
+    begins = (DOCS / page).read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
+    commands(begins)
+    made = {path.name for path in folder.rglob("*") if path.suffix in (".pftrace", ".json", ".parquet", ".csv")}
+    assert made == MADE[page]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -283,6 +283,19 @@ def test_what_was_not_seen_is_not_shown(run: RunRecord) -> None:
     assert len([e for e in found if e["ph"] == "i" and e["name"].startswith("release")]) == len(run.rounds)
 
 
+def test_a_time_that_does_not_fit_is_a_sentence() -> None:
+    late = replace(round_of([session(0, 1.0)]), timeline_s=(0.0, 5e11))
+    with pytest.raises(UsageError, match=r"round 0 of run .* lasts for decades"):
+        pb(record([late]))
+
+
+def test_a_share_that_is_no_number_is_left_out() -> None:
+    series = (CpuSeries(0, (1e300, 0.5), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)),)
+    odd = replace(round_of([session(0, 1.0)]), timeline_s=(0.0, 1e-300, 1.0), cpu_timeline=series)
+    values = [e["args"]["value"] for e in events(record([odd])) if e["ph"] == "C" and "busy" in e["name"]]
+    assert values == [50.0, 0.0]
+
+
 def test_text_from_outside_stays_text() -> None:
     run = three_on_two()
     first = replace(run.rounds[0], variant='x"\udcff\n<b>', error="\x1b[31m lost")
