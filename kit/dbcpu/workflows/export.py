@@ -71,7 +71,11 @@ def export(
     if len(names) != 2:
         raise UsageError("give a RUN and a FILE, or RUNs and --parquet DIR or --csv DIR")
     name, file = names
-    if file != "-" and Path(file).is_file() and not force:
+    try:
+        there = file != "-" and Path(file).is_file()
+    except PermissionError as error:
+        raise StoreError(f"{file} could not be written: {error.strerror}; give another folder") from None
+    if there and not force:
         raise UsageError(f"{file} exists already; give another name, or --force to replace it")
     is_trace = file.endswith(TRACES)
     if wanted_round is not None and not is_trace:

@@ -240,6 +240,20 @@ def test_a_folder_behind_a_link_of_another_user_is_not_written_to(capsys: pytest
     assert list(Path("theirs").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "arguments", [("last", "closed/run.json"), ("last", "closed/x.pftrace"), ("last", "--csv", "closed/data")]
+)
+def test_a_folder_that_may_not_be_looked_at_is_a_sentence(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("closed").mkdir()
+    Path("closed").chmod(0)
+    if os.access("closed", os.X_OK):
+        pytest.skip("this machine's user may look into every folder")
+    assert main(["export", *arguments]) == 3
+    assert "could not be written: Permission denied" in capsys.readouterr().err
+
+
 def test_the_record_is_written_as_before() -> None:
     assert codec.from_data(json.loads(run("last", "-").stdout), "stdout") == SECOND
     assert run("last", "a.json.gz").output == ""

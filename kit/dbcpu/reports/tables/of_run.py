@@ -98,7 +98,7 @@ LEVELS = Table(
     (
         column("run_id", TEXT, "the run", "run.header.run_id"),
         column("variant", TEXT, "setting of the host", "view.variant"),
-        column("level", WHOLE, "concurrent sessions", "view.level"),
+        column("level", WHOLE, "concurrency N", "view.level", "sessions"),
         column("rounds", WHOLE, "on which the figures rest", "view.rounds"),
         column("sessions", WHOLE, "on which the figures rest, over all rounds", "view.sessions"),
         column("median_s", NUMBER, "median elapsed time of one execution", "view.median_s"),

@@ -36,7 +36,7 @@ class _PartRow:
 KEY = (
     column("run_id", TEXT, "the run", "header.run_id"),
     column("variant", TEXT, "setting of the host", "round.variant"),
-    column("level", WHOLE, "concurrent sessions", "round.level"),
+    column("level", WHOLE, "concurrency N", "round.level", "sessions"),
     column("round", WHOLE, "number of the round within the run, from 0, in the order they ran", "round.order"),
     column("session", WHOLE, "number of the session within the round, from 0", "session.ordinal"),
 )

@@ -23,7 +23,6 @@ from dbcpu.reports.tables.of_sessions import EXECUTIONS, RESIDENCY, SESSIONS
 from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type
 
 TABLES = (RUNS, LEVELS, SESSIONS, EXECUTIONS, RESIDENCY)
-FORMS = ("parquet", "csv")
 MEMORY = "512MB"
 """What DuckDB may use."""
 
@@ -61,11 +60,11 @@ def written_tables(folder: Path, form: str, *, replace: bool = False) -> Iterato
         UntrustedFile: the way to the folder leads through a link of another user.
     """
     paths = {table.name: folder / f"{table.name}.{form}" for table in TABLES}
-    there = next((path for path in paths.values() if path.exists()), None)
-    if there is not None and not replace:
-        raise UsageError(f"{there} exists already; give another folder, or --force to replace it")
     convert = _converter() if form == "parquet" else None
     try:
+        there = next((path for path in paths.values() if path.exists()), None)
+        if there is not None and not replace:
+            raise UsageError(f"{there} exists already; give another folder, or --force to replace it")
         make_folder(folder)
         with ExitStack() as open_files:
             targets = {name: open_files.enter_context(draft_of(path)) for name, path in paths.items()}
