@@ -4,7 +4,10 @@
 """
 
 import json
+import sqlite3
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -55,6 +58,17 @@ def test_the_schema_is_made_from_the_code(name: str, request: pytest.FixtureRequ
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_every_committed_record_fits(path: Path) -> None:
     assert faults(RECORD, codec.loads(record_file.content_of(path), path.name)) == []
+
+
+def test_the_runs_of_a_committed_store_fit() -> None:
+    with closing(sqlite3.connect(f"file:{TESTS / 'runs' / 'store-1.db'}?mode=ro&immutable=1", uri=True)) as store:
+        runs_of_it = store.execute("select run_id, header from run").fetchall()
+        assert runs_of_it
+        for run_id, header in runs_of_it:
+            bodies = store.execute('select body from round where run_id = ? order by "order"', (run_id,)).fetchall()
+            assert bodies
+            rounds = [json.loads(zlib.decompress(body)) for (body,) in bodies]
+            assert faults(RECORD, json.loads(header) | {"rounds": rounds}) == []
 
 
 @pytest.mark.parametrize("path", ANALYSES, ids=lambda path: path.parent.name)

@@ -80,7 +80,7 @@ def export(
     is_trace = file.endswith(TRACES)
     if wanted_round is not None and not is_trace:
         raise UsageError(f"--round chooses what a trace shows, and {file} is none; name it .pftrace or .trace.json")
-    for each in _runs([name], selection, store):
+    for each in _runs([name], selection, store):  # one, and its store is open meanwhile
         run = each.without_names(anonymise.Names()) if anonymised else each
         if is_trace:
             _export_trace(run, Path(file), wanted_round)

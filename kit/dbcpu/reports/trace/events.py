@@ -40,7 +40,6 @@ class Mark:
 
     name: str
     at_ns: int
-    details: Details = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

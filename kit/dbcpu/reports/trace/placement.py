@@ -112,7 +112,7 @@ def _neighbours(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
         by_cpu = {cpu: _ordinals(one for one in here if one.cpu == cpu) for cpu in {each.cpu for each in here}}
         lanes += (Occupied(cpu, now_ns, next_ns, sessions) for cpu, sessions in by_cpu.items())
         for each in here:
-            own = tuple(one for one in by_cpu[each.cpu] if one != each.session)
+            own = _others(by_cpu[each.cpu], each.session)
             beside = _ordinals(one for one in here if one.cpu != each.cpu)
             stays.append(replace(each, from_ns=now_ns, to_ns=next_ns, in_turns=own, beside=beside))
     return stays, lanes
@@ -122,7 +122,9 @@ def _crowd(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
     """Those of one core as they are, with all who were there at any time of the round."""
     by_cpu = {cpu: _ordinals(one for one in members if one.cpu == cpu) for cpu in {each.cpu for each in members}}
     beside = {cpu: _ordinals(one for one in members if one.cpu != cpu) for cpu in by_cpu}
-    stays = [replace(each, in_turns=by_cpu[each.cpu], beside=beside[each.cpu]) for each in members]
+    stays = [
+        replace(each, in_turns=_others(by_cpu[each.cpu], each.session), beside=beside[each.cpu]) for each in members
+    ]
     lanes: list[Occupied] = []
     for cpu, sessions in by_cpu.items():
         for each in sorted((one for one in members if one.cpu == cpu), key=lambda one: one.from_ns):
@@ -131,6 +133,11 @@ def _crowd(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
             else:
                 lanes.append(Occupied(cpu, each.from_ns, each.to_ns, sessions))
     return stays, lanes
+
+
+def _others(sessions: tuple[int, ...], own: int) -> tuple[int, ...]:
+    """Without itself, unless they are so many that they are only counted."""
+    return sessions if len(sessions) > CROWD else tuple(each for each in sessions if each != own)
 
 
 def _ordinals(stays: Iterable[Stay]) -> tuple[int, ...]:

@@ -74,3 +74,15 @@ def test_of_a_crowd_the_time_is_kept_and_the_sessions_are_counted(size: int) -> 
     assert all(("up to" in stay.name) == (size > CROWD) for stay in stays)
     for cpu in (0, 2):
         assert sum(each.to_ns - each.from_ns for each in lanes if each.cpu == cpu) == ns(1.0)
+
+
+def test_beside_a_crowd_a_session_alone_on_its_cpu_runs() -> None:
+    crowd = [session(at, 1.0, cpu=0) for at in range(CROWD + 1)]
+    stays, lanes = placed(*crowd, session(90, 1.0, cpu=2), session(91, 1.0, cpu=1))
+    (alone,) = [each for each in stays if each.session == 90]
+    assert alone.name == f"CPU 2, core 0, beside up to {CROWD + 1} sessions"
+    assert {each.cpu: each.name for each in lanes} == {
+        0: f"up to {CROWD + 1} sessions in turns",
+        1: "session 91",
+        2: "session 90",
+    }
