@@ -1,8 +1,12 @@
 """Who was where, and with whom: every moment of the record's residency is in exactly one stay."""
 
-import pytest
+from dataclasses import replace
 
-from dbcpu.record import Session
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbcpu.record import Residency, Session
 from dbcpu.reports.trace.placement import CROWD, Occupied, Stay, places
 from support.builders.record import round_of, session
 
@@ -86,3 +90,46 @@ def test_beside_a_crowd_a_session_alone_on_its_cpu_runs() -> None:
         1: "session 91",
         2: "session 90",
     }
+
+
+STAYS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.sampled_from("RRRST")), min_size=1, max_size=6)
+"""CPU, how many tenths of a second, and state."""
+
+
+def sampled(ordinal: int, stays: list[tuple[int, int, str]]) -> Session:
+    """A session that was in these places, one after the other."""
+    residency, at = [], 0
+    for cpu, tenths, state in stays:
+        residency.append(Residency(cpu, state, at / 10, (at + tenths) / 10))
+        at += tenths
+    return replace(session(ordinal, at / 10), residency=tuple(residency))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(STAYS, min_size=1, max_size=5))
+def test_at_every_moment_each_session_is_once_where_it_was_and_with_whom_it_was(
+    given_stays: list[list[tuple[int, int, str]]],
+) -> None:
+    sessions = [sampled(ordinal, stays) for ordinal, stays in enumerate(given_stays)]
+    stays, lanes = placed(*sessions)
+    for tenth in range(24):
+        now_ns = ns(tenth / 10 + 0.05)
+        there = {
+            each.ordinal: (stay.cpu, stay.state)
+            for each in sessions
+            for stay in each.residency
+            if ns(stay.from_s) <= now_ns < ns(stay.to_s)
+        }
+        runnable = {ordinal: cpu for ordinal, (cpu, state) in there.items() if state == "R"}
+        shown = [each for each in stays if each.from_ns <= now_ns < each.to_ns]
+        assert sorted(each.session for each in shown) == sorted(there)
+        for each in shown:
+            assert each.cpu == there[each.session][0]
+            near = {one: cpu for one, cpu in runnable.items() if one != each.session and each.session in runnable}
+            assert each.in_turns == tuple(sorted(one for one, cpu in near.items() if cpu == each.cpu))
+            expected = (one for one, cpu in near.items() if cpu != each.cpu and CORES[cpu] == CORES[each.cpu])
+            assert each.beside == tuple(sorted(expected))
+        occupied = {each.cpu: each.sessions for each in lanes if each.from_ns <= now_ns < each.to_ns}
+        assert occupied == {
+            cpu: tuple(sorted(one for one, on in runnable.items() if on == cpu)) for cpu in runnable.values()
+        }
