@@ -76,12 +76,14 @@ def as_text(found: duckdb.DuckDBPyConnection) -> str:
 
 
 def commands(lines: str) -> str:
-    """Runs ``dbcpu`` as a shell would; what it prints is not shown on the page."""
+    """Runs ``dbcpu`` as a shell would, and returns what it says on standard error."""
+    said = io.StringIO()
     for line in lines.splitlines():
         program, *arguments = shlex.split(line, comments=True)
         assert program == "dbcpu"
-        assert main(arguments) == 0, line
-    return ""
+        with contextlib.redirect_stderr(said):
+            assert main(arguments) == 0, line
+    return said.getvalue()
 
 
 def test_the_data_page_shows_what_its_questions_find(update: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +147,9 @@ def test_a_notebook_shows_what_its_cells_print(path: Path, update: bool) -> None
     run = python({})
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for number, cell in enumerate(cells, 1):
-        printed = run("".join(cell["source"]))
+        source = "".join(cell["source"])
+        # What begins with an exclamation mark is for the shell, and its standard error is shown, too.
+        printed = commands(source[1:]) if source.startswith("!") else run(source)
         shown = [{"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)}]
         outputs = shown if printed else []
         if update:

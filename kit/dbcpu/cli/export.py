@@ -16,13 +16,14 @@ from dbcpu.cli._options import folder_option, store_option
 @click.option("--all", "every", is_flag=True, help="Tables of all runs in the store instead of RUNs.")
 @click.option("--target", metavar="NAME", help="Tables of all runs of this target.")
 @click.option("--host", metavar="NAME", help="Tables of all runs on this host.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Of these the newest N.")
 @click.option("--round", "wanted_round", metavar="N[:ROUND]", help="Of a trace: only rounds of N sessions, or one.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--anonymise", "anonymised", is_flag=True, help="Replace names of hosts, users, databases, groups ...")
 @store_option
 def command(
     names: tuple[str, ...], parquet: Path | None, csv: Path | None, every: bool, target: str | None, host: str | None,
-    **given: Any,
+    limit: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Write the record of RUN to FILE (.json, or .json.gz for compression; - is standard output), a trace for
     ui.perfetto.dev (FILE.pftrace, FILE.trace.json: docs/trace.md), or the tables of several RUNs to a folder.
@@ -35,4 +36,4 @@ def command(
     from dbcpu.workflows.export import Selection, export
 
     folders = {form: folder for form, folder in (("parquet", parquet), ("csv", csv)) if folder is not None}
-    export(names, folders, Selection(every, target, host), **given)
+    export(names, folders, Selection(every, target, host, limit), **given)

@@ -19,11 +19,12 @@ TRACES = (".pftrace", ".trace.json", ".trace.json.gz")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Runs of the store, as ``dbcpu list`` selects them: all, or those of a target and a host."""
+    """Runs of the store, as ``dbcpu list`` selects them: all, or those of a target and a host; the newest ``limit``."""
 
     every: bool = False
     target: str | None = None
     host: str | None = None
+    limit: int | None = None
 
     def __bool__(self) -> bool:
         return self.every or self.target is not None or self.host is not None
@@ -61,12 +62,12 @@ def export(
     if folders:
         if wanted_round is not None:
             raise UsageError("--round chooses what a trace shows; tables hold every round, so leave it out")
-        if bool(names) == bool(selection):
+        if bool(names) == bool(selection) or (names and selection.limit):
             raise UsageError("give either RUNs or --all, --target or --host with --parquet and --csv")
         found = _runs(names, selection, store)
         _export_tables(found, folders, force=force, anonymised=anonymised, leave_out=bool(selection))
         return
-    if selection:
+    if selection or selection.limit:
         raise UsageError("--all, --target and --host select runs for --parquet DIR or --csv DIR; give one of these")
     if len(names) != 2:
         raise UsageError("give a RUN and a FILE, or RUNs and --parquet DIR or --csv DIR")
@@ -138,7 +139,7 @@ def _runs(names: Sequence[str], selection: Selection, store: str | None) -> Iter
         if names:
             yield from (_of_file(name) if record_file.is_file_name(name) else _stored(opened, name) for name in names)
             return
-        found = opened.list(None, selection.target, selection.host)
+        found = opened.list(selection.limit, selection.target, selection.host)
         if not found:
             raise UsageError("no run is kept of what was selected; dbcpu list shows those there are")
         for each in found:

@@ -83,6 +83,8 @@ def test_the_runs_are_those_that_are_named_files_too() -> None:
         (("--target", "prod"), ["20250103-b"]),
         (("--host", "db1"), [THIRD.header.run_id]),
         (("--target", "embedded", "--all"), ["20250102-a", THIRD.header.run_id]),
+        (("--all", "--limit", "2"), ["20250103-b", "20250102-a"]),
+        (("--target", "embedded", "--limit", "1"), ["20250102-a"]),
     ],
 )
 def test_the_runs_are_selected_as_list_does_newest_first(options: tuple[str, ...], expected: list[str]) -> None:
@@ -134,6 +136,9 @@ def test_where_none_can_be_read_nothing_is_written(store: Path, capsys: pytest.C
         (("--csv", "data"), "give either RUNs or --all, --target or --host"),
         (("last", "--all", "--csv", "data"), "give either RUNs or --all"),
         (("--all",), "--all, --target and --host select runs for --parquet DIR or --csv DIR"),
+        (("last", "run.json", "--limit", "2"), "--all, --target and --host select runs"),
+        (("last", "--csv", "data", "--limit", "2"), "give either RUNs or --all"),
+        (("--csv", "data", "--limit", "2"), "give either RUNs or --all"),
         (("--target", "none", "--csv", "data"), "no run is kept of what was selected"),
         (("last", "20250103-b", "--csv", "data"), "run 20250103-b was given twice"),
         (("nothing", "--csv", "data"), "begins with 'nothing'"),
