@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from dbcpu import __version__
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.formatting import plural
 from dbcpu.record import Header, Round, RunRecord
@@ -113,7 +114,7 @@ def _export_tables(
         for each in runs:
             try:
                 run = each.without_names(names) if anonymised else each
-                explained = ExplainedRun(run.header, explain_rounds(run.header, run.rounds())[1])
+                explained = ExplainedRun(run.header, explain_rounds(run.header, run.rounds())[1], __version__)
             except RecordFormatError as error:
                 if not leave_out:
                     raise

@@ -62,6 +62,7 @@ RUNS = Table(
         column("sampler", TEXT, "how the server processes were watched", "header.plan.sampler"),
         column("hz", NUMBER, "samples per second and process, as requested", "header.plan.hz", "1/s"),
         column("tool_version", TEXT, "dbcpu that measured it", "header.tool_version"),
+        column("explained_by", TEXT, "dbcpu that explained it for these tables", "explained_by"),
         column("answer", TEXT, "the answer of the run in one word; null for experiments other than a sweep",
                lambda run: one_word(run.analysis)),
         column("headline", TEXT, "the answer in a line", lambda run: headline(run.analysis).headline),

@@ -23,10 +23,11 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class ExplainedRun:
-    """A run without its rounds, and what was made of it."""
+    """A run without its rounds, and what was made of it, by which version of dbcpu."""
 
     header: Header
     analysis: Analysis
+    explained_by: str
 
     @cached_property
     def views(self) -> Mapping[tuple[int, int], SessionView]:

@@ -25,10 +25,14 @@ FORMS = ("parquet", "csv")
 Rows = list[dict[str, Any]]
 
 
+def explained(run: RunRecord) -> ExplainedRun:
+    return ExplainedRun(run.header, explain(run), "0.2")
+
+
 def export(folder: Path, form: str, *records: RunRecord, replaces: bool = False) -> None:
     with written_tables(folder, form, replace=replaces) as tables:
         for record in records:
-            tables.add(ExplainedRun(record.header, explain(record)), record.rounds)
+            tables.add(explained(record), record.rounds)
 
 
 def table(folder: Path, name: str) -> Rows:
@@ -93,6 +97,7 @@ def test_a_run_and_its_levels_are_those_of_the_analysis(tmp_path: Path) -> None:
     (row,) = table(tmp_path, "runs")
     assert (row["vcpus"], row["cores"], row["verdict"]) == (analysis.vcpus, analysis.cores, analysis.verdict)
     assert analysis.reference is not None
+    assert (row["tool_version"], row["explained_by"]) == (run.header.tool_version, "0.2")
     assert row["single_s"] == analysis.reference.elapsed_s
     assert row["findings"].split() == list(dict.fromkeys(each.code for each in analysis.findings))
     assert row["started_at"].isoformat() + "+00:00" == run.header.started_at
@@ -163,9 +168,9 @@ def test_a_long_soak_keeps_every_execution(tmp_path: Path) -> None:
     export(tmp_path, "parquet", run)
     assert len(table(tmp_path, "executions")) == sum(len(one.executions) for _, one in sessions_of(run))
     rows = table(tmp_path, "sessions")
-    explained = {(each.order, each.ordinal) for each in explain(run).sessions}
-    assert len(rows) > len(explained)
-    assert all((row["cause"] is None) == ((row["round"], row["session"]) not in explained) for row in rows)
+    known = {(each.order, each.ordinal) for each in explain(run).sessions}
+    assert len(rows) > len(known)
+    assert all((row["cause"] is None) == ((row["round"], row["session"]) not in known) for row in rows)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -177,10 +182,10 @@ def test_rounds_are_read_one_by_one(tmp_path: Path, form: str) -> None:
             read.append(each.order)
             yield each
 
-    explained = ExplainedRun(run.header, explain(run))
+    whole = explained(run)
     with written_tables(tmp_path, form) as tables:
-        tables.add(explained, rounds())
-        tables.add(replace(explained, header=replace(run.header, run_id="again")), rounds())
+        tables.add(whole, rounds())
+        tables.add(replace(whole, header=replace(run.header, run_id="again")), rounds())
     assert read == [each.order for each in run.rounds] * 2
 
 
@@ -195,7 +200,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, form: str) -> None:
 
     run = nine_on_eight()
     with pytest.raises(StoreError, match="the store is gone"), written_tables(tmp_path, form, replace=True) as tables:
-        tables.add(ExplainedRun(run.header, explain(run)), failing())
+        tables.add(explained(run), failing())
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
