@@ -20,6 +20,8 @@ COMMANDS = (
     ("show", RUN), ("show", RUN, "--json"), ("show", RUN, "--format", "markdown"), ("check", RUN),
     ("show", RUN, "--format", "csv"), ("show", RUN, "--format", "metrics"), ("compare", RUN, "base.json"),
     ("compare", "base.json", RUN, "--format", "json"), ("compare", RUN), ("export", RUN, "out.json.gz", "--anonymise"),
+    ("export", RUN, "out.trace.json"), ("export", RUN, "out.pftrace"), ("export", RUN, "--csv", "tables"),
+    ("export", RUN, "--parquet", "tables", "--anonymise"),
 )  # fmt: skip
 STORED = (("list", "--history"), ("show", "last"), ("check", "--last"), ("export", "last", "out.json"),
           ("list", "--json"), ("delete", "last", "--yes"))  # fmt: skip

@@ -161,10 +161,15 @@ def _checked_way(ctx: click.Context, parameter: click.Parameter, place: Any) -> 
     return place
 
 
+def folder_option(*names: str, help_text: str) -> Callable[[Function], Function]:
+    """A folder to write to, or None."""
+    folder = click.Path(file_okay=False, path_type=Path)
+    return click.option(*names, type=folder, metavar="DIR", callback=_checked_way, help=help_text)
+
+
 def out_option(help_text: str) -> Callable[[Function], Function]:
     """``out``: a folder, or None."""
-    folder = click.Path(file_okay=False, path_type=Path)
-    return click.option("--out", "-o", type=folder, metavar="DIR", callback=_checked_way, help=help_text)
+    return folder_option("--out", "-o", help_text=help_text)
 
 
 record_option = click.option(

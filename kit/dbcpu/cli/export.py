@@ -1,37 +1,39 @@
-"""``dbcpu export``: write a run to a file."""
+"""``dbcpu export``: write runs to files."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dbcpu.cli._options import run_argument, store_option
+from dbcpu.cli._completion import offering, runs
+from dbcpu.cli._options import folder_option, store_option
 
 
-@click.command(short_help="Write the record of a run to a file.")
-@run_argument
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.option("--anonymise", is_flag=True, help="Replace names of hosts, users, databases, groups and processes.")
+@click.command(short_help="Write the record of a run, a trace, or runs as tables.")
+@click.argument("names", metavar="RUN... [FILE]", nargs=-1, shell_complete=offering(runs))
+@folder_option("--parquet", help_text="Tables of the RUNs there, as Parquet: docs/data.md.")
+@folder_option("--csv", help_text="The same tables, as CSV.")
+@click.option("--all", "every", is_flag=True, help="Tables of all runs in the store instead of RUNs.")
+@click.option("--target", metavar="NAME", help="Tables of all runs of this target.")
+@click.option("--host", metavar="NAME", help="Tables of all runs on this host.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Of these the newest N.")
+@click.option("--round", "wanted_round", metavar="N[:ROUND]", help="Of a trace: only rounds of N sessions, or one.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--anonymise", "anonymised", is_flag=True, help="Replace names of hosts, users, databases, groups ...")
 @store_option
-def command(run: str, file: str, force: bool, anonymise: bool, store: str | None) -> None:
-    """Write the record of RUN to FILE (.json, or .json.gz for compression; - is standard output).
+def command(
+    names: tuple[str, ...], parquet: Path | None, csv: Path | None, every: bool, target: str | None, host: str | None,
+    limit: int | None, **given: Any,
+) -> None:  # fmt: skip
+    """Write the record of RUN to FILE (.json, or .json.gz for compression; - is standard output), a trace for
+    ui.perfetto.dev (FILE.pftrace, FILE.trace.json: docs/trace.md), or the tables of several RUNs to a folder.
 
     \b
-    Example: dbcpu export last before-upgrade.json.gz
+    Examples: dbcpu export last before-upgrade.json.gz
+              dbcpu export last lanes.pftrace --round 9
+              dbcpu export --all --parquet data
     """
-    from dbcpu.store import anonymise as names
-    from dbcpu.store import record_file
-    from dbcpu.store.database import open_store
+    from dbcpu.workflows.export import Selection, export
 
-    if file != "-" and Path(file).is_file() and not force:
-        raise click.UsageError(f"{file} exists already; give another name, or --force to replace it")
-    if record_file.is_file_name(run):
-        record = record_file.read(run)
-        record_file.write_record(file, names.anonymised(record) if anonymise else record)
-        return
-    with open_store(store, create=False) as opened:
-        if anonymise:
-            record_file.write_record(file, names.anonymised(opened.load(run)))
-        else:
-            header = opened.header(run)
-            record_file.write(file, header, opened.rounds(header.run_id))
+    folders = {form: folder for form, folder in (("parquet", parquet), ("csv", csv)) if folder is not None}
+    export(names, folders, Selection(every, target, host, limit), **given)

@@ -171,9 +171,12 @@ WITHOUT_NAMES = frozenset({"Cache.kind", "Residency.state", "Topology.smt_contro
 """Texts that only ever hold a word of the kernel."""
 
 
-def anonymised(record: RunRecord) -> RunRecord:
-    """The same run without names. Raises KeyError for a text that ``RULES`` does not know."""
-    names = Names()
+def anonymised(record: RunRecord, names: Names | None = None) -> RunRecord:
+    """The same run without names; with the same ``names`` for several runs, one name is replaced alike in all.
+
+    Raises KeyError for a text that ``RULES`` does not know.
+    """
+    names = names or Names()
     for party in record.header.plan.parties:
         names.target(party.target)  # so that the variants named after them are known
     header: Header = _walk(record.header, names)

@@ -54,11 +54,11 @@ def content_of(path: Path | str) -> bytes:
 
 
 def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
-    """Write a run, round by round; ``-`` is standard output. What was at ``path`` stays until the new file is whole.
+    """Write a run, round by round; ``-`` is standard output.
 
     Raises:
-        StoreError: not a .json or .json.gz name, disk full, or not writable; nothing is changed then.
-        UntrustedFile: the way to ``path`` leads through a link of another user, or a device there is another user's.
+        StoreError: not a .json or .json.gz name, or as ``write_file``.
+        UntrustedFile: as ``write_file``.
         RecordFormatError: the run holds a value that JSON cannot.
     """
     pieces = codec.json_pieces(header, rounds)
@@ -71,10 +71,20 @@ def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
         raise StoreError(
             f"{target} does not end in .json or .json.gz; name the file so, and it is written in that form"
         )
+    write_file(target, (piece.encode("ascii") for piece in pieces))
+
+
+def write_file(target: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, compressed if it ends in .gz. What was there stays until the new file is whole.
+
+    Raises:
+        StoreError: disk full, or not writable; nothing is changed then.
+        UntrustedFile: the way there leads through a link of another user, or a device there is another user's.
+    """
     try:
         with _replacing(target) as stream:
             for piece in pieces:
-                stream.write(piece.encode("ascii"))
+                stream.write(piece)
     except OSError as error:
         raise StoreError(f"{target} could not be written: {error.strerror or error}; nothing was changed") from None
 

@@ -79,17 +79,6 @@ def test_export_of_a_file_changes_its_form(tmp_path: Path) -> None:
     assert record_file.read(tmp_path / "b.json.gz") == RUN
 
 
-def test_export_replaces_a_file_only_by_force(tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    file.write_text("precious")
-    result = run("export", "last", str(file))
-    assert result.exit_code == 2
-    assert f"{file} exists already; give another name, or --force to replace it" in result.stderr
-    assert file.read_text() == "precious"
-    assert run("export", "last", str(file), "--force").exit_code == 0
-    assert record_file.read(file) == OTHER
-
-
 def test_import_of_a_run_that_is_there_says_so_and_of_a_different_one_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

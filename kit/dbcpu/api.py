@@ -1,0 +1,181 @@
+"""The Python API: read runs, explain them, compare them, simulate them. docs/python.md shows it with examples.
+
+Nothing here measures, prints, or reads ``dbcpu.toml``: the same arguments give the same answers. Every object that
+comes back is frozen. Every expected failure is a ``DbcpuError`` whose text is one sentence.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Self, get_args
+
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
+from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.comparison.measured_run import MeasuredSide
+from dbcpu.analysis.explain import explain, explain_rounds
+from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.results.comparison import Comparison
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.errors import DbcpuError, UnknownName, UsageError
+from dbcpu.hosts.topology import usable_cores, usable_vcpus
+from dbcpu.plan import parse_levels
+from dbcpu.record import Header, Round, RunRecord
+from dbcpu.simulator import SimulatedHost, host_with
+from dbcpu.simulator import simulate as simulated
+from dbcpu.simulator.presets import USUAL
+from dbcpu.store import database
+from dbcpu.store.database import RunSummary
+from dbcpu.store.record_file import read as read_record
+from dbcpu.store.record_file import write_record
+
+__all__ = [
+    "Analysis",
+    "Comparison",
+    "DbcpuError",
+    "Header",
+    "Round",
+    "RunRecord",
+    "RunSummary",
+    "SimulatedHost",
+    "Store",
+    "compare",
+    "explain",
+    "one_variant",
+    "open_store",
+    "read_record",
+    "simulate",
+    "write_record",
+]
+
+LevelsPer = Literal["session", "core", "vcpu"]
+
+
+def open_store(url: str | None = None) -> "Store":
+    """The store at ``url`` (a SQLite file or ``postgresql://...``), else at DBCPU_STORE, else the user's own.
+
+    Raises:
+        StoreError: it cannot be reached or read, or there is none.
+    """
+    return Store(database.open_store(url, create=False))
+
+
+class Store(AbstractContextManager["Store"]):
+    """Runs in a store, to be read. A ``run`` is a run_id, the beginning of one, ``last``, or a summary from ``runs``.
+
+    All methods raise StoreError when the database fails. Those that take a run raise UsageError when there is none, or
+    several, and RecordFormatError when it is damaged or newer than this program.
+    """
+
+    def __init__(self, opened: database.Store) -> None:
+        self._opened = opened
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database. A connection is open only while a method runs."""
+        self._opened.close()
+
+    def runs(
+        self,
+        *,
+        target: str | None = None,
+        host: str | None = None,
+        label: str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> tuple[RunSummary, ...]:
+        """What is known of each run without reading it, newest first; at most ``limit``.
+
+        Only those of this target, host, label and status (complete, running, interrupted, failed), where given.
+        """
+        most = limit if label is None and status is None else None
+        found = self._opened.list(most, target, host)
+        return tuple(each for each in found if label in (None, each.label) and status in (None, each.status))[:limit]
+
+    def header(self, run: str | RunSummary) -> Header:
+        """All of a run but its rounds."""
+        return self._opened.header(_name_of(run))
+
+    def rounds(self, run: str | RunSummary) -> Iterator[Round]:
+        """Its rounds in the order they ran, read one by one."""
+        return self._opened.rounds(self._opened.resolve(_name_of(run)))
+
+    def record(self, run: str | RunSummary) -> RunRecord:
+        """A whole run."""
+        return self._opened.load(_name_of(run))
+
+    def explain(self, run: str | RunSummary) -> Analysis:
+        """The same as ``explain(store.record(run))``; a soak of days is read round by round."""
+        header = self.header(run)
+        return explain_rounds(header, self._opened.rounds(header.run_id))[1]
+
+
+def compare(
+    sides: Mapping[str, RunRecord | Sequence[RunRecord]],
+    *,
+    levels_per: LevelsPer | None = None,
+    aa: RunRecord | None = None,
+) -> Comparison:
+    """Sides by name against the first of them. A side is a run, or several runs of the same target and work.
+
+    Of a run of several variants the first is compared; ``one_variant`` gives another. ``levels_per``: what levels are
+    shared by, as ``dbcpu compare --levels-per``. ``aa``: an A/A run of this host, whose noise no claim goes below.
+
+    Raises:
+        UsageError: fewer than two sides, or they cannot be compared.
+    """
+    if levels_per not in (None, *get_args(LevelsPer)):
+        raise UnknownName("unit of levels", str(levels_per), get_args(LevelsPer))
+    measured = [_side(name, (side,) if isinstance(side, RunRecord) else tuple(side)) for name, side in sides.items()]
+    return compare_sides(measured, floor_from(aa) if aa is not None else None, levels_per)
+
+
+def simulate(
+    host: str | SimulatedHost = USUAL,
+    *,
+    levels: str | Sequence[int] = "auto",
+    repeats: int = 6,
+    seed: int = 1,
+    size: str = "medium",
+    executions: int | None = None,
+    for_s: float | None = None,
+    label: str = "",
+    changes: Mapping[str, Any] | None = None,
+) -> RunRecord:
+    """A run on a simulated host: a preset of ``dbcpu simulate --list``, or a host of your own.
+
+    ``levels`` are numbers of sessions, or a text such as ``1-8,16``. Each session does ``executions`` (default 1) of
+    this size, or as many as begin within ``for_s`` seconds. ``changes`` are fields of ``SimulatedHost`` that differ
+    from the preset, such as ``{"steal": 0.1}``. The same arguments give the same record.
+
+    Raises:
+        UsageError: an unknown name, or a number that makes no sense.
+    """
+    if executions is not None and for_s is not None:
+        raise UsageError("executions and for_s contradict each other; give one of them")
+    wanted = dict(changes or {})
+    known = [each.name for each in dataclasses.fields(SimulatedHost)]
+    for name in wanted:
+        if name not in known:
+            raise UnknownName("field of a simulated host", name, known)
+    chosen = host_with(host, wanted) if isinstance(host, str) else dataclasses.replace(host, **wanted)
+    if isinstance(levels, str):
+        info = chosen.info()
+        levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info))
+    return simulated(
+        chosen, tuple(levels), repeats, seed, size=size, executions=executions, for_s=for_s, label=label
+    )  # fmt: skip
+
+
+def _name_of(run: str | RunSummary) -> str:
+    return run if isinstance(run, str) else run.run_id
+
+
+def _side(name: str, records: Sequence[RunRecord]) -> MeasuredSide:
+    if not records:
+        raise UsageError(f"side {name!r} has no run; give one or several")
+    return measured_side(name, [Candidate(name, each) for each in records])

@@ -1,0 +1,159 @@
+"""Which session was on which CPU, and with whom: the slices of sessions and the lanes of CPUs, from residency alone."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeVar
+
+from dbcpu.analysis.placement.residency import ASLEEP, RUNNABLE, STOPPED, stretches
+from dbcpu.formatting import listed
+from dbcpu.record import Round
+
+CROWD = 16
+"""More sessions on a core in one round are counted and not named; no slice is cut where one of them comes or goes."""
+KIND_WORDS = {ASLEEP: "asleep", STOPPED: "stopped"}
+
+At = Callable[[float], int]
+"""Nanoseconds on the axis of the trace, of an offset from the release in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A session in one place, in one state (``kind`` of ``analysis.placement.residency``), among the same neighbours.
+
+    ``in_turns``: other sessions that were ready to run on its CPU; ``beside``: on the other CPUs of its core. ``core``
+    is None where it is not known.
+    """
+
+    session: int
+    from_ns: int
+    to_ns: int
+    cpu: int
+    core: int | None
+    kind: int = RUNNABLE
+    in_turns: tuple[int, ...] = ()
+    beside: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """``CPU 5, core 5, beside session 3``."""
+        if self.kind != RUNNABLE:
+            return f"{KIND_WORDS.get(self.kind, 'in another state')}, last on CPU {self.cpu}"
+        words = [f"CPU {self.cpu}"]
+        words += [f"core {self.core}"] if self.core is not None else []
+        words += [f"in turns with {sessions_words(self.in_turns)}"] if self.in_turns else []
+        words += [f"beside {sessions_words(self.beside)}"] if self.beside else []
+        return ", ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Occupied:
+    """A CPU with the same sessions ready to run. Several take turns, in an order that polls do not show."""
+
+    cpu: int
+    from_ns: int
+    to_ns: int
+    sessions: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """``session 3``, ``sessions 3 and 5 in turns``."""
+        return sessions_words(self.sessions) + (" in turns" if len(self.sessions) > 1 else "")
+
+
+def sessions_words(ordinals: Sequence[int]) -> str:
+    """``session 3``, ``sessions 3, 5 and 7``, or of a crowd ``up to 40 sessions``."""
+    if len(ordinals) >= CROWD:
+        return f"up to {len(ordinals)} sessions"
+    return f"session{'s' if len(ordinals) > 1 else ''} {listed([str(each) for each in ordinals])}"
+
+
+def places(round_: Round, cores: Mapping[int, int], at: At) -> tuple[list[Stay], list[Occupied]]:
+    """The stays of all sessions and the lanes of all CPUs, in order of time. ``cores``: by CPU, as far as known."""
+    stays = list(_stays(round_, cores, at))
+    by_core: dict[tuple[str, int], list[Stay]] = {}
+    for each in stays:
+        if each.kind == RUNNABLE:
+            # A CPU that the topology does not know is a core of its own.
+            place = ("CPU", each.cpu) if each.core is None else ("core", each.core)
+            by_core.setdefault(place, []).append(each)
+    named = [each for each in stays if each.kind != RUNNABLE]
+    lanes: list[Occupied] = []
+    for members in by_core.values():
+        crowded = len({each.session for each in members}) > CROWD
+        near, occupied = _crowd(members) if crowded else _neighbours(members)
+        named += near
+        lanes += occupied
+    return _joined(named, lambda each: each.session), _joined(lanes, lambda each: each.cpu)
+
+
+def _stays(round_: Round, cores: Mapping[int, int], at: At) -> Iterator[Stay]:
+    """As recorded, without neighbours."""
+    rows = stretches(round_)
+    ordinals = [each.ordinal for each in round_.sessions]
+    columns = (rows.session, rows.cpu, rows.kind, rows.from_s, rows.to_s)
+    for session, cpu, kind, from_s, to_s in zip(*(each.tolist() for each in columns), strict=True):
+        if at(from_s) < at(to_s):
+            yield Stay(ordinals[session], at(from_s), at(to_s), cpu, cores.get(cpu), kind)
+
+
+def _neighbours(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
+    """Those of one core, cut wherever one of them comes or goes."""
+    edges: dict[int, tuple[list[Stay], list[Stay]]] = {}
+    for each in members:
+        edges.setdefault(each.from_ns, ([], []))[0].append(each)
+        edges.setdefault(each.to_ns, ([], []))[1].append(each)
+    stays: list[Stay] = []
+    lanes: list[Occupied] = []
+    here: list[Stay] = []
+    for now_ns, next_ns in pairwise(sorted(edges)):
+        begin, end = edges[now_ns]
+        here = [each for each in here if each not in end] + begin
+        by_cpu = {cpu: _ordinals(one for one in here if one.cpu == cpu) for cpu in {each.cpu for each in here}}
+        lanes += (Occupied(cpu, now_ns, next_ns, sessions) for cpu, sessions in by_cpu.items())
+        for each in here:
+            own = _others(by_cpu[each.cpu], each.session)
+            beside = _ordinals(one for one in here if one.cpu != each.cpu)
+            stays.append(replace(each, from_ns=now_ns, to_ns=next_ns, in_turns=own, beside=beside))
+    return stays, lanes
+
+
+def _crowd(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
+    """Those of one core as they are, with all who were there at any time of the round."""
+    by_cpu = {cpu: _ordinals(one for one in members if one.cpu == cpu) for cpu in {each.cpu for each in members}}
+    beside = {cpu: _ordinals(one for one in members if one.cpu != cpu) for cpu in by_cpu}
+    stays = [
+        replace(each, in_turns=_others(by_cpu[each.cpu], each.session), beside=beside[each.cpu]) for each in members
+    ]
+    lanes: list[Occupied] = []
+    for cpu, sessions in by_cpu.items():
+        for each in sorted((one for one in members if one.cpu == cpu), key=lambda one: one.from_ns):
+            if lanes and lanes[-1].cpu == cpu and each.from_ns <= lanes[-1].to_ns:
+                lanes[-1] = replace(lanes[-1], to_ns=max(lanes[-1].to_ns, each.to_ns))
+            else:
+                lanes.append(Occupied(cpu, each.from_ns, each.to_ns, sessions))
+    return stays, lanes
+
+
+def _others(sessions: tuple[int, ...], own: int) -> tuple[int, ...]:
+    """Without itself, unless they are so many that they are only counted."""
+    return sessions if len(sessions) > CROWD else tuple(each for each in sessions if each != own)
+
+
+def _ordinals(stays: Iterable[Stay]) -> tuple[int, ...]:
+    return tuple(sorted({each.session for each in stays}))
+
+
+Part = TypeVar("Part", Stay, Occupied)
+
+
+def _joined(parts: Iterable[Part], track: Callable[[Part], int]) -> list[Part]:
+    """In order of time; what continues unchanged on its track is one."""
+    joined: list[Part] = []
+    for each in sorted(parts, key=lambda part: (track(part), part.from_ns)):
+        last = joined[-1] if joined else None
+        if last and last.to_ns == each.from_ns and replace(last, from_ns=each.from_ns, to_ns=each.to_ns) == each:
+            joined[-1] = replace(last, to_ns=each.to_ns)
+        else:
+            joined.append(each)
+    return sorted(joined, key=lambda part: part.from_ns)

@@ -1,0 +1,173 @@
+"""The Python API: small, typed, cheap to import, and the same answers as the command line gives."""
+
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import dbcpu
+from dbcpu import api, errors
+from dbcpu.analysis.explain import explain
+from dbcpu.simulator import preset
+from dbcpu.store.database import open_store
+from plugins import runs
+from support.builders.comparison import aa_run, noisy_run, with_variants
+from support.builders.example import three_on_two
+
+OLD = runs.record("20250102-a", label="old box")
+NEW = runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod", status="interrupted")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    path = str(tmp_path / "runs.db")
+    with open_store(path) as opened:
+        opened.save(OLD)
+        opened.save(NEW)
+    return path
+
+
+def test_importing_the_package_loads_nothing_but_itself() -> None:
+    script = (
+        "import sys; before = set(sys.modules); import dbcpu; import dbcpu.registry\n"
+        "own = {name for name in set(sys.modules) - before if name.startswith('dbcpu')}\n"
+        "assert own == {'dbcpu', 'dbcpu.registry', 'dbcpu.errors'}, own\n"
+        "heavy = {'numpy', 'click', 'sqlalchemy', 'scipy', 'msgspec'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "assert dbcpu.explain and 'dbcpu.api' in sys.modules\n"
+        "assert 'matplotlib' not in sys.modules and 'click' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_package_offers_what_the_api_has() -> None:
+    assert dbcpu.__all__ == api.__all__
+    assert {name: getattr(dbcpu, name) for name in dbcpu.__all__} == {name: getattr(api, name) for name in api.__all__}
+    assert set(dbcpu.__all__) < set(dir(dbcpu))
+    assert (files("dbcpu") / "py.typed").is_file()
+
+
+def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'dbcpu' has no attribute 'explian'"):
+        _ = dbcpu.explian  # type: ignore[attr-defined]
+
+
+def test_every_name_says_what_it_is() -> None:
+    assert [name for name in dbcpu.__all__ if not getattr(dbcpu, name).__doc__] == []
+
+
+def test_runs_of_a_store_are_selected_without_reading_them(store: str) -> None:
+    with dbcpu.open_store(store) as opened:
+        assert [each.run_id for each in opened.runs()] == ["20250103-b", "20250102-a"]
+        assert [each.run_id for each in opened.runs(label="old box")] == ["20250102-a"]
+        assert [each.run_id for each in opened.runs(status="interrupted")] == ["20250103-b"]
+        assert [each.run_id for each in opened.runs(target="embedded", limit=1)] == ["20250102-a"]
+        assert opened.runs(host="none") == ()
+
+
+def test_a_run_is_named_by_its_summary_its_beginning_or_last(store: str) -> None:
+    with dbcpu.open_store(store) as opened:
+        newest = opened.runs()[0]
+        assert opened.record(newest) == opened.record("last") == opened.record("20250103") == NEW
+        assert opened.header(newest) == NEW.header
+        assert tuple(opened.rounds("20250102-a")) == OLD.rounds
+        with pytest.raises(errors.UsageError, match=r"no run in the store .* begins with 'x'"):
+            opened.record("x")
+
+
+def test_explaining_a_stored_run_is_explaining_its_record(tmp_path: Path) -> None:
+    run = three_on_two()
+    with open_store(str(tmp_path / "runs.db")) as opened:
+        opened.save(run)
+    with dbcpu.open_store(str(tmp_path / "runs.db")) as kept:
+        assert kept.explain("last") == dbcpu.explain(run) == explain(run)
+
+
+def test_what_comes_back_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        dbcpu.explain(OLD).verdict = "fine"  # type: ignore[misc]
+
+
+def test_a_store_that_there_is_not_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(dbcpu.DbcpuError, match=r"there is no store at .*typo\.db"):
+        dbcpu.open_store(str(tmp_path / "typo.db"))
+    assert not (tmp_path / "typo.db").exists()
+
+
+def test_a_record_file_comes_back_the_same(tmp_path: Path) -> None:
+    dbcpu.write_record(tmp_path / "run.json.gz", OLD)
+    assert dbcpu.read_record(tmp_path / "run.json.gz") == OLD
+
+
+def test_sides_are_runs_or_several() -> None:
+    slow, fast = noisy_run(1), noisy_run(2, speed=1.5)
+    one = dbcpu.compare({"slow": slow, "fast": fast})
+    assert [side.name for side in one.sides] == ["slow", "fast"]
+    assert [each.outcome for each in one.sides[1].decisions] == ["more", "not shown"]
+    several = dbcpu.compare({"slow": [slow, noisy_run(3)], "fast": (fast, noisy_run(4, speed=1.5))})
+    assert [len(side.runs) for side in several.sides] == [2, 2]
+
+
+def test_a_floor_and_a_unit_of_levels_are_taken() -> None:
+    sides = {"slow": noisy_run(1), "fast": noisy_run(2)}
+    floor = dbcpu.compare(sides, aa=aa_run(noisy_run(5), noisy_run(6))).floor
+    assert floor is not None
+    assert dbcpu.compare(sides, levels_per="core").levels_per == "core"
+
+
+def test_another_variant_is_a_run_of_its_own() -> None:
+    both = with_variants(noisy_run(1), noisy_run(2, speed=1.5), "smt_off")
+    off = dbcpu.one_variant(both, "smt_off")
+    assert {each.variant for each in off.rounds} == {"smt_off"}
+    assert len(dbcpu.compare({"on": both, "off": off}).sides) == 2
+
+
+@pytest.mark.parametrize(
+    ("sides", "given", "sentence"),
+    [
+        ({"only": noisy_run(1)}, {}, "a comparison needs two runs or more"),
+        ({"one": noisy_run(1), "none": []}, {}, "side 'none' has no run"),
+        ({"one": OLD, "other": noisy_run(1)}, {}, "run 20250102-a has no valid round"),
+        ({"one": OLD, "same": OLD}, {"levels_per": "cpu"}, "no unit of levels is called 'cpu'"),
+        ({"one": noisy_run(1), "same": noisy_run(1)}, {}, "was given twice"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(
+    sides: dict[str, dbcpu.RunRecord], given: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(errors.UsageError, match=sentence):
+        dbcpu.compare(sides, **given)  # type: ignore[arg-type]
+
+
+def test_the_same_simulation_gives_the_same_record() -> None:
+    given = {"levels": "1-2", "repeats": 2, "seed": 3, "size": "tiny"}
+    once = dbcpu.simulate("this-vm", **given)  # type: ignore[arg-type]
+    assert once == dbcpu.simulate(preset("this-vm"), levels=(1, 2), repeats=2, seed=3, size="tiny")
+    assert once != dbcpu.simulate("this-vm", **{**given, "seed": 4})  # type: ignore[arg-type]
+
+
+def test_a_simulated_host_is_changed_by_its_fields() -> None:
+    changed = dbcpu.simulate("this-vm", levels="1", repeats=1, changes={"cores": 4})
+    own = dbcpu.simulate(replace(preset("this-vm"), cores=4), levels="1", repeats=1)
+    assert changed.header.plan.vcpus == own.header.plan.vcpus == 4
+    assert changed.header.run_id != own.header.run_id, "a changed preset has a name of its own"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"host": "c4"}, "no simulated host is called 'c4'"),
+        ({"changes": {"thread": 2}}, r"no field of a simulated host is called 'thread' \(did you mean 'threads'\?\)"),
+        ({"changes": {"steal": 2.0}}, "steal"),
+        ({"executions": 1, "for_s": 1.0}, "executions and for_s contradict each other"),
+        ({"levels": "many"}, "'many' is no number or range"),
+        ({"levels": ()}, "are not between 1 and"),
+    ],
+)
+def test_what_cannot_be_simulated_is_a_sentence(given: dict[str, object], sentence: str) -> None:
+    with pytest.raises(errors.UsageError, match=sentence):
+        dbcpu.simulate(**given)  # type: ignore[arg-type]
