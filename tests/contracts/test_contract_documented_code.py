@@ -19,8 +19,9 @@ import pytest
 from dbcpu.cli import main
 from dbcpu.formatting import aligned, bare
 from dbcpu.reports.tables.write import TABLES
-from dbcpu.store.database import keep
+from dbcpu.store.database import open_store
 from dbcpu.store.record_file import read
+from dbcpu.workflows.kept_figures import keep_run
 from support.data_page import with_columns
 from support.page_code import run_page
 from support.paths import EXAMPLES, ROOT
@@ -48,7 +49,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "reports").symlink_to(ROOT / "reports")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
-    keep(read(EXAMPLES / "emulated-smt" / "record.json.gz"))
+    with open_store() as store:
+        keep_run(store, read(EXAMPLES / "emulated-smt" / "record.json.gz"))
     yield tmp_path
 
 
