@@ -141,7 +141,7 @@ class _Alone:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Case:
     """All that is known of one session; ``shown`` is it at one pace, where its level is."""
 
