@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.checks.passed_checks import Assurance
+from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.formatting import UNKNOWN, bare, plain

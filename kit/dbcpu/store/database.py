@@ -189,7 +189,10 @@ class Store(AbstractContextManager["Store"]):
 
     def header(self, name: str) -> Header:
         """The header of the run that ``resolve`` finds; interrupted if its driver is gone."""
-        run_id = self.resolve(name)
+        return self.header_of(self.resolve(name))
+
+    def header_of(self, run_id: str) -> Header:
+        """The same of exactly this run."""
         with translated_errors(self._location), self._reading.connect() as connection:
             header = self._header(connection, run_id)
         return dataclasses.replace(header, status=rows.status_now(header.status, header.driver))

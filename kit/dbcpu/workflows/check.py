@@ -1,6 +1,6 @@
 """What ``dbcpu check`` does: a run, the history of its target from the store, limits from everywhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -117,14 +117,14 @@ def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) ->
     )
 
 
-def earlier_runs(runs: ReadableRuns, header: Header) -> Iterator[RunSummary]:
-    """The complete runs before ``header``'s that are comparable with it, the newest first."""
+def earlier_runs(runs: ReadableRuns, header: Header, among: Iterable[RunSummary] | None = None) -> Iterator[RunSummary]:
+    """The complete runs before ``header``'s that are comparable with it, the newest first; by default of all runs."""
     hostname, own = header.host.hostname if header.host else "", history_key(header)
-    for each in runs.list(header.plan.target):
+    for each in runs.newest_first(header.plan.target) if among is None else among:
         # Most runs of a shared store are of other hosts: their headers need not be read.
-        if each.run_id == header.run_id or each.status != "complete" or each.hostname != hostname:
+        if (each.target, each.hostname, each.status) != (header.plan.target, hostname, "complete"):
             continue
-        if not started_before(each.started_at, header.started_at):
+        if each.run_id == header.run_id or not started_before(each.started_at, header.started_at):
             continue
         earlier = runs.history_key(each.run_id)
         if earlier is not None and same_history(own, earlier):

@@ -44,13 +44,14 @@ def overview_document(
         seen: set[str] = set()
         runs = ReadableRuns(opened)
         kept = KeptFigures(opened, runs)
-        for each in runs.list(target, host):
+        listed = runs.list(target, host)
+        for each in listed:
             if each.run_id in seen or each.status != "complete":
                 continue
             header = runs.header(each.run_id)
             if header is None:
                 continue
-            run_ids = [each.run_id, *(earlier.run_id for earlier in earlier_runs(runs, header))]
+            run_ids = [each.run_id, *(earlier.run_id for earlier in earlier_runs(runs, header, listed))]
             seen.update(run_ids)
             if (made := _trend(runs, kept, run_ids[:most])) is not None:
                 found.append(made)

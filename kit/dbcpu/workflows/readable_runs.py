@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from functools import cache
 
 from dbcpu.analysis.figures import VERSION
@@ -12,6 +12,9 @@ from dbcpu.formatting import plain
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import RunSummary, Store
 
+FIRST = 200
+"""Of a history, read at once."""
+
 
 class ReadableRuns:
     """A store's runs; each that is damaged, or newer than this program, is named once on standard error."""
@@ -19,16 +22,25 @@ class ReadableRuns:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._left_out: set[str] = set()
-        self._keys: Mapping[str, str] | None = None
+        self._keys: dict[str, str] = {}
 
     def list(self, target: str | None = None, host: str | None = None) -> tuple[RunSummary, ...]:
         """All that are listed, the newest first; whether they can be read is seen later."""
+        self._keys |= self._store.figures.texts("history_key", VERSION)
         return self._store.list(None, target, host)
+
+    def newest_first(self, target: str) -> Iterator[RunSummary]:
+        """The same one by one: of a long history few are needed."""
+        first = self._store.list(FIRST, target)
+        yield from first
+        if len(first) == FIRST:
+            seen = {each.run_id for each in first}
+            yield from (each for each in self._store.list(None, target) if each.run_id not in seen)
 
     def header(self, run_id: str) -> Header | None:
         """None where it cannot be read."""
         try:
-            return None if run_id in self._left_out else self._store.header(run_id)
+            return None if run_id in self._left_out else self._store.header_of(run_id)
         except RecordFormatError as error:
             self._leave_out(run_id, error)
             return None
@@ -43,9 +55,10 @@ class ReadableRuns:
 
     def history_key(self, run_id: str) -> HistoryKey | None:
         """As kept with the figures, else of its header; None where it cannot be read."""
-        if self._keys is None:
-            self._keys = self._store.figures.texts("history_key", VERSION)
-        if (kept := _parsed(self._keys.get(run_id, ""))) is not None:
+        if run_id not in self._keys:
+            found = self._store.figures.of([run_id], VERSION, ["history_key"]).get(run_id)
+            self._keys[run_id] = found.text("history_key") if found else ""
+        if (kept := _parsed(self._keys[run_id])) is not None:
             return kept
         header = self.header(run_id)
         return None if header is None else history_key(header)

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, without_host
-from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
+from dbcpu.analysis.causes.evidence_rules import NOTHING, Counted, Share, Words, clocks, nobody
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
@@ -107,10 +107,11 @@ def attribute(
     throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
     paces = context.split.sessions if context.split else {}
+    delivered = context.as_delivered()
     for member, shown in zip(context.delivered, context.sessions, strict=True):
         own_s = throttled[member.round.order].get(member.session.ordinal)
         watched, pace = seen[member.key], paces.get(member.key)
-        reference = context.reference if pace else context.as_delivered()
+        reference = context.reference if pace else delivered
         case = _Case(member, shown, reference, own_s, watched.evidence, watched.neighbours, core_of, alone, pace)
         views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
     return views
@@ -141,7 +142,7 @@ class _Alone:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Case:
     """All that is known of one session; ``shown`` is it at one pace, where its level is."""
 
@@ -167,8 +168,8 @@ class _Case:
     @property
     def counted(self) -> Counted:
         evidence, span = self.evidence, self.timed.span
-        if evidence is None or span is None:
-            return Counted()
+        if evidence is None or span is None or not (evidence.steal_s or evidence.irq_s or evidence.mhz):
+            return NOTHING
         executions, cpu_s = len(span.executions), self.timed.session.cpu_s or 0.0
         slow_s = 0.0
         if evidence.mhz is not None and self.alone.mhz:

@@ -68,8 +68,13 @@ class Counted:
     def beyond(self, gap_s: float) -> "Counted":
         """What is left of steal and interrupts after they have explained ``gap_s``."""
         lost_s = self.steal_s + self.irq_s
-        left = max(0.0, 1 - max(0.0, gap_s) / lost_s) if lost_s > 0 else 0.0
+        if lost_s <= 0:
+            return self
+        left = max(0.0, 1 - max(0.0, gap_s) / lost_s)
         return Counted(self.steal_s * left, self.irq_s * left, self.slow_clock_s, self.mhz, self.alone_mhz)
+
+
+NOTHING = Counted()
 
 
 def nobody() -> Partners:

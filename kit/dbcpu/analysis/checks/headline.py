@@ -21,6 +21,7 @@ from dbcpu.analysis.levels.outcome import (
 )  # fmt: skip
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
@@ -28,20 +29,6 @@ from dbcpu.formatting import number, percent, plural, rate, seconds, short_range
 TWO_KINDS = (
     "keep the database on the cores of full speed (`cpuset.cpus`, `taskset -cp CPUS PID`; `dbcpu topology` lists them)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: of a cause, its public name."""
-
-    name: str
-    value: str
-    beside: str = ""
-    code: str = ""
-
-
-MAIN_CAUSE = "main cause"
-"""Name of the fact."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from dbcpu.analysis.checks.headline import MAIN_CAUSE, headline, one_word
+from dbcpu.analysis.checks.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures

@@ -10,12 +10,9 @@ run after it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-
-import numpy as np
+from statistics import median
 
 from dbcpu.analysis.comparison.comparability import MUST_AGREE
-from dbcpu.analysis.statistics.change_points import change_points
-from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.findings import UNANSWERED
@@ -25,6 +22,8 @@ from dbcpu.record import Header
 MIN_RUNS = 5
 """Earlier runs that a band needs."""
 MIN_BAND = 0.05
+NORMAL_CONSISTENT = 1.4826
+"""As in ``statistics.robust``, which needs NumPy: a check of a few figures starts faster without."""
 MAINTENANCE = "maintenance-window"
 """Code of the finding that a run's notes begin with, name of the database's parameter, and a word of the label."""
 
@@ -213,16 +212,19 @@ def band(values: Sequence[float], widths: float) -> Band | None:
     """The usual range of ``values``; None for fewer than five."""
     if len(values) < MIN_RUNS:
         return None
-    median = float(np.median(values))
-    width = max(widths * deviation(values), MIN_BAND * abs(median))
-    return Band(median, median - width, median + width, len(values))
+    middle = median(values)
+    deviation = NORMAL_CONSISTENT * median(abs(value - middle) for value in values)
+    width = max(widths * deviation, MIN_BAND * abs(middle))
+    return Band(middle, middle - width, middle + width, len(values))
 
 
 def sustained_changes(series: Sequence[tuple[str, float]]) -> tuple[LastingChange, ...]:
     """Those of (started_at, value), the oldest first. One that would be written as 1.00x is none."""
+    from dbcpu.analysis.statistics.change_points import change_points  # few checks come so far
+
     values = [value for _, value in series]
     edges = (0, *change_points(values), len(values))
-    medians = [float(np.median(values[first:last])) for first, last in pairwise(edges)] if values else []
+    medians = [median(values[first:last]) for first, last in pairwise(edges)] if values else []
     found = [
         LastingChange(series[at][0][:10], before, after, at)
         for at, (before, after) in zip(edges[1:-1], pairwise(medians), strict=True)

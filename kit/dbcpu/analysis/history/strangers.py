@@ -5,11 +5,12 @@ A figure that is worse on such a host is not shown to be the host's: what others
 
 from collections.abc import Iterable
 
-from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.history.limits import Violation
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import percent
 
+OTHERS_SHARE = 0.05
+"""Of all vCPUs: as the finding foreign-load."""
 STOLEN_SHARE = 0.05
 """Of the CPU time: the default limit of ``dbcpu check``."""
 EXPLAINED = frozenset({"solo", "throughput", "slowdown", "max_over_min", "connect_s", "steal"})
@@ -19,7 +20,7 @@ EXPLAINED = frozenset({"solo", "throughput", "slowdown", "max_over_min", "connec
 def strangers(figures: RunFigures) -> str:
     """What others took of the host, median of the rounds, in words; '' for less than 5 %, or where it is not known."""
     used, stolen = figures.value("others_share") or 0.0, figures.value("steal_share") or 0.0
-    found = [f"other processes used {percent(used)} of all vCPUs"] if used > FOREIGN_SHARE else []
+    found = [f"other processes used {percent(used)} of all vCPUs"] if used > OTHERS_SHARE else []
     found += [f"{percent(stolen)} of the CPU time was stolen"] if stolen > STOLEN_SHARE else []
     return " and ".join(found)
 

@@ -10,8 +10,7 @@ differ from the run before are marks of their own.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-
-import numpy as np
+from statistics import median
 
 from dbcpu.analysis.comparison.comparability import differences
 from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
@@ -157,7 +156,7 @@ def _value(metric: str, levels: tuple[int, ...], run: PastRun) -> float | None:
 def _gaps(runs: Sequence[PastRun]) -> list[Mark]:
     times = [moment(each.header.started_at) for each in runs]
     pauses_s = [(later - earlier).total_seconds() if earlier and later else 0.0 for earlier, later in pairwise(times)]
-    usual_s = float(np.median(pauses_s)) if pauses_s else 0.0
+    usual_s = median(pauses_s) if pauses_s else 0.0
     limit_s = max(GAP * usual_s, DAY_S)
     return [
         Mark(at, GAP_MARK, f"no run for {pause_s / DAY_S:.0f} days before")

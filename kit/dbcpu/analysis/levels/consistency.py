@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from statistics import median
 
 import numpy as np
 
@@ -327,4 +328,4 @@ def _start_spread_s(members: Sequence[Timed]) -> float | None:
 def median_of_known(values: Iterable[float | None]) -> float | None:
     """None when no value is known."""
     known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
+    return float(median(known)) if known else None

@@ -66,9 +66,9 @@ def _after(spans: Sequence[Span], until_s: Floats, pace: Callable[[int], float] 
 
 def _conserved(spans: Sequence[Span], rows: int, together: Sequence[float]) -> float:
     """All that was done, over the time that it would have taken had nobody ended early."""
-    moments = sorted([(span.start_s, 1) for span in spans] + [(span.end_s, -1) for span in spans])
-    running, took_s, last_s = 0, 0.0, moments[0][0]
-    for at_s, change in moments:
-        took_s += (at_s - last_s) * together[running] if running else 0.0
-        running, last_s = running + change, at_s
+    at_s = np.array([span.start_s for span in spans] + [span.end_s for span in spans])
+    change = np.repeat([1, -1], len(spans))
+    order = np.lexsort((change, at_s))
+    running = np.cumsum(change[order])[:-1]
+    took_s = float((np.diff(at_s[order]) * np.asarray(together)[running])[running > 0].sum())
     return rows * sum(len(span.executions) for span in spans) * together[len(spans)] / took_s / 1e6

@@ -44,16 +44,20 @@ def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
     freedom = sum(len(group) - 1 for group in known)
     if freedom < 2:
         return Exponent()
-    logs = [[(cpu, np.log(ns)) for cpu, ns in group] for group in known]
-    chance = np.array([_log_posterior(logs, float(b), freedom) for b in GRID])
+    left = [np.stack([_left(cpu, np.log(ns)) for cpu, ns in group]) for group in known]
+    chance = np.array([_log_posterior([each[:, at] for each in left], float(b), freedom) for at, b in enumerate(GRID)])
     weight = np.exp(chance - chance.max())
     value = float((GRID * weight).sum() / weight.sum())
     error = float(np.sqrt(((GRID - value) ** 2 * weight).sum() / weight.sum()))
     return Exponent(value, error, sum(map(len, known)))
 
 
-def _log_posterior(groups: Sequence[Sequence[Case]], b: float, freedom: int) -> float:
-    left = [np.array([cpu + np.log(np.mean(np.exp(-b * (ns - ns.mean())))) - b * ns.mean() for cpu, ns in group])
-            for group in groups]  # fmt: skip
+def _left(cpu: float, ns: Floats) -> Floats:
+    """What is left of a CPU time without its pace, for each exponent of GRID; all of it logarithms."""
+    apart = np.exp(np.outer(-GRID, ns - ns.mean())).mean(axis=1)
+    return np.asarray(cpu + np.log(apart) - GRID * ns.mean())
+
+
+def _log_posterior(left: Sequence[Floats], b: float, freedom: int) -> float:
     square = pooled_robust(left).spread ** 2 + FLOOR**2
     return float(-0.5 * freedom * np.log(square) - 0.5 * ((b - USUAL) / PRIOR_SD) ** 2)

@@ -29,7 +29,7 @@ def change_points(values: Sequence[float]) -> tuple[int, ...]:
     """Indexes of the first values after each change, rising; () for none."""
     places = len(values) - 2 * MIN_PART + 1
     most = min(MAX_CHANGES, len(values) // MIN_PART - 1)
-    if places < 1:
+    if places < 1 or min(values) == max(values):
         return ()
     for number, found in reversed(list(enumerate(_segmentations(_costs(values), most), 1))):
         edges = (0, *found, len(values))

@@ -83,12 +83,12 @@ def low_quantiles(sessions: int, rounds: int) -> Floats:
     # Beyond this that one is the slowest in every draw, and the range grows by what it moves.
     beyond = float((top - own).max())
     near, far = APART[beyond >= APART], APART[beyond < APART]
-    found = []
-    for apart in near:
-        moved = own + apart
-        found.append(np.quantile((np.maximum(top, moved) - np.minimum(bottom, moved)).mean(axis=1), error))
+    moved = own + near[:, None, None]
+    ranges = np.maximum(top, moved)
+    ranges -= np.minimum(bottom, moved, out=moved)
+    found = np.quantile(ranges.mean(axis=2), error, axis=1)
     slowest = float(np.quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
-    return np.concatenate([np.array(found), slowest + far])
+    return np.concatenate([found, slowest + far])
 
 
 @lru_cache(maxsize=256)

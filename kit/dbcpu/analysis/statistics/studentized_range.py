@@ -62,9 +62,16 @@ def _log_tail(count: int, rounds: int) -> Floats:
 
 def _range_distribution(count: int) -> Floats:
     """Chance that the range of ``count`` standard normal values is below each of RANGES."""
+    density, log_inside = _least_and_inside()
+    return np.asarray(np.minimum(1.0, count * (np.exp((count - 1) * log_inside) @ density)))
+
+
+@lru_cache(maxsize=1)
+def _least_and_inside() -> tuple[Floats, Floats]:
+    """Of a grid of least values: their density; and (RANGES, least) the logarithm of the chance to be in that range."""
     from scipy.special import ndtr
 
     least = np.linspace(-8.0, 8.0, 321)
     density = np.exp(-(least**2) / 2) / np.sqrt(2 * np.pi) * (least[1] - least[0])
     inside = ndtr(least + RANGES[:, None]) - ndtr(least)
-    return np.asarray(np.minimum(1.0, count * (inside ** (count - 1) @ density)))
+    return density, np.log(np.maximum(inside, TAIL))

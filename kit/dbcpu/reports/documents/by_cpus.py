@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from functools import partial
 
-from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus
 from dbcpu.analysis.levels.outcome import GOOD, PARTLY
+from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import number, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, unshown_words
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
@@ -19,6 +18,7 @@ from dbcpu.analysis.results.comparison import (
     Decision,
     Side,
 )
+from dbcpu.analysis.results.fact import Fact
 from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Front, Section

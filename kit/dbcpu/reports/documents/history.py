@@ -7,10 +7,10 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
 from dbcpu.analysis.levels.outcome import BAD, GOOD
+from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from dbcpu.analysis.checks.headline import Fact
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.levels.outcome import GOOD, PARTLY
@@ -20,6 +19,7 @@ from dbcpu.analysis.results.comparison import (
     VariantRow,
     Variants,
 )
+from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section

@@ -1,0 +1,17 @@
+"""One figure of an answer, as it stands in large letters."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: of a cause, its public name."""
+
+    name: str
+    value: str
+    beside: str = ""
+    code: str = ""
+
+
+MAIN_CAUSE = "main cause"
+"""Name of the fact."""
