@@ -19,11 +19,12 @@ def command(run: str, file: str, force: bool, anonymise: bool, store: str | None
     \b
     Example: dbcpu export last before-upgrade.json.gz
     """
+    from dbcpu.config.drafts import is_descriptor
     from dbcpu.store import anonymise as names
     from dbcpu.store import record_file
     from dbcpu.store.database import open_store
 
-    if file != "-" and Path(file).is_file() and not force:
+    if file != "-" and Path(file).is_file() and not force and not is_descriptor(Path(file)):
         raise click.UsageError(f"{file} exists already; give another name, or --force to replace it")
     if record_file.is_file_name(run):
         record = record_file.read(run)
