@@ -4,7 +4,7 @@
 #
 # Read with ". lines.sh" under "set -eu"; $here is the folder of the scripts. A script that reads it sets cpus to 0 where
 # the CPUs of this host are not those that are measured (else they are counted here), and
-# workload, size, n, rows, answer and executions (also unit and per, so many rows, for the rates shown), and says how its sessions are made, with these functions:
+# label, workload, size, n, rows, answer and executions (also unit and per, so many rows, for the rates shown), and says how its sessions are made, with these functions:
 #   write_orders          writes the files that all sessions read
 #   start_session I       starts session I in the background as the last command, so that its number is $!; it is to
 #                         write into out.I; it reads the file orders, then waits for the end of the FIFO gate, then
@@ -35,6 +35,13 @@ fail() {
 is_count() {
     case $1 in '' | 0* | *[!0-9]*) return 1 ;; esac
 }
+
+# usage: check_text WHAT TEXT     refuses a text for the lines that would begin a line of its own there
+check_text() {
+    case $2 in *[[:cntrl:]]*) fail "$1 has a control character in it, such as a line break or a tab; it has to be one line of text" 2 ;; esac
+}
+check_text 'the label (-l)' "$label"
+check_text 'the name of this host' "$(uname -n)"
 
 # Seconds since 1970: by date where it tells fractions, else by the shell, else to 10 ms by /proc, else whole.
 first=${EPOCHREALTIME:-}
@@ -145,7 +152,7 @@ measured_part() {
 # --- a folder of our own, and the end
 
 say() {
-    echo "$1" >>"$work/lines"
+    printf '%s\n' "$1" >>"$work/lines"
 }
 
 # usage: keep STATUS     all rounds so far, as a whole file that can be imported, in place of what is at $output. It is
@@ -219,7 +226,7 @@ leave() {
     cd / && rm -rf "$work"
 }
 
-# usage: begin OUTPUT LABEL
+# usage: begin OUTPUT
 begin() {
     output=$1 sessions='' sampler='' delivered='' cpus=${cpus:-$(processors)}
     case $output in '' | /*) ;; *) output=$PWD/$output ;; esac
@@ -234,7 +241,7 @@ begin() {
     set_epoch_offset
     {
         echo 'dbcpu-lines 2'
-        [ -z "$2" ] || echo "label $2"
+        [ -z "$label" ] || printf 'label %s\n' "$label"
         for folder in /sys/devices/system/cpu/cpu[0-9]*/topology; do
             [ "$cpus" -gt 0 ] && [ -r "$folder/thread_siblings_list" ] || continue
             id=${folder%/topology}

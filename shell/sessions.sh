@@ -9,6 +9,8 @@ find_shell() {
     shell_name=${shell_name##*/}
     # shellcheck disable=SC2016
     shell_version=$($shell -c 'echo "${BASH_VERSION:-${KSH_VERSION:-}}"' 2>/dev/null | tr -s ' ()' '_') || :
+    check_text 'the name of the shell' "$shell_name"
+    check_text "the version of $shell_name" "$shell_version"
 }
 
 # What a session is told before the gate.

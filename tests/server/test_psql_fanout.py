@@ -156,6 +156,10 @@ def test_an_interrupt_ends_the_statement_on_the_server(how: signal.Signals, surr
         (("postgresql://u:secret@h/d",), "a password on the command line is seen by everybody"),
         (("host=h password = secret",), "a password on the command line is seen by everybody"),
         (("postgresql://u@h/d?PASSWORD=secret",), "a password on the command line is seen by everybody"),
+        (("postgresql://u@h/d?pass%77ord=secret",), "a parameter of CONNECT has a % in its name"),
+        (("postgresql://u@h/d?sslmode=prefer&%70assword=secret",), "a parameter of CONNECT has a % in its name"),
+        (("postgresql://u@h/d?oauth_client_secret=secret",), "a password on the command line is seen by everybody"),
+        (("-w", "a b"), "there is no workload 'a b'"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], sentence: str, surroundings: Mapping[str, str]) -> None:

@@ -330,6 +330,17 @@ def test_a_password_on_the_command_line_is_refused(fanout: Fanout) -> None:
     assert "tiger" not in done.stderr
 
 
+def test_a_connect_string_of_two_lines_is_refused(fanout: Fanout) -> None:
+    """sqlplus would take the second for a command."""
+    path = f"{fanout.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", SCRIPT, "-n", "1", "/@db\nhost touch made"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "CONNECT has a control character in it" in done.stderr
+
+
 def test_the_script_sends_nothing_but_the_catalogue() -> None:
     script = " ".join(
         SCRIPT.read_text("utf-8").replace("\\$", "$").replace("/$$/$began/$where", "/:pid/:start/:where").split()

@@ -7,6 +7,7 @@ import sys
 
 import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 
 from dbcpu.targets.base import TakesTurns
 from dbcpu.targets.oracle.leftovers import own_tag
@@ -45,7 +46,9 @@ def test_of_two_drivers_the_second_learns_who_measures_and_since_when(conninfo: 
         assert first.stdout.readline() == "taken\n"
         said = second.take_turn() or ""
         assert re.fullmatch(
-            rf"dbcpu {first.pid}@\S+ since \d{{4}}-\d\d-\d\d \d\d:\d\d UTC \(server process \d+\)", said
+            rf'"dbcpu {first.pid}@\S+ since \d{{4}}-\d\d-\d\d \d\d:\d\d UTC", as its session calls itself, '
+            rf"of role {make_url(conninfo).username} \(server process \d+\)",
+            said,
         )
         first.kill()
         first.wait()
@@ -66,16 +69,38 @@ def test_a_session_without_a_name_that_has_the_lock_is_named_by_its_process(conn
         beside.execute("select pg_advisory_lock(1684169584, 0)")
         control = dial(conninfo, 10.0)
         try:
-            assert take_turn(control) == f"another session (server process {beside.info.backend_pid})"
+            assert take_turn(control) == (
+                f"a session without a name of role {beside.info.user} (server process {beside.info.backend_pid})"
+            )
         finally:
             control.finish()
+
+
+def test_a_holder_is_named_by_its_role_whatever_it_calls_itself(conninfo: str) -> None:
+    """Any user of the database may hold the lock, under the name of a dbcpu."""
+    with psycopg.connect(conninfo, autocommit=True) as owner:
+        owner.execute("drop role if exists blocker")
+        owner.execute("create role blocker login password 's3cret-of-the-tests'")
+        try:
+            with psycopg.connect(
+                conninfo, autocommit=True, user="blocker", password="s3cret-of-the-tests",
+                application_name="dbcpu 1@db since ever",
+            ) as beside:  # fmt: skip
+                beside.execute("select pg_advisory_lock(1684169584, 0)")
+                with LibpqTarget(conninfo) as target:
+                    assert target.take_turn() == (
+                        '"dbcpu 1@db since ever", as its session calls itself, of role blocker '
+                        f"(server process {beside.info.backend_pid})"
+                    )
+        finally:
+            owner.execute("drop role blocker")
 
 
 def test_a_run_is_refused_beside_another_and_goes_on_after_it(drive: Drive, debian_server: DebianServer) -> None:
     first = drive("run", debian_server.url, *LONG).said("round 1 of")
     code, out, err = drive("run", debian_server.url, *QUICK).finish()
     assert (code, out) == (3, "")
-    assert re.search(rf"is being measured by dbcpu {first.process.pid}@.* since .* UTC", err), err
+    assert re.search(rf'is taken by "dbcpu {first.process.pid}@.* since .* UTC"', err), err
     first.send(signal.SIGINT)
     assert first.finish()[0] == 130
     code, _, err = drive("run", debian_server.url, *QUICK).finish()
@@ -88,7 +113,7 @@ def test_one_database_is_not_measured_by_two_drivers_on_oracle(drive: Drive) -> 
         code, out, err = drive("run", double.url, *QUICK).finish()
         assert (code, out) == (3, "")
         host = own_tag().partition("/")[0]
-        assert f"is being measured by dbcpu {first.process.pid}@{host} (" in err
+        assert f"is taken by dbcpu {first.process.pid}@{host} (" in err
         first.send(signal.SIGINT)
         assert first.finish()[0] == 130
         code, _, err = drive("run", double.url, *QUICK).finish()

@@ -154,6 +154,35 @@ def test_wrong_usage(arguments: tuple[str, ...], sentence: str, one_kit: Kit) ->
     assert sentence in err
 
 
+@pytest.mark.parametrize("script", [("increment",), ("gzip-pipe",), ("psql-fanout", "-n", "1"), ("sqlplus-fanout",)])
+@pytest.mark.parametrize("label", ["a\nend status=complete", "a\tb", "\x1b[2J", "a\r"])
+def test_a_label_with_a_control_character_is_refused_before_anything_else(
+    script: tuple[str, ...], label: str, kit: Kit
+) -> None:
+    arguments = {"psql-fanout": ("host=127.0.0.1 port=1",), "sqlplus-fanout": ("scott@db",)}.get(script[0], ("1", "4"))
+    code, out, err = kit.run(*script, "-l", label, *arguments)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"{script[0]}: the label (-l) has a control character in it, such as a line break or a tab; "
+        "it has to be one line of text\n"
+    )
+
+
+def test_a_shell_that_says_two_lines_of_its_version_is_refused(one_kit: Kit) -> None:
+    odd = one_kit.folder.parent / "odd"
+    odd.write_text("#!/bin/sh\nprintf 'a\\nend status=complete\\n'\n")
+    odd.chmod(0o755)
+    code, out, err = one_kit.run("increment", "-S", str(odd), "1", "1")
+    assert (code, out) == (2, "")
+    assert "the version of odd has a control character in it" in err
+
+
+def test_a_label_is_written_as_it_is(kit: Kit) -> None:
+    code, out, err = kit.run("increment", "-S", kit.shell, "-l", r"-n é\n \0101", "1", "1")
+    assert code == 0, err
+    assert line_file.from_text(out, "stdout").header.label == r"-n é\n \0101"
+
+
 def test_a_session_that_cannot_work_is_told(one_kit: Kit) -> None:
     (one_kit.folder.parent / "bin" / "gzip").write_text("#!/bin/sh\nexit 1\n")
     (one_kit.folder.parent / "bin" / "gzip").chmod(0o755)

@@ -5,6 +5,7 @@ file's. Command files import nothing heavy before they run, so that ``dbcpu --he
 """
 
 import errno
+import fcntl
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TextIO, runtime_checkable
 
 import click
 
@@ -27,6 +28,7 @@ AGAIN_S = 0.02
 """After this time a Ctrl-C that Python dropped comes again."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
+_CLOSED = "standard output is closed; send it to a file, or to /dev/null"
 
 
 @runtime_checkable
@@ -124,6 +126,9 @@ def _report(error: BaseException) -> int:
         case OSError() if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG):
             _silence_stdout()
             return _say(f"the result could not be written: {error.strerror}; write it to another file system", FAILED)
+        case OSError() if error.errno == errno.EBADF and _refuses_writing(sys.stdout):
+            _silence_stdout()
+            return _say(f"the result could not be written: {_CLOSED}", FAILED)
         case OSError() if error.errno == errno.ENAMETOOLONG:
             return _say(f"{str(error.filename)[:40]!r}... is too long for a file's name; give a shorter one", USAGE)
         case MemoryError():
@@ -198,11 +203,24 @@ def _terminable() -> Iterator[None]:
 
 
 def _replace_closed_streams() -> None:
-    """Python has None for a stream that was closed by who started the program (``>&-``), and nobody expects that."""
-    for name in ("stdout", "stderr"):
+    """Python has None for a stream that was closed by who started the program (``>&-``), and nobody expects that.
+
+    The result must not be lost unnoticed, so writing to what takes the place of stdout fails. Its number is taken too:
+    a file that is opened later, such as the store, would have it, and be written into by programs that are started.
+    """
+    for name, number, flags in (("stdout", 1, os.O_RDONLY), ("stderr", 2, os.O_WRONLY)):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8", closefd=False))
+            nowhere = os.open(os.devnull, flags)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
+
+
+def _refuses_writing(stream: TextIO) -> bool:
+    with suppress(OSError, ValueError):  # a stream without a descriptor
+        return fcntl.fcntl(stream.fileno(), fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+    return False
 
 
 def _silence_stdout() -> None:

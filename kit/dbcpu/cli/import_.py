@@ -18,11 +18,10 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
 
     FILE is .json or .json.gz, the output of shell/increment, gzip-pipe, psql-fanout or sqlplus-fanout, or CSV with
     the columns n,repeat,session,seconds or n,repeat,rate, or a log of cputoolkit or of the gzip test of 2017
-    (docs/published.md); what such a file does not say itself can be said by options. Prints each run_id. A run that
-    is already in the store is skipped; a different run with the same run_id is refused.
+    (docs/published.md); options say what such a file does not. Prints each run_id; a run that is stored is skipped.
 
     \b
-    Example: dbcpu import old-box.json.gz fanout.lines --samples samples.lines
+    Example: dbcpu import fanout.lines --samples samples.lines
              dbcpu import loops.csv --cpus 16 --cores 8 --unit loops/s
     """
     from dbcpu.formatting import plain

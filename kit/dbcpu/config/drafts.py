@@ -8,6 +8,7 @@ Sources: open(2), O_PATH, O_NOFOLLOW; symlink(7); proc_sys_fs(5), protected_syml
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,8 @@ from typing import IO
 
 from dbcpu.config.trusted_file import ROOT, UntrustedFile, user_name
 
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/(\d{1,5})")
+"""As bash(1), REDIRECTION, reads them; the kernel's own links to pipes lead nowhere by name."""
 MAX_LINKS = 40
 """As the kernel's own limit. Source: path_resolution(7)"""
 
@@ -58,37 +61,97 @@ def make_folder(folder: Path) -> None:
 
 
 def check_way(target: Path) -> None:
-    """Raises UntrustedFile where a link of another user is on the way to ``target``, or in its place."""
-    with suppress(OSError), _place_of(target):
-        pass
+    """Raises UntrustedFile where a link of another user is on the way to ``target``, or that or a FIFO in its place."""
+    if is_descriptor(target):
+        return
+    with suppress(OSError), _place_of(target) as (folder, name):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not _keeps(found):
+            _check_owner(target, found)
 
 
 def open_device(target: Path) -> IO[bytes] | None:
     """A device or FIFO in place of ``target``, to be written to; None where a file is, or nothing.
 
+    Also a descriptor that whoever started the program handed over, under its name ``/dev/stdout`` or ``/dev/fd/N``.
+    A FIFO of the user's own is waited for until it has a reader; what it is was looked at before it is opened.
+
     Raises:
         UntrustedFile: as ``draft_of``, or it belongs to another user, who would be handed what is written.
         OSError: it cannot be opened.
     """
-    with _place_of(target) as (folder, name), suppress(FileNotFoundError):
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
-            return None
+    if (number := _descriptor(target)) is not None:
         with _named(target):
-            device = os.fdopen(os.open(name, _DEVICE, dir_fd=folder), "wb")
-        owner = os.fstat(device.fileno()).st_uid
-        if owner in (ROOT, os.geteuid()):
-            return device
-        device.close()
-        raise UntrustedFile(f"{target} belongs to {user_name(owner)}, so nothing is written to it; name a file")
+            return os.fdopen(os.dup(number), "wb")
+    with _place_of(target) as (folder, name), suppress(FileNotFoundError):
+        found = os.open(name, _PART, dir_fd=folder)
+        try:
+            status = os.fstat(found)
+            if _keeps(status):
+                return None
+            _check_owner(target, status)
+            with _named(target):
+                # This very inode, whatever has its name by now. Source: proc_pid_fd(5)
+                return os.fdopen(os.open(f"/proc/self/fd/{found}", _DEVICE), "wb")
+        finally:
+            os.close(found)
     return None
+
+
+def open_to_append(target: Path) -> IO[bytes]:
+    """The file ``target``, made where there is none, to be added to; or what ``open_device`` opens there.
+
+    Raises:
+        UntrustedFile: as ``open_device``, or the file has another name too, so that it may be any file of the user's.
+        OSError: it cannot be opened.
+    """
+    if (device := open_device(target)) is not None:
+        return device
+    with _place_of(target) as (folder, name), _named(target):
+        file = os.fdopen(os.open(name, _LOG, 0o666, dir_fd=folder), "ab")
+    status = os.fstat(file.fileno())
+    try:
+        _check_owner(target, status)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            raise UntrustedFile(f"{target} has another name too, so nothing is added to it; name another file")
+    except UntrustedFile:
+        file.close()
+        raise
+    return file
+
+
+def is_descriptor(target: Path) -> bool:
+    """Whether it is the name of a descriptor that whoever started the program handed over."""
+    with suppress(OSError):
+        return _descriptor(target) is not None
+    return False
+
+
+def _descriptor(target: Path) -> int | None:
+    """Raises OSError where it is none that was handed over: those are inheritable, and ours are not (PEP 446)."""
+    if not (found := _DESCRIPTOR.fullmatch(str(target))):
+        return None
+    number = {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2] or 0)
+    if not os.get_inheritable(number):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), str(target))
+    return number
+
+
+def _keeps(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+
+
+def _check_owner(target: Path, status: os.stat_result) -> None:
+    if status.st_uid not in (ROOT, os.geteuid()):
+        raise UntrustedFile(f"{target} belongs to {user_name(status.st_uid)}, so nothing is written to it; name a file")
 
 
 # --- the way there ------------------------------------------------------------------------------
 
 _PART = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_DEVICE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+_DEVICE = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC
+_LOG = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @contextmanager

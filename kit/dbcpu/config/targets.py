@@ -46,6 +46,10 @@ _NO_STORE = frozenset({"oracle"})
 _LOGON = re.compile(r"[^\s/@]+/[^\s@]+@")
 """sqlplus's USER/PASSWORD@, where no URL is."""
 _HIDDEN = re.compile(r"(?:password|passwd)=", re.IGNORECASE)
+_MAY_HOLD_ONE = "options"
+"""libpq's: any setting of the server or of an extension. It is passed on, and shown nowhere."""
+_NO_FILE = frozenset({"oracle", "postgresql"})
+"""Kinds whose URLs have no path, in which there may be an @."""
 _OTHER_SECRETS = frozenset({"passwd", "sslpassword", "oauth_client_secret", "wallet_password", "access_token"})
 _WAYS = 'use password_env = "VARIABLE", password_file = "FILE" or password = "prompt"'
 
@@ -109,8 +113,8 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
                 f"the password in the URL is visible in the process list until this command ends; name a target in "
                 f"{FILE_NAME} and {_WAYS}"
             )
-        kind = _kind(url)
-        return Request(name=url, kind=kind, url=url, password=password or _asked(kind, url, url))
+        kind, name = _kind(url), safe_url(url)
+        return Request(name, kind, url, password or _asked(kind, url, name))
     configured = _configured()
     for name, fault in configured.items():
         if isinstance(fault, UsageError) and name != text:
@@ -162,7 +166,7 @@ def _configured() -> Mapping[str, Named | UsageError]:
 
 
 def safe_url(url: str) -> str:
-    """``url`` with every secret replaced by ``***``; what cannot be parsed keeps only its scheme."""
+    """``url`` with what is or may be secret replaced by ``***``; what cannot be parsed keeps only its scheme."""
     try:
         parsed = _parse(url)
     except UsageError:
@@ -332,6 +336,15 @@ def _parse(text: str, where: str = "") -> "URL":
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise UsageError(f"{where}the target URL is not understood; {form}") from None
+    # A password may have a ? in it; what follows then looks like the name of a parameter.
+    path, *parameters = re.split("[?&]", text)
+    logon = "@" in path or any("@" in each.partition("=")[0] for each in parameters)
+    if url.username is None and logon and (url.host or url.get_backend_name() in _NO_FILE):
+        raise UsageError(
+            f"{where}the target URL has USER/PASSWORD@ in it, as for sqlplus; {form}, and keep the password elsewhere"
+        )
+    if url.get_backend_name() == "oracle" and "/" in (url.username or ""):
+        raise UsageError(f"{where}the user of the target URL has a / in it; {form}, and keep the password elsewhere")
     if "@" in (url.host or ""):
         # The rest of an unescaped password would pass for the host name and be shown.
         raise UsageError(f"{where}the target URL has more than one @; write an @ inside a name or password as %40")
@@ -357,11 +370,16 @@ def _take_password(url: "URL") -> tuple[str, str | None]:
 
 
 def _refuse_logon(text: str, where: str = "") -> None:
-    """Raises UsageError for what sqlplus takes: in a message or a record it would show its password."""
-    if _LOGON.search(text):
+    """Raises UsageError for what sqlplus and libpq take: in a message or a record it would show its password."""
+    if "=" in text:
         raise UsageError(
-            f"{where}a target is a name or a URL, not sqlplus's USER/PASSWORD@{text.rpartition('@')[2]}; for example: "
-            "oracle+oracledb://USER@HOST:1521/?service_name=NAME, with the password kept elsewhere"
+            f"{where}a target is a name or a URL, not libpq's KEY=VALUE; for example: "
+            "postgresql://USER@HOST:5432/DATABASE, with the password kept elsewhere"
+        )
+    if "/" in text or "@" in text:
+        raise UsageError(
+            f"{where}a target is a name or a URL, not a path, and not sqlplus's USER/PASSWORD@DATABASE; for example: "
+            "sqlite:///FILE, or oracle+oracledb://USER@HOST:1521/?service_name=NAME with the password kept elsewhere"
         )
 
 
@@ -374,4 +392,4 @@ def _kind(url: str) -> str:
 
 
 def _is_secret(key: str) -> bool:
-    return key.lower() == "password" or key.lower() in _OTHER_SECRETS
+    return key.lower() in ("password", _MAY_HOLD_ONE) or key.lower() in _OTHER_SECRETS

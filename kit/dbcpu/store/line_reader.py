@@ -199,8 +199,9 @@ def read_text(path: str) -> str:
 
 def parse(text: str, name: str) -> Lines:
     """What such a text says; ``name`` is for messages. Raises RecordFormatError naming a line not understood."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() not in FIRST_LINES:
+    # Not splitlines: what a server or a process is called may have a separator of Unicode's in it.
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    if lines[0].strip() not in FIRST_LINES:
         raise RecordFormatError(f"{name} does not begin with {FIRST_LINES[0]!r}: it is damaged, or of a newer version")
     found = Lines()
     for number, line in enumerate(lines[1:], 2):
@@ -290,7 +291,7 @@ def _seconds(text: str) -> float:
 
 def _pairs(text: str) -> dict[str, str]:
     """Raises ValueError for a part without ``=``."""
-    return dict(_pair(part) for part in text.split())
+    return dict(_pair(part) for part in text.split(" ") if part)
 
 
 def _pair(part: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dbcpu.config.drafts import draft_of, open_device
+from dbcpu.config.drafts import draft_of, is_descriptor, open_device
 from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
@@ -95,7 +95,7 @@ def write_record(path: Path | str, record: RunRecord) -> None:
 
 
 def _is_device(target: Path) -> bool:
-    return target.exists() and not target.is_file() and not target.is_dir()
+    return is_descriptor(target) or (target.exists() and not target.is_file() and not target.is_dir())
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from dbcpu import __version__
+from dbcpu.config.drafts import is_descriptor
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.formatting import plural
 from dbcpu.record import Header, Round, RunRecord
@@ -74,7 +75,7 @@ def export(
         raise UsageError("give a RUN and a FILE, or RUNs and --parquet DIR or --csv DIR")
     name, file = names
     try:
-        there = file != "-" and Path(file).is_file()
+        there = file != "-" and Path(file).is_file() and not is_descriptor(Path(file))
     except PermissionError as error:
         raise StoreError(f"{file} could not be written: {error.strerror}; give another folder") from None
     if there and not force:

@@ -67,7 +67,7 @@ def figures_of(header: Header, rounds: Iterable[Round]) -> RunFigures:
 
 
 def keep_figures(store: Store, run_id: str, figures: RunFigures) -> None:
-    """Of a run that is over; where the store does not take them, they are made when they are asked for."""
+    """Of a run that is over; where the store does not take them, they are made when they are requested."""
     with suppress(StoreError):
         store.figures.keep(run_id, VERSION, figures.all, int(figures.value("rounds") or 0))
 

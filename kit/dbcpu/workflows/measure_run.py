@@ -250,7 +250,7 @@ def _open(
     target = stack.enter_context(experiment.open(request, guard))
     if isinstance(target, TakesTurns) and (other := target.take_turn()):
         raise MeasureError(
-            f"{request.name} is being measured by {plain(other)}, and two runs at once would slow each other; "
+            f"{request.name} is taken by {plain(other)}, and two runs at once would slow each other; "
             "run again when that one has ended, or end it"
         )
     restore(request.name, parameters_of(target))

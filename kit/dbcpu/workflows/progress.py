@@ -1,5 +1,6 @@
 """The progress of a run, on standard error: a bar on a terminal, plain lines elsewhere, nothing with --quiet."""
 
+import io
 import sys
 import time
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from dbcpu.config.drafts import open_to_append
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import plain, plural, short_ranges
@@ -37,7 +39,7 @@ class ProgressWatcher(Watcher):
         verbose: bool = False,
         log_file: Path | None = None,
     ) -> None:
-        """Raises UsageError where the log cannot be written."""
+        """Raises UsageError where the log cannot be written, UntrustedFile as ``open_to_append``."""
         self.rounds: list[Round] = []
         self._keeps = keeps
         self._confirm = confirm
@@ -146,7 +148,7 @@ class ProgressWatcher(Watcher):
 
 def _opened(log_file: Path) -> TextIO:
     try:
-        return log_file.open("a", encoding="utf-8", errors="backslashreplace")
+        return io.TextIOWrapper(open_to_append(log_file), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"--log-file {log_file} cannot be written: {error.strerror}; name another file") from None
 

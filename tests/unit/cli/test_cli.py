@@ -1,5 +1,6 @@
 """The frame: exit codes, the error boundary, what is loaded when. Commands are tested in test_cli_commands."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from dbcpu import __version__
 from dbcpu.cli import main
 from dbcpu.cli._command_groups import GROUPS
 from dbcpu.errors import Interrupted, MeasureError, UsageError
-from dbcpu.store import database
+from dbcpu.store import database, record_file
 from dbcpu.store.database import open_store
 from plugins import runs
 
@@ -227,7 +228,43 @@ def test_full_output_device_is_told() -> None:
     assert child.returncode == 3
 
 
-def test_closed_output_does_no_harm() -> None:
-    child = start("--version", preexec_fn=lambda: os.close(1))
+@pytest.mark.parametrize(
+    "command",
+    [("export", "last", "-"), ("show", "last"), ("show", "last", "--json"), ("list", "--json"), ("import", "x.json"),
+     ("--version",)],
+    ids=" ".join,
+)  # fmt: skip
+@pytest.mark.parametrize("closed", [(1,), (0, 1)], ids=str)
+def test_a_result_for_which_output_is_closed_is_not_lost_unnoticed(
+    tmp_path: Path, command: tuple[str, ...], closed: tuple[int, ...]
+) -> None:
+    store = str(tmp_path / "runs.db")
+    with open_store(store) as opened:
+        opened.save(runs.record())
+    record_file.write_record(tmp_path / "x.json", runs.record("another"))
+    environment = runs.environment(PYTHONPATH=":".join(sys.path), DBCPU_STORE=store)
+    child = start(*command, env=environment, cwd=tmp_path, preexec_fn=lambda: [*map(os.close, closed)])
+    assert child.communicate(timeout=60)[1] == (
+        "dbcpu: the result could not be written: standard output is closed; send it to a file, or to /dev/null\n"
+    )
+    assert child.returncode == 3
+
+
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)], ids=str)
+def test_who_prints_nothing_needs_no_output(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    store = tmp_path / "runs.db"
+    with open_store(str(store)) as opened:
+        opened.save(runs.record())
+    child = start(
+        "export", "last", str(tmp_path / "x.json"), "--store", str(store), preexec_fn=lambda: [*map(os.close, closed)]
+    )
     assert child.communicate(timeout=60)[1] == ""
     assert child.returncode == 0
+    assert record_file.read(tmp_path / "x.json") == runs.record()
+
+
+def test_a_descriptor_that_went_bad_elsewhere_is_no_closed_output(
+    failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fail_with(failing, OSError(errno.EBADF, "Bad file descriptor")) == 3
+    assert capsys.readouterr().err.startswith("dbcpu: internal error (OSError)")

@@ -89,8 +89,56 @@ def test_a_stream_that_is_closed_is_no_crash(store: str, closed: str) -> None:
         ["/bin/sh", "-c", f'exec "$0" -m dbcpu show last {redirect}', sys.executable],
         capture_output=True, text=True, env=runs.environment(PYTHONPATH=":".join(sys.path)), check=False,
     )  # fmt: skip
-    assert done.returncode == 0
+    assert done.returncode == {"stdout": 3, "stderr": 0}[closed]
     assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "fifo"])
+@pytest.mark.parametrize("command", [("list",), ("simulate", "--sessions", "1")], ids=" ".join)
+def test_a_store_that_is_no_file_is_called_so(
+    store: str, capsys: pytest.CaptureFixture[str], place: str, command: tuple[str, ...]
+) -> None:
+    os.mkfifo("fifo")
+    assert main([*command, "--store", place]) == 3
+    assert capsys.readouterr().err == (
+        f"dbcpu: the store {place} is a FIFO or a device, which keeps nothing; give a file\n"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give files to somebody else")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "last", "theirs.json"), ("export", "last", "theirs.json", "--force"),
+        ("simulate", "--json", "theirs.json"), ("run", "sqlite", "--log-file", "theirs.json"),
+        ("run", "sqlite", "--json", "theirs.json"), ("list", "--store", "theirs.json"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_fifo_of_another_user_is_refused_at_once(
+    store: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    os.mkfifo("theirs.json")
+    os.chown("theirs.json", 65534, 65534)
+    reader = os.open("theirs.json", os.O_RDONLY | os.O_NONBLOCK)  # without it, a fault would wait for ever
+    try:
+        assert main([*command]) == 3
+        assert os.read(reader, 1) == b""
+    finally:
+        os.close(reader)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "theirs.json belongs to user " in err
+
+
+def test_a_record_goes_through_an_own_fifo_and_into_a_command(store: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", '"$0" -m dbcpu export last >(cat >a.json) && "$0" -m dbcpu export last /dev/stdout | cat >b.json'
+         '; "$0" -m dbcpu export last /dev/stdout >c.json; "$0" -m dbcpu export last d.json; wait $!', sys.executable],
+        capture_output=True, text=True, env=runs.environment(PYTHONPATH=":".join(sys.path)), check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {Path(f"{name}.json").read_text() for name in "abcd"} == {Path("d.json").read_text()}
 
 
 def test_a_store_of_a_schema_that_nobody_knows_is_refused(store: str, capsys: pytest.CaptureFixture[str]) -> None:

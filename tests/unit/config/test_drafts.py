@@ -1,11 +1,22 @@
 """Files are whole or not there, and land where the user said; another user's link leads none of them elsewhere."""
 
 import os
+import select
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from dbcpu.config.drafts import check_way, draft_of, make_folder, open_device, replace_file
+from dbcpu.config.drafts import (
+    check_way,
+    draft_of,
+    is_descriptor,
+    make_folder,
+    open_device,
+    open_to_append,
+    replace_file,
+)
 from dbcpu.config.trusted_file import UntrustedFile
 
 NOBODY = 65534
@@ -132,16 +143,80 @@ def test_the_way_is_not_looked_up_again_once_it_was_checked(tmp_path: Path, prec
 
 
 @as_root
-def test_a_fifo_of_another_user_is_handed_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("use", [open_device, open_to_append, check_way])
+def test_a_fifo_of_another_user_is_not_even_opened(tmp_path: Path, use: Callable[[Path], object]) -> None:
+    """Without a reader, opening it would last for ever."""
     fifo = tmp_path / "run.json"
     os.mkfifo(fifo)
     os.chown(fifo, NOBODY, NOBODY)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     try:
         with pytest.raises(UntrustedFile, match=rf"^{fifo} belongs to user .*; name a file$"):
-            open_device(fifo)
+            use(fifo)
+        seen = select.poll()
+        seen.register(reader)
+        assert seen.poll(0) == [], "a writer has come and gone"
     finally:
         os.close(reader)
+
+
+@as_root
+def test_nothing_is_added_to_a_file_of_another_user(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("theirs\n")
+    os.chown(log, NOBODY, NOBODY)
+    with pytest.raises(UntrustedFile, match=rf"^{log} belongs to user "):
+        open_to_append(log)
+    assert log.read_text() == "theirs\n"
+
+
+@as_root
+def test_nothing_is_added_through_a_link_of_another_user(tmp_path: Path, precious: Path) -> None:
+    with pytest.raises(UntrustedFile, match="is a link of user "):
+        open_to_append(link_of(NOBODY, tmp_path / "log", precious))
+    assert precious.read_text() == "kept"
+
+
+def test_nothing_is_added_to_a_file_that_has_another_name(tmp_path: Path, precious: Path) -> None:
+    """Another user may have given an own file that name."""
+    (tmp_path / "log").hardlink_to(precious)
+    with pytest.raises(UntrustedFile, match="log has another name too"):
+        open_to_append(tmp_path / "log")
+    assert precious.read_text() == "kept"
+
+
+def test_a_file_is_made_and_added_to(tmp_path: Path) -> None:
+    for text in (b"a\n", b"b\n"):
+        with open_to_append(tmp_path / "log") as log:
+            log.write(text)
+    assert (tmp_path / "log").read_bytes() == b"a\nb\n"
+
+
+def test_a_fifo_of_the_users_own_waits_for_its_reader(tmp_path: Path) -> None:
+    fifo = tmp_path / "own"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["/bin/cat", fifo], stdout=subprocess.PIPE) as reader:
+        with open_device(fifo) as device:  # type: ignore[union-attr]
+            device.write(b"x")
+        assert reader.communicate()[0] == b"x"
+
+
+@pytest.mark.parametrize("form", ["/dev/fd/{}", "/proc/self/fd/{}"])
+def test_a_descriptor_that_was_handed_over_is_written_to(form: str) -> None:
+    """As the shell hands over >(command)."""
+    reading, writing = os.pipe()
+    target = Path(form.format(writing))
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        open_device(target)
+    assert not is_descriptor(target), "it is one of our own"
+    os.set_inheritable(writing, True)
+    assert is_descriptor(target)
+    check_way(target)
+    with open_device(target) as device:  # type: ignore[union-attr]
+        device.write(b"x")
+    os.close(writing)
+    with os.fdopen(reading, "rb") as read:
+        assert read.read() == b"x"
 
 
 def test_own_links_are_followed(tmp_path: Path, precious: Path) -> None:

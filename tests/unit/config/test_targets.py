@@ -105,6 +105,21 @@ def test_safe_url_hides_every_secret(url: str, shown: str) -> None:
     assert targets.safe_url(url) == shown
 
 
+def test_settings_of_the_server_reach_it_and_are_shown_nowhere() -> None:
+    request = targets.resolve("postgresql://h/d?options=-c%20a.key=hush&connect_timeout=3", no_warning)
+    assert request.url == "postgresql://h/d?connect_timeout=3&options=-c+a.key%3Dhush"
+    assert request.name == "postgresql://h/d?connect_timeout=3&options=***"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:////home/a@b/c.db", "shell:///opt/a@b/sh", "postgresql://h/a%40b", "postgresql://a%2Fb@h/d",
+     "oracle://h/x?service_name=a", "postgresql:///d?host=/tmp"],
+)  # fmt: skip
+def test_a_url_without_a_password_is_no_logon(url: str) -> None:
+    assert targets.resolve(url, no_warning).password is None
+
+
 def test_the_working_folder_wins_over_the_users_file_target_by_target(places: Path) -> None:
     write(places, '[targets.a]\nurl="sqlite:///xdg-a"\n[targets.b]\nurl="sqlite:///xdg-b"\n', "xdg/dbcpu/dbcpu.toml")
     write(places, '[targets.a]\nurl = "sqlite:///here-a"\n')
@@ -351,6 +366,14 @@ def test_a_user_of_oracle_without_a_password_is_asked_at_a_terminal(
         f"dbcpu/{SECRET}@127.0.0.1:1521/orclpdb",
         f"oracle+oracledb:/dbcpu:{SECRET}@127.0.0.1",
         f"oracle+oracledb://dbcpu@?dsn=dbcpu/{SECRET}@127.0.0.1",
+        f"oracle+oracledb://dbcpu/{SECRET}@127.0.0.1:1521/x",
+        f"oracle+oracledb://dbcpu%2F{SECRET}@127.0.0.1:1521/x",
+        f"oracle+oracledb:///dbcpu/{SECRET}@127.0.0.1:1521/x",
+        f"postgresql://dbcpu/{SECRET}@127.0.0.1/x",
+        f"dbcpu/{SECRET}",
+        f"dbcpu:{SECRET}@127.0.0.1",
+        f"host=h user=dbcpu password={SECRET}",
+        f"host = h password = '{SECRET}'",
         f"oracle+oracledb://dbcpu@?dsn=tcps://h/x?wallet_password={SECRET}",
     ],
 )

@@ -4,7 +4,9 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from support.paths import ROOT
 
 SHELL = ROOT / "shell"
 DEADLINE_S = 60.0
+NOBODY = 65534
 
 # The stand-in: answers the version probe, makes a venv, "installs" (noting each), and runs "dbcpu".
 FAKE_PYTHON = r"""#!/bin/sh
@@ -43,10 +46,11 @@ class Clone:
         self.python = self.bin / "python3.14"
         self.python.write_text(FAKE_PYTHON)
         self.python.chmod(0o755)
-        basics = ("sh cat cksum cp flock grep ls mkdir mv", "readlink rm rmdir sleep sort tail touch")
+        basics = ("sh cat cksum cp flock grep id ls mkdir mv", "readlink rm rmdir sleep sort tail touch")
         for name in " ".join(basics).split():
             (self.bin / name).symlink_to(shutil.which(name) or name)
         self.venv = self.folder / ".venv"
+        self.user: int | None = None
         self.environment = {"PATH": str(self.bin), "FAKE_NOTES": str(self.notes)}
 
     def start(self, *arguments: str, by: Path | None = None, **environment: str) -> "subprocess.Popen[str]":
@@ -59,6 +63,7 @@ class Clone:
             cwd=self.folder.parent,
             env={**self.environment, **environment},
             start_new_session=True,
+            user=self.user,
         )
 
     def run(self, *arguments: str, by: Path | None = None, **environment: str) -> tuple[int, str, str]:
@@ -235,6 +240,61 @@ def test_a_redirect_file_in_its_place_is_left_alone(clone: Clone) -> None:
     assert code == 3
     assert "is a file that tells tools where another environment is; remove it" in errors
     assert clone.venv.is_file()
+
+
+# --- an environment of another user
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[Clone]:
+    """Root's, where others can read it."""
+    if os.geteuid() != 0:
+        pytest.skip("this machine's user may not start programs as somebody else")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        clone = Clone(Path(folder))
+        clone.notes.touch(0o666)
+        assert clone.run()[0] == 0
+        yield clone
+
+
+def test_what_root_installed_serves_another_user_and_is_not_written_to(shared: Clone) -> None:
+    before = sorted(str(each) for each in shared.folder.rglob("*"))
+    shared.user = NOBODY
+    assert shared.run("list") == (0, f"ran in {shared.folder.parent}:\n<list>\n", "")
+    assert sorted(str(each) for each in shared.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        ("python", "you may not start the Python of {venv}, which belongs to user root; it can be made anew with one"),
+        ("complete", "{venv} belongs to user root, and is not complete, or not to be read by you; user root can start"),
+        ("pyproject", "pyproject.toml or the folder has changed since user root installed into {venv}; user root can"),
+    ],
+)
+def test_what_root_installed_and_another_user_cannot_use_is_said(shared: Clone, harm: str, says: str) -> None:
+    match harm:
+        case "python":
+            (shared.venv / "bin" / "python").chmod(0o700)
+        case "complete":
+            (shared.venv / "dbcpu-complete").chmod(0o600)
+        case "pyproject":
+            (shared.folder / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    shared.user = NOBODY
+    code, out, errors = shared.run("list")
+    assert (code, out) == (3, "")
+    assert errors.startswith(f"dbcpu: {says.format(venv=shared.venv)}")
+    assert errors.endswith(f"make one of your own: DBCPU_VENV=~/dbcpu-venv {shared.folder}/shell/dbcpu\n")
+
+
+def test_what_another_user_installed_is_not_started(shared: Clone) -> None:
+    os.chown(shared.venv, NOBODY, NOBODY)
+    code, out, errors = shared.run("list")
+    assert (code, out) == (3, "")
+    assert errors.startswith(f"dbcpu: {shared.venv} belongs to user ")
+    os.chown(shared.folder / "pyproject.toml", NOBODY, NOBODY)
+    assert shared.run("list")[0] == 0, "its scripts are run anyway"
 
 
 def test_a_virtual_environment_made_by_hand_is_used_and_kept(clone: Clone) -> None:

@@ -50,6 +50,16 @@ def test_the_header() -> None:
     assert (header.plan.levels, header.plan.repeats, header.plan.vcpus) == ((1, 2), 1, 4)
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x1c", "\x0b", "\r"])
+def test_what_separates_lines_elsewhere_does_not_here(separator: str) -> None:
+    """The server words a failure, and a process names itself."""
+    spoken = LINES.replace("of current operation", f"x{separator}end status=complete{separator}x")
+    assert record(spoken).rounds[1].sessions[1].error == (
+        f"ORA-01013: user requested cancel x{separator}end status=complete{separator}x"
+    )
+    assert record(LINES.replace("\n", "\r\n")).header.label == "the old box"
+
+
 AIX = LINES.replace("system=Linux", "system=AIX")
 
 

@@ -1,7 +1,7 @@
 """Is one of several ranges too large to be of the same noise as the others?
 
-Ranges of n normal deviates have a distribution of their own (Tippett, Biometrika 17, 1925). The largest of k is held
-against the mean of the others; how large that ratio is by chance was drawn 4,000 times, from one seed.
+Ranges of n normal deviates have a distribution of their own (Tippett, Biometrika 17, 1925). The largest of k is
+compared with the mean of the others; how large that ratio is by chance was drawn 4,000 times, from one seed.
 """
 
 from collections.abc import Sequence

@@ -19,12 +19,12 @@ LEVELS_OF_A_CURVE = 4
 
 
 def causes(level: LevelView) -> str:
-    """``run queue (10 of 15)``, the sessions with each cause; ``CPU steal (14 % of the time)`` where a single session
+    """``run queue (10 of 15)``, the sessions with each cause; ``CPU steal (14 % lost)`` where a single session
     loses as much; '' when none was slowed."""
     named = [f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in level.causes if cause != "none"]
     if not named and is_counted_only(level) and level.counted_cause != "none":
         lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-        return f"{CAUSE_WORDS[level.counted_cause]} ({lost} of the time)"
+        return f"{CAUSE_WORDS[level.counted_cause]} ({lost} lost)"
     return ", ".join(named)
 
 

@@ -54,5 +54,5 @@ def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() 
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1))
     assert found.levels[0].level == 1
     lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
-    assert causes(found.levels[0]) == f"CPU steal ({lost} of the time)"
+    assert causes(found.levels[0]) == f"CPU steal ({lost} lost)"
     assert causes(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3, seed=1)).levels[0]) == ""
