@@ -119,7 +119,7 @@ class OracleSession:
             except ServerError as error:
                 # The definition of a temporary table is shared: another session was first.
                 if _EXISTS not in codes(str(error)):
-                    raise ServerError(f"the setup of workload {work.name} failed: {error}") from None
+                    raise ServerError(f"the setup of workload {work.name} failed: {explained(str(error))}") from None
         if work.setup:
             self._connection.commit()
         number, text = (float, 0), (str, 32767)
