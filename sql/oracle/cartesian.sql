@@ -4,7 +4,7 @@
 -- sizes: tiny=20, short=50, medium=80, long=120, seed=200
 -- memory: 6000000
 -- needs: CREATE SESSION
--- try: in sqlplus, each line by itself, with a number in place of the size, since a hint takes no bind:
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/cartesian.sql with its size as a number, as dbcpu sends it:
 --        host sed 's/:n/50/g' sql/oracle/cartesian.sql > try.sql
 --        @try.sql
 --

@@ -4,7 +4,7 @@
 -- sizes: tiny=20, short=50, medium=80, long=100, seed=200
 -- memory: 8000000
 -- needs: CREATE SESSION, and room in the temporary tablespace for n rows
--- try: in sqlplus, each line by itself, with a number in place of the size, since dbcpu sends one:
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/cartesian_cte.sql with its size as a number, as dbcpu sends it:
 --        host sed 's/:n/100/g' sql/oracle/cartesian_cte.sql > try.sql
 --        @try.sql
 --

@@ -4,7 +4,7 @@
 -- sizes: tiny=14, short=23, medium=33, long=46
 -- memory: 6000000
 -- needs: CREATE SESSION
--- try: in sqlplus, each line by itself, with a number in place of the size, since a hint takes no bind:
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/emp_join.sql with its size as a number, as dbcpu sends it:
 --        host sed 's/:n/14/g' sql/oracle/emp_join.sql > try.sql
 --        @try.sql
 --

@@ -4,7 +4,7 @@
 -- sizes: tiny=60, short=600, medium=1200, long=2500
 -- memory: 6000000
 -- needs: CREATE SESSION; 12.1 or newer
--- try: in sqlplus, each line by itself, with a number in place of the size, since a hint takes no bind:
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/hashing.sql with its size as a number, as dbcpu sends it:
 --        host sed 's/:n/60/g' sql/oracle/hashing.sql > try.sql
 --        @try.sql
 --

@@ -152,3 +152,11 @@ def test_the_way_to_try_a_workload_by_hand_sends_hints_with_numbers(name: str) -
         assert "variable n" not in header
         (size,) = re.findall(rf"sed 's/:n/(\d+)/g' sql/oracle/{name}\.sql", header)
         assert int(size) in workloads.load("oracle", name).sizes.values()
+
+
+def test_the_procedure_that_the_documentation_offers_is_plsql(linter: "Linter") -> None:
+    """In place of ALTER SYSTEM for the measured user."""
+    page = (files("dbcpu") / ".." / ".." / "docs" / "oracle.md").read_text("utf-8")
+    (procedure,) = re.findall(r"```sql\n(create or replace procedure .*?\n/\n)```", page, re.DOTALL)
+    assert [each.desc() for each in linter.parse_string(procedure).violations] == []
+    assert "username = sys_context('userenv', 'session_user')" in procedure, "others' sessions are not ended"
