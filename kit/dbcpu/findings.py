@@ -465,10 +465,6 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "logical_io, which makes a table, is refused (ORA-16000)",
         "measure the primary, or stop the apply for the run: `alter database recover managed standby database cancel`, "
         "which lets the standby fall behind"),
-    "cage-shared": Entry(INFO, "a variant cage",
-        "applications feel it too, for as long as its rounds last; parallel servers and the optimizer's costs follow "
-        "CPU_COUNT, and CPU_MIN_COUNT follows it where it is not set",
-        "`--dry-run` shows what would be changed; measure in a test window"),
     "rds": Entry(INFO, "Amazon RDS",
         "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "
         "visible, and burstable classes (`db.t*`) slow down when their CPU credits are used up",

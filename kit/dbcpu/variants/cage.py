@@ -10,7 +10,6 @@ Information User Manual, "Permitted Features, Options, and Management Packs" (En
 
 from collections.abc import Mapping
 
-from dbcpu.findings import Finding, noted
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
@@ -74,16 +73,15 @@ def _least_forbids(argument: str, parameters: Mapping[str, str]) -> str | None:
     return None
 
 
-def findings(argument: str, context: VariantContext) -> tuple[Finding, ...]:
-    """Who else is affected."""
+def others(argument: str, context: VariantContext) -> str:
     parameters = context.database.parameters
     container = parameters.get("container", "")
     whom = {"": "every session of the instance", _ROOT: "every pluggable database of the instance"}.get(
         container, f"every session of the pluggable database {container}"
     )
-    alone = int(parameters.get("instances", "1")) > 1
-    rest = "; other instances of the cluster keep theirs, and Oracle asks for the same on all" if alone else ""
-    return (noted("cage-shared", f"cage:{argument} limits {whom}, not the measured ones alone{rest}"),)
+    clustered = int(parameters.get("instances", "1")) > 1
+    rest = "; other instances of the cluster keep theirs, and Oracle asks for the same on all" if clustered else ""
+    return f"this limits {whom}, not the measured sessions alone{rest}"
 
 
 def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:

@@ -13,7 +13,14 @@ from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
 from dbcpu.record import Database, HostInfo, Server
 from dbcpu.variants import _selection as selection
-from dbcpu.variants._selection import SelectedVariant, check_possible, findings, leave_out, select_variants
+from dbcpu.variants._selection import (
+    SelectedVariant,
+    check_possible,
+    describe_changes,
+    findings,
+    leave_out,
+    select_variants,
+)
 from dbcpu.variants.base import SCOPES, VariantContext, by_core, spread_order
 from support.paths import HOSTS
 
@@ -293,8 +300,8 @@ def test_a_cage_that_would_reach_other_databases_or_fail_is_refused(where: Varia
 )
 def test_a_cage_says_who_else_is_in_it(where: VariantContext, whom: str) -> None:
     check_possible([one("cage:2")], where)
-    (found,) = findings([one("cage:2")], where)
-    assert whom in found.seen
+    (line,) = describe_changes([one("cage:2")], where, {"cage:2": (8,)})
+    assert whom in line
     planned = {change.what for change in one("cage:2").changes(where, 8)}
     assert ("parameter:resource_manager_plan" in planned) is ("container" not in where.database.parameters)
 
