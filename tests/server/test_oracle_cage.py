@@ -85,6 +85,7 @@ def test_with_a_plan_of_the_root_a_cage_needs_cpu_count_alone() -> None:
     assert planned(managed) == COUNT_ALONE
     caged = Instance(container="APP", root_plan=True, osstat={"NUM_CPUS": 16}, parameters={COUNT: "4"})
     assert planned(caged) == COUNT_ALONE
+    assert planned(Instance(container="APP", root_plan=True)) == COUNT_ALONE, "a session that is managed"
     own = Instance(container="APP", plan="DAY", cpu_managed=True)
     assert planned(own) == COUNT_ALONE, "a plan of its own that manages CPU is proof of one of the root"
     assert "before 12.2" in planned(own, "12c")

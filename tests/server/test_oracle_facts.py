@@ -59,7 +59,8 @@ def test_the_least_of_the_limits_counts(metric: tuple[float | None, ...], cpus: 
 
 def test_where_that_is_not_granted_it_is_unknown_and_said() -> None:
     facts = facts_of(replace(BIG, root_plan=True), "19c", "v$rsrcpdbmetric")
-    assert (facts.managed, facts.root_plan) == (None, False)
+    assert (facts.managed, facts.root_plan) == (None, True), "the session is managed, by how many CPUs is unknown"
+    assert not facts_of(BIG, "19c", "v$rsrcpdbmetric").root_plan
     assert privileges.unchecked(facts.denied, "BENCH", rds=False) == {
         "how many CPUs a plan of the root leaves to the pluggable database": (
             "grant select on sys.v_$rsrcpdbmetric to bench;"

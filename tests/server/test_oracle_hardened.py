@@ -207,6 +207,18 @@ def test_with_nothing_granted_the_run_says_what_it_could_not_check(measured: Mea
     assert outcomes["one execution plan, one instance"] == "not checked"
 
 
+@pytest.mark.parametrize(("ungranted", "seen"), [(("all",), True), (("all", "public"), False)])
+def test_waits_for_the_resource_manager_are_seen_by_what_public_may_read(
+    ungranted: tuple[str, ...], seen: bool, measured: Measured
+) -> None:
+    with OracleDouble(faults=Faults(ungranted=ungranted, resource_manager_wait_s=0.05)) as double:
+        record, found, _ = measured(double)
+    assert ("resource-manager-waits" in by_code(found)) is seen
+    waited = [wait for each in record.rounds for one in each.sessions for wait in one.waits]
+    assert {wait.event for wait in waited} == ({"resmgr:cpu quantum"} if seen else set())
+    assert all(0.04 < wait.waited_s < 1.0 for wait in waited)
+
+
 def test_with_everything_granted_nothing_is_left_unchecked(measured: Measured) -> None:
     with OracleDouble() as double:
         record, found, _ = measured(double)

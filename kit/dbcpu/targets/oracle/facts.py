@@ -29,7 +29,8 @@ class Facts:
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
-    ``managed_wait_ms``: how long its sessions waited for those in the last minute.
+    ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
+    Resource Manager manages the control session, whichever plan does it.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``instance``: the number of the one connected to.
     ``may_end``: whether sessions can be ended.
     ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
@@ -60,6 +61,7 @@ class Facts:
     role: str = ""
     managed: int | None = None
     managed_wait_ms: float = 0.0
+    managed_session: bool = False
     busy: int | None = None
     may_end: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -91,10 +93,12 @@ class Facts:
         """Whether a plan of the root is seen to be active from within a pluggable database.
 
         One of its own that manages CPU switches on DEFAULT_CDB_PLAN where the root has none; without any there are no
-        fewer CPUs than the host's, and no waits. Source: Oracle Database Reference, RESOURCE_MANAGER_PLAN
+        fewer CPUs than the host's, no waits, and no session is managed.
+        Source: Oracle Database Reference, RESOURCE_MANAGER_PLAN, V$RSRC_SESSION_INFO
         """
         fewer = self.managed is not None and self.managed < self.osstat.get("NUM_CPUS", 0)
-        return self.pluggable and (self.caged or bool(self.plan and self.plan[1]) or fewer or self.managed_wait_ms > 0)
+        own = self.plan is not None and any(self.plan[1:])
+        return self.pluggable and (own or fewer or self.managed_session or self.managed_wait_ms > 0)
 
 
 def read_facts(connection: Connection, views: Views) -> Facts:
@@ -117,7 +121,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         plan = one("resource_plan_11")
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
-    may_end, role = one("may_end_sessions"), one("database_role")
+    may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
     # Without a container database CON_NAME is the name of the database.
     container_name = str(container[0]) if container and container[1] else None
     measures = container_name not in (None, ROOT) and _release(connection.version) >= _PDB_METRIC_SINCE
@@ -148,6 +152,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         role=str(role[0] or "") if role else "",
         managed=_least_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
+        managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
         instance=int(instance[0]) if instance and instance[0] is not None else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,

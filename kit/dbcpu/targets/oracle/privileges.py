@@ -18,6 +18,7 @@ _SERVES = {
     "waits": "wait events, including those of the resource manager",
     "resource_plan": "whether the resource manager limits CPU",
     "resource_plan_11": "whether the resource manager limits CPU",
+    "resource_state": "whether the resource manager manages the sessions",
     "pdb_cpus": "how many CPUs a plan of the root leaves to the pluggable database",
     "platform_name": "whether the host runs AIX, whose CPU time means something else",
     "parameters": "cpu_count and other parameters that affect the measurement",

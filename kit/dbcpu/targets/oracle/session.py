@@ -311,8 +311,12 @@ class OracleSession:
         return previous_s
 
     def _look(self) -> Snapshot:
-        rows = self._views.rows
-        return snapshot(*(rows(self._connection, name) for name in ("counters", "time_model", "waits")))
+        statistics, time_model, waits = (
+            self._views.rows(self._connection, name) for name in ("counters", "time_model", "waits")
+        )
+        if waits is None:
+            waits = self._views.rows(self._connection, "resource_waits")
+        return snapshot(statistics, time_model, waits)
 
     def _age_s(self) -> float:
         """Since this session prepared its work; times of V$SQL are whole seconds."""

@@ -24,7 +24,7 @@ from support.doubles.oracle.sessions import Entry, Journal, SessionTable
 
 FROM_CLIENT, TO_CLIENT, CPU_QUANTUM = "SQL*Net message from client", "SQL*Net message to client", "resmgr:cpu quantum"
 SLEEP = "PL/SQL lock timer"
-GRANTED_TO_PUBLIC = frozenset({"v$rsrc_plan"})
+GRANTED_TO_PUBLIC = frozenset({"v$rsrc_plan", "v$rsrc_session_info"})
 """Views that Oracle's own scripts grant to PUBLIC; a hardening guide takes that back: ``ungranted`` has ``public``."""
 _SQL_ID_DIGITS = "0123456789abcdfghjkmnpqrstuvwxyz"
 

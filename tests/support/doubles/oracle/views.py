@@ -225,6 +225,17 @@ def container_id(me: Session) -> int:
     return {"": 0, "CDB$ROOT": ROOT_ID}.get(me.server.instance.container, ROOT_ID + 2)
 
 
+def managed_sessions(me: Session) -> Iterable[Row]:
+    """Waits of the own session alone."""
+    instance = me.server.instance
+    count, waited_us = me.waits.get(CPU_QUANTUM, (0, 0.0))
+    for entry in me.server.table.entries():
+        own = entry["sid"] == me.sid
+        yield {"sid": entry["sid"], "state": "RUNNING" if instance.root_plan or instance.cpu_managed else "NOT MANAGED",
+               "cpu_wait_time": round(waited_us / 1e3) if own else 0, "cpu_waits": count if own else 0,
+               "con_id": container_id(me)}  # fmt: skip
+
+
 def pluggable_metrics(me: Session) -> Iterable[Row]:
     """Of the own container; with a plan of the root CPU_COUNT limits it. There from 12.2 on."""
     cpus = next(int(row["value"] or 0) for row in os_statistics(me) if row["stat_name"] == "NUM_CPUS")
@@ -340,6 +351,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$version": versions,
     "product_component_version": components,
     "v$rsrc_plan": resource_plans,
+    "v$rsrc_session_info": managed_sessions,
     "v$rsrcpdbmetric": pluggable_metrics,
     "v$database": database,
     "all_scheduler_windows": windows,
