@@ -341,10 +341,11 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
     "setting-refused": Entry(WARNING, "session settings that were refused or ignored, read back from the session",
         "results may come from a cache, in parallel, by another plan or with statistics per row; whether the work was "
         "done is checked besides (work-not-done)",
-        "allow these settings in the lockdown profile: `alter lockdown profile NAME enable statement = ('ALTER "
-        "SESSION') clause = ('SET') option = ('RESULT_CACHE_MODE')`, an option for each setting; DISABLE PARALLEL "
-        "QUERY is no SET and has to be allowed by itself. Or measure in a database without the profile: a setting of "
-        "the whole instance changes every application's plans and caches"),
+        "allow these settings in the lockdown profile, as a common user in the root, for every pluggable database that "
+        "has it: `alter lockdown profile NAME enable statement = ('ALTER SESSION') clause = ('SET') option = "
+        "('RESULT_CACHE_MODE')`, an option for each setting; parallel query by itself: `alter lockdown profile NAME "
+        "enable statement = ('ALTER SESSION') clause = ('DISABLE PARALLEL QUERY')`. Or measure in a database "
+        "without the profile: a setting of the whole instance changes every application's plans and caches"),
     "session-traced": Entry(WARNING, "measured sessions that are traced, by a logon trigger or by DBMS_MONITOR",
         "each call also writes to a trace file, which costs time and CPU",
         "`exec dbms_monitor.serv_mod_act_trace_disable(...)`, or no logon trigger for this user; "
@@ -376,8 +377,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "what ran before a cancel is not known",
         "`{grants}`"),
     "profile-limits": Entry(WARNING, "limits in the user's profile",
-        "sessions beyond them are refused (ORA-02391) or ended (ORA-02392, ORA-02393, ORA-02396, ORA-02399), those "
-        "that wait at the gate too; a run of more sessions than SESSIONS_PER_USER allows does not begin",
+        "sessions beyond them are refused (ORA-02391) or ended (ORA-02390, ORA-02392, ORA-02394, ORA-02396, "
+        "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395); a run "
+        "of more sessions than SESSIONS_PER_USER allows does not begin",
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
         "others, then `alter user {user} profile dbcpu`"),
     "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
@@ -386,13 +388,17 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active. In a test window: `alter system set cpu_count = 0 scope = memory sid = 'INSTANCE'`, in a pluggable "
+        "active, and `grant select on sys.v_$rsrcpdbmetric` lets dbcpu see what it leaves to a pluggable database "
+        "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = 'INSTANCE'`, in a pluggable "
         "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
     "one-container": Entry(INFO, "a pluggable database",
-        "other pluggable databases on this instance, their sessions and the plan of the root container are not seen "
-        "here: that no busy session, plan or window is reported does not say that there is none",
+        "other pluggable databases on this instance, their sessions (those of another dbcpu too) and the plan of the "
+        "root container are not seen here: that no busy session, plan or window is reported does not say that there "
+        "is none. PROCESSES belongs to the whole container database: how many are free is unknown",
         "where `v$osstat` is granted and no process is sampled, each round shows what others used; else ask in the "
-        "root: `select con_id, count(*) from v$session where type = 'USER' and status = 'ACTIVE' group by con_id`"),
+        "root, as SYS or as a common user with `alter user c##bench set container_data = all container = current` "
+        "(others see the root alone), not on Autonomous Database: `select inst_id, con_id, count(*) from gv$session "
+        "where type = 'USER' and status = 'ACTIVE' group by inst_id, con_id`"),
     "not-dedicated": Entry(PROBLEM, "a service with shared or pooled servers",
         "{refusal}",
         "use a service or port with dedicated servers: `lsnrctl services` lists them"),
@@ -415,7 +421,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
         "`alter system set resource_manager_plan = '' scope = memory sid = 'INSTANCE'`, in a pluggable database for "
-        "it alone; a scheduler window may set it again (dba_scheduler_windows)"),
+        "its own plan alone, not for that of the root; a scheduler window may set it again (dba_scheduler_windows)"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
         "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
@@ -424,8 +430,15 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "use Enterprise Edition to measure the host; `--vcpus` is set to the limit of the edition already"),
     "sql-trace": Entry(WARNING, "SQL trace for the whole instance",
         "every measured call also writes to a trace file",
-        "ask who traces; in a test window, since it ends the tracing of all sessions: `alter system set sql_trace = "
-        "false scope = memory sid = 'INSTANCE'`"),
+        "ask who traces; in a test window, since it ends the tracing of all sessions by this parameter: `alter system "
+        "set sql_trace = false scope = memory sid = 'INSTANCE'`; traces by DBMS_MONITOR and by events go on: `select * "
+        "from dba_enabled_traces`, `oradebug eventdump system`"),
+    "idle-limits": Entry(WARNING, "limits of the instance on how long a session may be idle",
+        "sessions that wait at the gate and, in a soak, the driver's own connection, are ended "
+        "(MAX_IDLE_BLOCKER_TIME: those that hold what others wait for, and all where SESSIONS or PROCESSES are "
+        "nearly used up). Idle limits of a resource plan (MAX_IDLE_TIME of a directive) do the same and are not read",
+        "before a soak or a run of many sessions, in a test window: `alter system set max_idle_time = 0 scope = memory "
+        "sid = 'INSTANCE'`, in a pluggable database for it alone"),
     "statistics-level": Entry(INFO, "statistics_level = ALL",
         "it costs CPU for each row; the measured sessions set it to TYPICAL for themselves",
         "nothing to do: `statistics_level = typical` is set in each measured session"),
@@ -441,12 +454,17 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "nothing to do: `server=dedicated` is in every connect string that dbcpu uses"),
     "autonomous": Entry(INFO, "Autonomous Database, at a serial service level",
         "the host is not visible; the service level and auto-scaling limit the CPU, and the limit may change during a "
-        "run",
+        "run. A session that is idle for more than 5 minutes may be ended where others need what it holds",
         "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
         "--is-auto-scaling-enabled false`"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
         "connect to the service ending in `_tp` or `_low`"),
+    "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
+        "applying redo uses CPU too, as much as the primary writes; a physical standby is open read-only, so workload "
+        "logical_io, which makes a table, is refused (ORA-16000)",
+        "measure the primary, or stop the apply for the run: `alter database recover managed standby database cancel`, "
+        "which lets the standby fall behind"),
     "rds": Entry(INFO, "Amazon RDS",
         "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "
         "visible, and burstable classes (`db.t*`) slow down when their CPU credits are used up",

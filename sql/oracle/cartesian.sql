@@ -4,10 +4,9 @@
 -- sizes: tiny=20, short=50, medium=80, long=120, seed=200
 -- memory: 6000000
 -- needs: CREATE SESSION
--- try: in sqlplus, each line by itself, of which @sql/oracle/cartesian.sql runs it:
---        variable n number
---        exec :n := 50
---        @sql/oracle/cartesian.sql
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/cartesian.sql with its size as a number, as dbcpu sends it:
+--        host sed 's/:n/50/g' sql/oracle/cartesian.sql > try.sql
+--        @try.sql
 --
 -- Four inline views, not a common table expression: the optimizer turns one that is referenced four times
 -- into a temporary table, with another plan and a little I/O in each version (see cartesian_cte). The hints ask for

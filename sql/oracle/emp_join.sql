@@ -4,10 +4,9 @@
 -- sizes: tiny=14, short=23, medium=33, long=46
 -- memory: 6000000
 -- needs: CREATE SESSION
--- try: in sqlplus, each line by itself, of which @sql/oracle/emp_join.sql runs it:
---        variable n number
---        exec :n := 14
---        @sql/oracle/emp_join.sql
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/emp_join.sql with its size as a number, as dbcpu sends it:
+--        host sed 's/:n/14/g' sql/oracle/emp_join.sql > try.sql
+--        @try.sql
 --
 -- tiny is the classic itself: select count(*) from emp,emp,emp,emp,emp gives 537824.
 select /*+ leading(e1 e2 e3 e4 e5) no_use_nl(e2 e3 e4 e5) no_parallel no_result_cache no_monitor no_place_group_by

@@ -4,10 +4,9 @@
 -- sizes: tiny=60, short=600, medium=1200, long=2500
 -- memory: 6000000
 -- needs: CREATE SESSION; 12.1 or newer
--- try: in sqlplus, each line by itself, of which @sql/oracle/hashing.sql runs it:
---        variable n number
---        exec :n := 60
---        @sql/oracle/hashing.sql
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/hashing.sql with its size as a number, as dbcpu sends it:
+--        host sed 's/:n/60/g' sql/oracle/hashing.sql > try.sql
+--        @try.sql
 --
 -- Each row costs a hash: how much two threads of a core take from each other differs with the kind of work. No product
 -- gives the count. ROWNUM keeps the view whole, so that the join is a cartesian one without a filter.

@@ -4,10 +4,9 @@
 -- sizes: tiny=200, short=30000, medium=100000, long=300000
 -- memory: 3000000
 -- needs: CREATE TABLE, and about 1 MB per session in the temporary tablespace
--- try: in sqlplus, each line by itself, of which @sql/oracle/logical_io.sql runs it:
---        variable n number
---        exec :n := 200
---        @sql/oracle/logical_io.sql
+-- try: in sqlplus, each line by itself; try.sql is sql/oracle/logical_io.sql with its size as a number, as dbcpu sends it:
+--        host sed 's/:n/200/g' sql/oracle/logical_io.sql > try.sql
+--        @try.sql
 --        truncate table dbcpu_logical_io;
 --        drop table dbcpu_logical_io;
 --

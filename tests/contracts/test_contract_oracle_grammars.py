@@ -9,6 +9,7 @@ gap that was closed is to be struck out. None of them proves that a text runs.
 import logging
 import re
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,7 +31,6 @@ SQLFLUFF_LACKS: Mapping[str, str] = {
     "clear_resource_plan": ALTER_SYSTEM,
     "end_session": ALTER_SYSTEM,
     "end_session_cluster": ALTER_SYSTEM,
-    "set_cdb_resource_plan": ALTER_SYSTEM,
     "set_cpu_count": ALTER_SYSTEM,
     "set_resource_plan": ALTER_SYSTEM,
     "run": CALLS_WITHOUT_PARENTHESES,
@@ -141,3 +141,22 @@ def test_the_hints_of_a_workload_are_hints(name: str) -> None:
         words = {word for hints in found for word in re.findall(r"[a-z_]+(?=\s|\(|$)", hints)}
         assert {"no_parallel", "no_result_cache", "no_monitor", "leading", "cardinality"} <= words
         assert "use_nl" in words or "no_use_nl" in words
+
+
+@pytest.mark.parametrize("name", workloads.names("oracle"))
+def test_the_way_to_try_a_workload_by_hand_sends_hints_with_numbers(name: str) -> None:
+    """A bind within a hint makes it none: the plan would be another one than dbcpu measures."""
+    text = (files("dbcpu") / "sql" / "oracle" / f"{name}.sql").read_text("utf-8")
+    header, _, body = text.partition("\n--\n")
+    if re.search(r"/\*\+[^*]*:n\b", body):
+        assert "variable n" not in header
+        (size,) = re.findall(rf"sed 's/:n/(\d+)/g' sql/oracle/{name}\.sql", header)
+        assert int(size) in workloads.load("oracle", name).sizes.values()
+
+
+def test_the_procedure_that_the_documentation_offers_is_plsql(linter: "Linter") -> None:
+    """In place of ALTER SYSTEM for the measured user."""
+    page = (files("dbcpu") / ".." / ".." / "docs" / "oracle.md").read_text("utf-8")
+    (procedure,) = re.findall(r"```sql\n(create or replace procedure .*?\n/\n)```", page, re.DOTALL)
+    assert [each.desc() for each in linter.parse_string(procedure).violations] == []
+    assert "username = sys_context('userenv', 'session_user')" in procedure, "others' sessions are not ended"

@@ -32,6 +32,7 @@ from dbcpu.variants.base import (
     HasFindings,
     MayBeSo,
     NeedsRoot,
+    ReachesOthers,
     ReadsInterrupts,
     TakesCpusOffline,
     UsesTools,
@@ -48,10 +49,11 @@ OFFLINE: TakesCpusOffline = smt_off
 FINDINGS: tuple[HasFindings, ...] = (node, policy)
 TOOLS: tuple[UsesTools, ...] = (memory, node)
 ROOT: tuple[NeedsRoot, ...] = (irq, smt_off)
+OTHERS: ReachesOthers = cage
 INTERRUPTS: ReadsInterrupts = irq
 COUNTS: CountsPerCpu = cpus
 
-OPTIONAL = (MayBeSo, TakesCpusOffline, HasFindings, UsesTools, ReadsInterrupts, NeedsRoot, CountsPerCpu)
+OPTIONAL = (MayBeSo, TakesCpusOffline, HasFindings, ReachesOthers, UsesTools, ReadsInterrupts, NeedsRoot, CountsPerCpu)
 every_variant = pytest.mark.parametrize("name", registry.names("variants"))
 
 

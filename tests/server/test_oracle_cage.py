@@ -5,6 +5,7 @@ import os
 import pytest
 
 from dbcpu.config.targets import resolve
+from dbcpu.errors import ServerError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import load_target
 from dbcpu.targets.oracle.caging import COUNT, PLAN
@@ -63,12 +64,39 @@ def test_in_a_cluster_only_the_measured_instance_is_caged() -> None:
         assert target.parameter(PLAN) == ""
 
 
-def test_the_root_of_a_container_database_has_a_plan_of_its_own() -> None:
-    with OracleDouble(instance=Instance(container="CDB$ROOT")) as double, open_target(double) as target:
+def planned(instance: Instance, profile: str = "19c") -> list[str] | str:
+    """What a cage would set there, or why it is refused."""
+    with OracleDouble(profile, instance=instance) as double, open_target(double) as target:
         context = VariantContext(None, target.describe())
-        changes = {each.what: each.after for each in cage.changes("1", context, 1)}
-        assert changes[f"parameter:{PLAN}"] == "DEFAULT_CDB_PLAN"
+        return cage.why_not("1", context) or [each.what for each in cage.changes("1", context, 1)]
+
+
+COUNT_ALONE = [f"parameter:{COUNT}"]
+
+
+@pytest.mark.parametrize("container", ["CDB$ROOT", "APP"])
+def test_in_a_container_database_no_plan_is_switched_on(container: str) -> None:
+    """In a pluggable one it would switch on DEFAULT_CDB_PLAN in the root, and with it the CPU_COUNT of all others."""
+    assert "pluggable databases" in planned(Instance(container=container))
+
+
+def test_with_a_plan_of_the_root_a_cage_needs_cpu_count_alone() -> None:
+    managed = Instance(container="CDB$ROOT", plan="DAY", cpu_managed=True)
+    assert planned(managed) == COUNT_ALONE
+    caged = Instance(container="APP", root_plan=True, osstat={"NUM_CPUS": 16}, parameters={COUNT: "4"})
+    assert planned(caged) == COUNT_ALONE
+    assert planned(Instance(container="APP", root_plan=True)) == COUNT_ALONE, "a session that is managed"
+    own = Instance(container="APP", plan="DAY", cpu_managed=True)
+    assert planned(own) == COUNT_ALONE, "a plan of its own that manages CPU is proof of one of the root"
+    assert "before 12.2" in planned(own, "12c")
+
+
+def test_a_database_without_containers_gets_a_plan() -> None:
+    assert planned(Instance(container="")) == [f"parameter:{PLAN}", f"parameter:{COUNT}"]
+
+
+def test_a_plan_of_the_root_is_none_of_dbcpus() -> None:
+    root = Instance(container="CDB$ROOT")
+    refused = pytest.raises(ServerError, match="dbcpu does not set resource_manager_plan = 'DEFAULT_CDB_PLAN'")
+    with OracleDouble(instance=root) as double, open_target(double) as target, refused:
         target.set_parameter(PLAN, "DEFAULT_CDB_PLAN")
-        assert target.parameter(PLAN) == "DEFAULT_CDB_PLAN"
-        target.set_parameter(PLAN, "")
-        assert target.parameter(PLAN) == ""

@@ -158,7 +158,7 @@ def test_traced_sessions_and_work_areas_on_disk(measured: Measured) -> None:
     [
         ("", "it may use 16 CPUs, limited by v$osstat NUM_CPUS"),
         ("CDB$ROOT", "it may use 16 CPUs, limited by v$osstat NUM_CPUS"),
-        ("ORCLPDB1", "how many CPUs the database may use is unknown"),
+        ("ORCLPDB1", "it may use 16 CPUs, limited by v$osstat NUM_CPUS"),
     ],
 )
 def test_a_cpu_count_below_the_hosts_cpus_counts_only_where_a_plan_enforces_it(
@@ -171,6 +171,23 @@ def test_a_cpu_count_below_the_hosts_cpus_counts_only_where_a_plan_enforces_it(
     assert "cpu-count: cpu_count is 4, the host has 16 CPUs" in out
     assert meaning in out
     assert ("one-container" in out) is (container == "ORCLPDB1"), "CON_NAME is a name in every database"
+
+
+@pytest.mark.parametrize(
+    ("ungranted", "meaning"),
+    [
+        ((), "it may use 4 CPUs, limited by cpu_count"),
+        (("v$rsrcpdbmetric",), "how many CPUs the database may use is unknown"),
+    ],
+)
+def test_under_a_plan_of_the_root_cpu_count_counts_where_that_is_seen(
+    ungranted: tuple[str, ...], meaning: str, drive: Drive
+) -> None:
+    instance = Instance(osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"}, root_plan=True)
+    with OracleDouble(instance=instance, faults=Faults(ungranted=ungranted)) as double:
+        code, out, err = drive("doctor", double.url).finish()
+    assert code == 0, err
+    assert meaning in out
 
 
 def test_with_nothing_granted_the_run_says_what_it_could_not_check(measured: Measured) -> None:
@@ -188,6 +205,18 @@ def test_with_nothing_granted_the_run_says_what_it_could_not_check(measured: Mea
     outcomes = {each.name: each.outcome for each in assurances(record, found)}
     assert outcomes["CPU-only work, one process per session"] == "not checked"
     assert outcomes["one execution plan, one instance"] == "not checked"
+
+
+@pytest.mark.parametrize(("ungranted", "seen"), [(("all",), True), (("all", "public"), False)])
+def test_waits_for_the_resource_manager_are_seen_by_what_public_may_read(
+    ungranted: tuple[str, ...], seen: bool, measured: Measured
+) -> None:
+    with OracleDouble(faults=Faults(ungranted=ungranted, resource_manager_wait_s=0.05)) as double:
+        record, found, _ = measured(double)
+    assert ("resource-manager-waits" in by_code(found)) is seen
+    waited = [wait for each in record.rounds for one in each.sessions for wait in one.waits]
+    assert {wait.event for wait in waited} == ({"resmgr:cpu quantum"} if seen else set())
+    assert all(0.04 < wait.waited_s < 1.0 for wait in waited)
 
 
 def test_with_everything_granted_nothing_is_left_unchecked(measured: Measured) -> None:

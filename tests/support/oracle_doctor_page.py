@@ -1,4 +1,4 @@
-"""docs/oracle-doctor.md: what doctor says of five databases, each played by the double."""
+"""docs/oracle-doctor.md: what doctor says of six databases, each played by the double."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _BIG = Instance(
 _HEAD = """\
 # What `dbcpu doctor` says of an Oracle database
 
-Five databases, each with what `dbcpu doctor TARGET --host none` prints of it: 19c, a pluggable database on a host with
+Six databases, each with what `dbcpu doctor TARGET --host none` prints of it: 19c, a pluggable database on a host with
 16 CPUs, the user `bench`. They are played by the [test double](../tests/support/doubles/oracle/README.md), not by an
 Oracle Database; a test renders this page again and compares. [findings.md](findings.md) explains each finding,
 [oracle.md](oracle.md) the rest.
@@ -41,18 +41,23 @@ def _with(**parameters: str) -> Instance:
 
 
 SCENES = (
-    Scene("Nothing granted", "The user has CREATE SESSION and nothing else.", Faults(ungranted=("all",)), _BIG),
+    Scene(
+        "Nothing granted",
+        "The user has CREATE SESSION, and what Oracle's own scripts grant to PUBLIC.",
+        Faults(ungranted=("all",)),
+        _BIG,
+    ),
     Scene("All granted", "Every view of [the list](oracle.md#privileges), and ALTER SYSTEM.", Faults(), _BIG),
     Scene(
         "Locked down",
-        "A lockdown profile refuses ALTER SESSION, a hardening guide took DBMS_SQL and DBMS_OUTPUT from PUBLIC, and "
-        "the instance has RESULT_CACHE_MODE = FORCE.",
+        "A lockdown profile refuses ALTER SESSION, a hardening guide took DBMS_SQL, DBMS_OUTPUT and V_$RSRC_PLAN from "
+        "PUBLIC, and the instance has RESULT_CACHE_MODE = FORCE.",
         Faults(
             refused_settings=(
                 "result_cache_mode", "parallel query", "statistics_level", "cursor_sharing", "plsql_optimize_level",
                 "optimizer_ignore_hints", "nls_numeric_characters",
             ),
-            ungranted=("dbms_sql", "dbms_output", "alter system"),
+            ungranted=("dbms_sql", "dbms_output", "public", "alter system"),
         ),
         _with(result_cache_mode="FORCE"),
     ),
@@ -62,7 +67,18 @@ SCENES = (
         Faults(server="SHARED"),
         _with(shared_servers="5"),
     ),
-    Scene("A cpu_count below the host's CPUs", "CPU_COUNT is 4 on a host of 16 CPUs.", Faults(), _with(cpu_count="4")),
+    Scene(
+        "A cpu_count below the host's CPUs",
+        "CPU_COUNT is 4 on a host of 16 CPUs, and no plan of the root enforces it.",
+        Faults(),
+        _with(cpu_count="4"),
+    ),
+    Scene(
+        "The same under a plan of the root",
+        "V$RSRCPDBMETRIC shows what that plan leaves to the pluggable database.",
+        Faults(),
+        replace(_with(cpu_count="4"), root_plan=True),
+    ),
 )  # fmt: skip
 
 

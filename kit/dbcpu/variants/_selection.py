@@ -21,6 +21,7 @@ from dbcpu.variants.base import (
     HasFindings,
     MayBeSo,
     NeedsRoot,
+    ReachesOthers,
     ReadsInterrupts,
     TakesCpusOffline,
     UsesTools,
@@ -73,6 +74,11 @@ class SelectedVariant:
     def findings(self, context: VariantContext) -> tuple[Finding, ...]:
         module = self.module
         return module.findings(self.argument, context) if isinstance(module, HasFindings) else ()
+
+    def others(self, context: VariantContext) -> str:
+        """Who else feels it, '' where nothing is said of that."""
+        module = self.module
+        return module.others(self.argument, context) if isinstance(module, ReachesOthers) else ""
 
     def max_active(self, context: VariantContext, sessions: int = MAX_SESSIONS) -> int | None:
         """How many of so many sessions may be at work at once; None: all."""
@@ -207,11 +213,13 @@ def describe_changes(
     variants: Sequence[SelectedVariant], context: VariantContext, levels: Mapping[str, Sequence[int]]
 ) -> tuple[str, ...]:
     """What would be changed, a line per variant, for the largest number of sessions."""
-    return tuple(
-        f"{variant.name}: {_description(variant.changes(context, max(levels[variant.name])))}"
-        for variant in variants
-        if variant.kind != BASELINE
-    )
+    lines = []
+    for variant in variants:
+        if variant.kind != BASELINE:
+            what = _description(variant.changes(context, max(levels[variant.name])))
+            others = variant.others(context)
+            lines.append(f"{variant.name}: {what}" + (f"; {others}" if others else ""))
+    return tuple(lines)
 
 
 def _description(changes: Sequence[Change]) -> str:

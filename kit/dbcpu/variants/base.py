@@ -122,6 +122,14 @@ class MayBeSo(Protocol):
 
 
 @runtime_checkable
+class ReachesOthers(Protocol):
+    """May be offered: of a variant that others than the measured sessions feel."""
+
+    def others(self, argument: str, context: VariantContext) -> str:
+        """Who they are, in a few words for the preview."""
+
+
+@runtime_checkable
 class UsesTools(Protocol):
     """May be offered: of a variant that starts other programs."""
 

@@ -1,18 +1,25 @@
 """Oracle instance caging: the instance may use so many CPUs (``cage:2``), by ``cpu_count`` and a resource plan.
 
-Both are set in memory only, so that a restart of the instance takes them back too. Source: Oracle Database
-Administrator's Guide, "Managing Multiple Database Instances on a Single Server"; Licensing Information User Manual,
-"Permitted Features, Options, and Management Packs" (Enterprise Edition).
+Both are set in memory only, so that a restart of the instance takes them back too. No plan is set in a container
+database. In a pluggable one it would make Resource Manager switch on DEFAULT_CDB_PLAN in a root without a plan, in the
+root it is that plan: either enforces the shares and every CPU_COUNT of all pluggable databases, and clearing the plan
+of the pluggable one does not clear that of the root. Source: Oracle Database Reference, RESOURCE_MANAGER_PLAN,
+CPU_COUNT, CPU_MIN_COUNT; Administrator's Guide, "Managing Multiple Database Instances on a Single Server"; Licensing
+Information User Manual, "Permitted Features, Options, and Management Packs" (Enterprise Edition).
 """
+
+from collections.abc import Mapping
 
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
 ARGUMENT = "2"
 HELP = "Oracle instance caging: so many CPUs for the instance"
-_PLAN, _COUNT = "resource_manager_plan", "cpu_count"
-_DEFAULT_PLAN, _DEFAULT_CDB_PLAN = "DEFAULT_PLAN", "DEFAULT_CDB_PLAN"
+_PLAN, _COUNT, _LEAST = "resource_manager_plan", "cpu_count", "cpu_min_count"
+_DEFAULT_PLAN = "DEFAULT_PLAN"
 _ROOT = "CDB$ROOT"
+_PDB_COUNT_SINCE = (12, 2)
+_BY_THE_DBA = "`alter system set resource_manager_plan = 'DEFAULT_CDB_PLAN' scope = memory` there, and '' afterwards"
 
 
 def check(argument: str) -> None:
@@ -32,14 +39,57 @@ def why_not(argument: str, context: VariantContext) -> str | None:
         return "cpu_count cannot be read (select on V_$PARAMETER), so it could not be put back"
     if parameters.get("managed_service") == "Amazon RDS":
         return "Amazon RDS allows no alter system; set cpu_count in the instance's parameter group instead"
-    if parameters.get("cloud_service"):
+    if parameters.get("autonomous"):
         return "an Autonomous Database allows no alter system; set its ECPU count instead"
+    return _container_forbids(context) or _least_forbids(argument, parameters)
+
+
+def _container_forbids(context: VariantContext) -> str | None:
+    parameters = context.database.parameters
+    container = parameters.get("container", "")
+    if container == _ROOT and parameters.get("cpu_managed") != "ON":
+        return (
+            "no plan is seen to be active in the root, and one would enforce the shares and every cpu_count of all "
+            f"pluggable databases; if that is meant, the DBA switches it on: {_BY_THE_DBA}"
+        )
+    if container in ("", _ROOT):
+        return None
+    if _release(context.database.version) < _PDB_COUNT_SINCE:
+        return "before 12.2 cpu_count belongs to the instance, and cannot be set in a pluggable database; use active:"
+    if not parameters.get("root_plan"):
+        return (
+            "no active plan of the root is seen from this pluggable database, and a plan set here would switch on "
+            "DEFAULT_CDB_PLAN in the root, which cages other pluggable databases too; where that is meant, the DBA "
+            f"switches it on in the root ({_BY_THE_DBA}) and a plan that manages CPU in this one"
+        )
     return None
+
+
+def _least_forbids(argument: str, parameters: Mapping[str, str]) -> str | None:
+    """CPU_MIN_COUNT follows CPU_COUNT where it is not set, and may not exceed it."""
+    least = parameters.get(_LEAST, "")
+    if least != parameters[_COUNT] and least.isdecimal() and int(least) > int(argument):
+        return f"cpu_min_count is {least}, and cpu_count may not be below it; cage:{least} is possible"
+    return None
+
+
+def others(argument: str, context: VariantContext) -> str:
+    parameters = context.database.parameters
+    container = parameters.get("container", "")
+    whom = {"": "every session of the instance", _ROOT: "every pluggable database of the instance"}.get(
+        container, f"every session of the pluggable database {container}"
+    )
+    clustered = int(parameters.get("instances", "1")) > 1
+    rest = "; other instances of the cluster keep theirs, and Oracle asks for the same on all" if clustered else ""
+    return f"this limits {whom}, not the measured sessions alone{rest}"
 
 
 def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     parameters = context.database.parameters
-    plan = parameters.get(_PLAN, "")
-    usual = _DEFAULT_CDB_PLAN if parameters.get("container") == _ROOT else _DEFAULT_PLAN
-    planned = () if plan else (Change(f"parameter:{_PLAN}", "", usual),)
+    no_plan = not parameters.get(_PLAN) and not parameters.get("container")
+    planned = (Change(f"parameter:{_PLAN}", "", _DEFAULT_PLAN),) if no_plan else ()
     return (*planned, Change(f"parameter:{_COUNT}", parameters[_COUNT], argument))
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())

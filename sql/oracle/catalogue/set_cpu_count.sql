@@ -1,4 +1,4 @@
--- what: instance caging for a variant: how many CPUs the instance may use, until it is restarted or put back
+-- what: instance caging for a variant: how many CPUs the instance may use (in a pluggable database: it alone), until it is restarted or put back
 -- template: :cpus stands for a number (0: not set) that is written into the text, since DDL takes no binds; in a
 --           cluster the name of the measured instance is sent in place of the star
 -- needs: ALTER SYSTEM

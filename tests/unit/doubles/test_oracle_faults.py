@@ -232,7 +232,7 @@ def test_without_any_privilege_only_what_everybody_may_ask_is_answered(oracle_co
         connection = oracle_connect(double)
         assert rows(connection, "context")[0][0] == str(connection.session_id)
         assert rows(connection, "edition")
-        for name in ("instance", "counters", "resource_plan"):
+        for name in ("instance", "counters", "pdb_cpus"):
             with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
                 rows(connection, name)
         with pytest.raises(oracledb.DatabaseError, match="ORA-01031"):

@@ -13,7 +13,14 @@ from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
 from dbcpu.record import Database, HostInfo, Server
 from dbcpu.variants import _selection as selection
-from dbcpu.variants._selection import SelectedVariant, check_possible, findings, leave_out, select_variants
+from dbcpu.variants._selection import (
+    SelectedVariant,
+    check_possible,
+    describe_changes,
+    findings,
+    leave_out,
+    select_variants,
+)
 from dbcpu.variants.base import SCOPES, VariantContext, by_core, spread_order
 from support.paths import HOSTS
 
@@ -257,6 +264,46 @@ def test_caging_is_oracles_and_takes_a_plan_along_where_none_is_on() -> None:
     assert "need Enterprise Edition" in why_not("cage:2", VariantContext(None, Database("oracle", "19.20", edition)))
     unplanned = one("cage:2").changes(VariantContext(None, Database("oracle", "19.20", {"cpu_count": "16"})), 8)
     assert [change.what for change in unplanned] == ["parameter:resource_manager_plan", "parameter:cpu_count"]
+
+
+def oracle(version: str = "19.20", **parameters: str) -> VariantContext:
+    return VariantContext(None, Database("oracle", version, {"cpu_count": "16", **parameters}))
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (oracle(container="CDB$ROOT"), "every cpu_count of all pluggable databases"),
+        (oracle(container="CDB$ROOT", cpu_managed="OFF"), "the DBA switches it on: `alter system set resource_manager"),
+        (
+            oracle(container="APP"),
+            "would switch on DEFAULT_CDB_PLAN in the root, which cages other pluggable databases",
+        ),
+        (oracle("12.1.0.2", container="APP", root_plan="ON"), "before 12.2 cpu_count belongs to the instance"),
+        (oracle(cpu_min_count="4"), "cage:4 is possible"),
+        (oracle(autonomous="ON"), "an Autonomous Database allows no alter system"),
+    ],
+)
+def test_a_cage_that_would_reach_other_databases_or_fail_is_refused(where: VariantContext, said: str) -> None:
+    assert said in why_not("cage:2", where)
+
+
+@pytest.mark.parametrize(
+    ("where", "whom"),
+    [
+        (oracle(), "every session of the instance"),
+        (oracle(container="CDB$ROOT", cpu_managed="ON"), "every pluggable database of the instance"),
+        (oracle(container="APP", root_plan="ON"), "every session of the pluggable database APP"),
+        (oracle(instances="2", cpu_min_count="16"), "Oracle asks for the same on all"),
+        (oracle(cloud_service="paas"), "every session of the instance"),
+    ],
+)
+def test_a_cage_says_who_else_is_in_it(where: VariantContext, whom: str) -> None:
+    check_possible([one("cage:2")], where)
+    (line,) = describe_changes([one("cage:2")], where, {"cage:2": (8,)})
+    assert whom in line
+    planned = {change.what for change in one("cage:2").changes(where, 8)}
+    assert ("parameter:resource_manager_plan" in planned) is ("container" not in where.database.parameters)
 
 
 def test_autogroup_is_said_for_a_policy() -> None:

@@ -14,12 +14,8 @@ from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Row, Views, query
 
 COUNT, PLAN = "cpu_count", "resource_manager_plan"
-_PLANS = {
-    "": "clear_resource_plan",
-    "DEFAULT_PLAN": "set_resource_plan",
-    "DEFAULT_CDB_PLAN": "set_cdb_resource_plan",
-}
-"""The statement for each plan; the last one is of the root of a container database."""
+_PLANS = {"": "clear_resource_plan", "DEFAULT_PLAN": "set_resource_plan"}
+"""The statement for each plan."""
 NOT_SET = "0"
 _EVERY_INSTANCE = "sid = '*'"
 _INSTANCE = re.compile(r"[\w$#]{1,16}")

@@ -25,6 +25,7 @@ REMEDIES: dict[str, str] = {
     "ORA-12170": "the network did not answer in time: check firewall and address",
     "ORA-00018": "lower --sessions, or raise the parameter sessions",
     "ORA-00020": "lower --sessions, or raise the parameter processes",
+    "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
     "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or lower --sessions",
     "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",
     "ORA-02393": "the user's profile limits CPU_PER_CALL: raise it, or choose a smaller --size",
@@ -33,6 +34,8 @@ REMEDIES: dict[str, str] = {
     "ORA-02396": "the user's profile limits IDLE_TIME, and sessions wait at the gate: raise it",
     "ORA-02399": "the user's profile limits CONNECT_TIME: raise it",
     "ORA-01033": "the database is starting or shutting down; wait until it is open",
+    "ORA-16000": "the database is open read-only, such as a standby: workload logical_io needs a table of its own; "
+    "choose another workload",
     "ORA-01034": "the instance is down; start it",
     "DPY-3001": "thin mode has no such feature (bequeath, native network encryption): add ?thick=1, with Oracle's "
     "client libraries installed, or use TLS",

@@ -1,6 +1,7 @@
 """What is known of an Oracle database before a run: read once, each part None or empty where it may not be read."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,12 @@ from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process
 
 ROOT = "CDB$ROOT"
+AUTONOMOUS = frozenset({"OLTP", "DWCS", "JDCS", "JSON"})
+"""What SYS_CONTEXT calls the kinds of Autonomous Database; other services of Oracle's cloud have others (``paas``)."""
+_NO_CONTAINERS = frozenset({"ORA-00904", "ORA-02003"})
+"""Before 12.1 views have no CON_ID, and sessions none."""
+_PDB_METRIC_SINCE = (12, 2)
+_NAMED = re.compile("aix|linux|win", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +27,10 @@ class Facts:
     ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
-    ``platform``: the operating system, '' where it may not be asked.
+    ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
+    ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
+    ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
+    Resource Manager manages the control session, whichever plan does it.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``instance``: the number of the one connected to.
     ``may_end``: whether sessions can be ended.
     ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
@@ -48,6 +58,10 @@ class Facts:
     instances: int | None = None
     cluster: bool = False
     platform: str = ""
+    role: str = ""
+    managed: int | None = None
+    managed_wait_ms: float = 0.0
+    managed_session: bool = False
     busy: int | None = None
     may_end: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -60,9 +74,31 @@ class Facts:
         return self.plan is not None and self.plan[2]
 
     @property
+    def autonomous(self) -> bool:
+        return (self.cloud_service or "").upper() in AUTONOMOUS
+
+    @property
+    def pluggable(self) -> bool:
+        return self.container not in (None, ROOT)
+
+    @property
     def plan_visible(self) -> bool:
         """Whether any plan that limits this database is seen: that of the root is not, in another container."""
-        return "resource_plan" not in self.denied and self.container in (None, ROOT)
+        refused = self.denied.get("resource_plan")
+        asked = refused is None or (refused in _NO_CONTAINERS and "resource_plan_11" not in self.denied)
+        return asked and not self.pluggable
+
+    @property
+    def root_plan(self) -> bool:
+        """Whether a plan of the root is seen to be active from within a pluggable database.
+
+        One of its own that manages CPU switches on DEFAULT_CDB_PLAN where the root has none; without any there are no
+        fewer CPUs than the host's, no waits, and no session is managed.
+        Source: Oracle Database Reference, RESOURCE_MANAGER_PLAN, V$RSRC_SESSION_INFO
+        """
+        fewer = self.managed is not None and self.managed < self.osstat.get("NUM_CPUS", 0)
+        own = self.plan is not None and any(self.plan[1:])
+        return self.pluggable and (own or fewer or self.managed_session or self.managed_wait_ms > 0)
 
 
 def read_facts(connection: Connection, views: Views) -> Facts:
@@ -81,9 +117,16 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     process = server_process(connection, views)
     products = [str(row[0]).strip() for row in views.rows(connection, "edition") or ()]
     plan, window, instance = one("resource_plan"), one("maintenance_window"), one("instance")
+    if views.denied.get("resource_plan") in _NO_CONTAINERS:
+        plan = one("resource_plan_11")
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
-    may_end, platform = one("may_end_sessions"), one("platform")
+    may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
+    # Without a container database CON_NAME is the name of the database.
+    container_name = str(container[0]) if container and container[1] else None
+    measures = container_name not in (None, ROOT) and _release(connection.version) >= _PDB_METRIC_SINCE
+    managed = (one("pdb_cpus") if measures else None) or (None, None, None, 0)
+    osstat = numbers(views.rows(connection, "osstat") or ())
     parameters = {name: str(value) for name, value in pairs("parameters").items()}
     limits = pairs("profile_limits") if parameters.get("resource_limit", "TRUE") == "TRUE" else {}
     return Facts(
@@ -94,19 +137,22 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         service=texts[4],
         instance_name=texts[2],
         server_host=texts[3],
-        # Without a container database CON_NAME is the name of the database.
-        container=container[0] if container and container[1] else None,
+        container=container_name,
         cloud_service=cloud[0] if cloud else None,
         rds=bool(rds and rds[0]),
         server=str(process[0]) if process else None,
         threads=bool(process and process[3] == "THREAD"),
         consumer_group=process[5] if process else None,
         parameters=parameters,
-        osstat=numbers(views.rows(connection, "osstat") or ()),
+        osstat=osstat,
         plan=(str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None,
         window=(str(window[0]), str(window[1] or "")) if window else None,
         cluster=bool(instance and instance[4] == "YES"),
-        platform=_platform(str(platform[0] or "")) if platform else "",
+        platform=_platform(connection, views, products),
+        role=str(role[0] or "") if role else "",
+        managed=_least_cpus(managed, osstat.get("NUM_CPUS")),
+        managed_wait_ms=float(managed[3] or 0),
+        managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
         instance=int(instance[0]) if instance and instance[0] is not None else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,
@@ -117,6 +163,28 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     )
 
 
-def _platform(text: str) -> str:
-    """``AIX``, whose CPU time means something else, by that name alone; the text of any other."""
-    return "AIX" if "AIX" in text.upper() else text
+def _platform(connection: Connection, views: Views, products: Iterable[str]) -> str:
+    """``AIX``, whose CPU time means something else, by that name alone; the text of any other.
+
+    By PORT_STRING, whose words on AIX no page gives; else by a row of the products (up to 12.2), else by V$DATABASE.
+    """
+    row = views.one(connection, "platform")
+    names = [str(row[0] or "") if row else "", *(name for name in products if name.upper().startswith("TNS FOR "))]
+    if not _NAMED.search(" ".join(names)):
+        names += [str(row[0] or "") for row in views.rows(connection, "platform_name") or ()]
+    return "AIX" if any("AIX" in name.upper() for name in names) else next(filter(None, names), "")
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+
+
+def _least_cpus(metric: tuple[Any, ...], cpus: float | None) -> int | None:
+    """Of the limits in pdb_cpus.sql, where 0 and null are none; a part of a CPU counts as one.
+
+    ``cpus``: of the host, None where that is not known.
+    """
+    count, running, percent, _ = metric
+    limits = [count, running, percent * cpus / 100 if percent and cpus else None]
+    found = [float(limit) for limit in limits if limit]
+    return max(1, round(min(found))) if found else None

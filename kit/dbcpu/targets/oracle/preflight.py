@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
 from dbcpu.targets.oracle import privileges
-from dbcpu.targets.oracle.facts import ROOT, Facts
+from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
 from dbcpu.targets.oracle.settings import words
@@ -21,19 +21,21 @@ _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
 _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
-    False: "no resource plan is active, and without one it limits no session's CPU: levels and ideal throughput count "
-    "the host's CPUs",
+    False: "no resource plan enforces it, and without one it limits no session's CPU: levels and ideal throughput "
+    "count the host's CPUs, or those that Resource Manager leaves",
     None: "it limits the CPU only while a resource plan is active, in a pluggable database one of the root, which "
-    "cannot be seen here: how many CPUs the database may use is unknown",
+    "is not seen here: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
 _PARALLEL_LEVELS = ("_high", "_medium")
+_APPLYING = ("PHYSICAL STANDBY", "LOGICAL STANDBY")
+_IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All findings about the database, in no particular order."""
     found = [finding for check in CHECKS for finding in check(facts)]
-    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds, cloud=bool(facts.cloud_service)))
+    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds, cloud=facts.autonomous))
 
 
 def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
@@ -80,6 +82,9 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
         )
+    elif facts.managed is not None and facts.managed < facts.osstat.get("NUM_CPUS", 0):
+        used = f"{plural(facts.managed, 'CPU')} of the host's {facts.osstat['NUM_CPUS']:.0f}"
+        yield noted("resource-manager", f"Resource Manager lets {facts.container} use {used} (V$RSRCPDBMETRIC)")
     yield from _cpu_count(facts)
     if facts.window:
         yield noted(
@@ -123,6 +128,8 @@ def _settings(facts: Facts) -> Iterator[Finding]:
             f"parallel_degree_policy is {value['parallel_degree_policy']}, with up to "
             f"{value.get('parallel_max_servers', 'unknown')} parallel servers",
         )
+    if idle := {name: value[name] for name in _IDLE_LIMITS if value.get(name, "0") != "0"}:
+        yield noted("idle-limits", ", ".join(f"{name} is {minutes} min" for name, minutes in idle.items()))
     if value.get("shared_servers", "0") != "0":
         yield noted("shared-servers", f"shared_servers is {value['shared_servers']}")
 
@@ -144,16 +151,20 @@ def _account(facts: Facts) -> Iterator[Finding]:
 
 
 def _limit(name: str, limit: int) -> str:
-    """CPU is limited in hundredths of a second, times in minutes."""
-    return f"{limit / 100:g} s" if name.startswith("CPU") else f"{limit} min" if name.endswith("TIME") else str(limit)
+    """CPU is limited in hundredths of a second, times in minutes, reads in blocks."""
+    if name.startswith("CPU"):
+        return f"{limit / 100:g} s"
+    return f"{limit} min" if name.endswith("TIME") else plural(limit, "block") if "READS" in name else str(limit)
 
 
 def _managed(facts: Facts) -> Iterator[Finding]:
-    if facts.cloud_service:
+    if facts.autonomous:
         service = facts.service.lower().split(".")[0]
         seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
         parallel = service.endswith(_PARALLEL_LEVELS)
         yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
+    if facts.role in _APPLYING:
+        yield noted("data-guard-standby", f"the database is a {facts.role.lower()}")
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
     if facts.instances is not None and facts.instances > 1:
@@ -161,7 +172,7 @@ def _managed(facts: Facts) -> Iterator[Finding]:
 
 
 def _container(facts: Facts) -> Iterator[Finding]:
-    if facts.container and facts.container != ROOT and not facts.cloud_service:
+    if facts.pluggable and not facts.autonomous:
         yield noted("one-container", f"the container {facts.container} shows its own sessions and resource plans alone")
 
 

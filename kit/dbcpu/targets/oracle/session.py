@@ -119,7 +119,7 @@ class OracleSession:
             except ServerError as error:
                 # The definition of a temporary table is shared: another session was first.
                 if _EXISTS not in codes(str(error)):
-                    raise ServerError(f"the setup of workload {work.name} failed: {error}") from None
+                    raise ServerError(f"the setup of workload {work.name} failed: {explained(str(error))}") from None
         if work.setup:
             self._connection.commit()
         number, text = (float, 0), (str, 32767)
@@ -311,8 +311,12 @@ class OracleSession:
         return previous_s
 
     def _look(self) -> Snapshot:
-        rows = self._views.rows
-        return snapshot(*(rows(self._connection, name) for name in ("counters", "time_model", "waits")))
+        statistics, time_model, waits = (
+            self._views.rows(self._connection, name) for name in ("counters", "time_model", "waits")
+        )
+        if waits is None:
+            waits = self._views.rows(self._connection, "resource_waits")
+        return snapshot(statistics, time_model, waits)
 
     def _age_s(self) -> float:
         """Since this session prepared its work; times of V$SQL are whole seconds."""

@@ -106,6 +106,10 @@ class OracleTarget:
             "platform": facts.platform,
             "cloud_service": facts.cloud_service,
             "managed_service": "Amazon RDS" if facts.rds else None,
+            "autonomous": "ON" if facts.autonomous else None,
+            "database_role": facts.role if facts.role != "PRIMARY" else None,
+            "root_plan": "ON" if facts.root_plan else None,
+            "managed_cpus": str(facts.managed) if facts.managed is not None else None,
             "server": facts.server,
             "consumer_group": facts.consumer_group,
             "resource_plan": facts.plan[0] if facts.plan else None,
@@ -121,9 +125,7 @@ class OracleTarget:
             parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
-            not_checked=privileges.unchecked(
-                self._views.denied, facts.user, facts.rds, cloud=bool(facts.cloud_service)
-            ),
+            not_checked=privileges.unchecked(self._views.denied, facts.user, facts.rds, cloud=facts.autonomous),
         )
 
     def explain(self, work: Work) -> str | None:

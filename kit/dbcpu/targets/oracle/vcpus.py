@@ -1,8 +1,9 @@
 """How many CPUs the instance may use, from what it says itself: pure.
 
 A CPU_COUNT below the host's CPUs limits an Enterprise Edition only while a resource plan is active, in a pluggable
-database one of the root, which is not visible there. Editions with a cap enforce it without a plan.
-Source: Oracle Database Reference, CPU_COUNT; Administrator's Guide, Enabling Instance Caging.
+database one of the root. That one is not visible there, but what Resource Manager lets the database use is (12.2).
+Editions with a cap enforce it without a plan.
+Source: Oracle Database Reference, CPU_COUNT, V$RSRCPDBMETRIC; Administrator's Guide, Enabling Instance Caging.
 """
 
 from dbcpu.targets.oracle.facts import Facts
@@ -41,6 +42,9 @@ def count_limits(facts: Facts) -> bool | None:
     """Whether CPU_COUNT limits the CPU that this database gets; None where a plan may be active that is not seen."""
     if facts.caged or cap_of(facts) is not None:
         return True
+    count = cpu_count(facts)
+    if facts.managed is not None and count is not None:
+        return facts.managed <= count
     return False if facts.plan_visible else None
 
 
@@ -69,6 +73,8 @@ def usable(facts: Facts) -> tuple[int, str] | None:
         found.append((count, "cpu_count (instance caging)" if facts.caged else "cpu_count"))
     elif count is not None and limits is None and there is not None and count < there:
         return None
+    if facts.managed is not None:
+        found.append((facts.managed, "v$rsrcpdbmetric"))
     if not found:
         return None
     if cap := cap_of(facts):

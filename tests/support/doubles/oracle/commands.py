@@ -89,6 +89,8 @@ def _create(statement: Statement, session: Session) -> int:
     """The definition of a global temporary table is everybody's."""
     if not session.granted("create table"):
         raise OracleError(1031)
+    if session.server.instance.role == "PHYSICAL STANDBY":
+        raise OracleError(16000)
     session.in_transaction = False
     with session.server.table.locked():
         if session.server.table.flag(PRIVATE_TABLE):

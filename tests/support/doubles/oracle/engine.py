@@ -17,7 +17,7 @@ from support.doubles.oracle.errors import OracleError
 from support.doubles.oracle.profiles import Instance
 from support.doubles.oracle.session import Session
 from support.doubles.oracle.values import Column, Type, Value, number_text, type_of
-from support.doubles.oracle.views import DAY_S, IF_EMPTY, PUBLIC, VIEWS
+from support.doubles.oracle.views import DAY_S, IF_EMPTY, PUBLIC, SINCE, VIEWS, container_id
 
 _VIEW = re.compile(r"\b(?:from|join|,)\s+([a-z_]+\$?[a-z_$]*)", re.IGNORECASE)
 _OF_SYS = re.compile(r"\bsys\.(?:(g?)v_\$|(?!g?v\$))", re.IGNORECASE)
@@ -91,7 +91,8 @@ class Engine:
         return _typed([name.upper() for name in names], rows)
 
     def _fill(self, view: str) -> None:
-        if view not in VIEWS or not (view in PUBLIC or self._session.granted(view)):
+        known = view in VIEWS and self._session.server.profile.version >= SINCE.get(view, ())
+        if not known or not (view in PUBLIC or self._session.granted(view)):
             raise OracleError(942, self._missing(view))
         rows = list(VIEWS[view](self._session))
         hidden = {
@@ -216,6 +217,8 @@ def user_environment(session: Session, name: str) -> str | None:
         "instance_name": instance_name(instance, number),
         "server_host": instance.host_name or os.uname().nodename,
         "service_name": instance.service,
+        "con_id": str(container_id(session)),
+        "database_role": instance.role,
         "con_name": instance.container or instance.name,
         "db_name": instance.name,
         "db_unique_name": instance.name,

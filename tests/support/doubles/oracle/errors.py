@@ -20,6 +20,7 @@ _TEXTS = {
     2248: "invalid option for ALTER SESSION",
     3113: "end-of-file on communication channel",
     3115: "unsupported network datatype or representation",
+    16000: "database or pluggable database open for read-only access",
     28002: "the password will expire within 7 days",
     28150: "proxy not authorized to connect as client",
     4036: "PGA memory used by the instance exceeds PGA_AGGREGATE_LIMIT",

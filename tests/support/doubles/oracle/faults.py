@@ -75,6 +75,8 @@ class Faults:
     ungranted: tuple[str, ...] = ()
     """Views (``v$session``) and actions (``alter system``, ``create table``) without privilege; ``all`` for all.
 
+    What PUBLIC may read (V$RSRC_PLAN) stays readable with ``all``, and goes with ``public``, as in a hardened database.
+
     Packages that are not executable: ``dbms_sql``, ``dbms_output``; ``all`` does not mean them.
     """
     refused_settings: tuple[str, ...] = ()

@@ -62,7 +62,10 @@ class Instance:
     ``container``: '' for a database that is no container database. ``platform``: DBMS_UTILITY.PORT_STRING.
     ``fixed_date_s``: FIXED_DATE, at which SYSDATE stands still; 0 for none.
     ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
-    ``foreign_sessions``: further active user sessions shown, as (username, program) pairs without a process.
+    ``foreign_sessions``: further active user sessions shown, as (username, program) without a process, and with the
+    class of what they wait for as a third, such as ``Idle``.
+    ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.
+    ``role``: of Data Guard. ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
     """
 
     name: str = "DOUBLE"
@@ -82,8 +85,12 @@ class Instance:
     old_plan: bool = False
     decimal_comma: bool = False
     limits: Mapping[str, str] = field(default_factory=dict)
-    foreign_sessions: tuple[tuple[str, str], ...] = ()
+    foreign_sessions: tuple[tuple[str, ...], ...] = ()
+    root_plan: bool = False
+    role: str = "PRIMARY"
     platform: str = "x86_64/Linux 2.4.xx"
+    platform_name: str = "Linux x86 64-bit"
+    product_system: str = "Linux"
     fixed_date_s: float = 0.0
 
     @classmethod

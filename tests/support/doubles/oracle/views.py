@@ -14,6 +14,7 @@ from support.doubles.oracle.sessions import Entry
 
 Row = Mapping[str, int | float | str | None]
 DAY_S = 86400
+ROOT_ID = 1
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_CLASSES = {FROM_CLIENT: "Idle", SLEEP: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
 _STATISTICS = (
@@ -70,9 +71,10 @@ def every_session(me: Session) -> Iterable[Row]:
     faults, instance = me.server.faults, me.server.instance
     yield {"sid": 1, "serial#": 1, "type": "BACKGROUND", "status": "ACTIVE", "server": "DEDICATED", "paddr": "00",
            "program": "oracle (PMON)", "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
-    for number, (username, program) in enumerate(instance.foreign_sessions):
+    for number, (username, program, *idle) in enumerate(instance.foreign_sessions):
         yield {"sid": 5000 + number, "serial#": 1, "type": "USER", "status": "ACTIVE", "server": "DEDICATED",
-               "username": username, "program": program, "module": program, "paddr": "FF",
+               "state": "WAITING", "wait_class": idle[0] if idle else "User I/O", "username": username,
+               "program": program, "module": program, "paddr": "FF",
                "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
     for entry in me.server.table.entries():
         yield {
@@ -80,7 +82,8 @@ def every_session(me: Session) -> Iterable[Row]:
                 "username", "program", "machine", "osuser", "terminal", "process", "module", "action",
                 "client_identifier", "client_info", "sql_id", "prev_sql_id")},
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
-            "status": entry["status"], "server": faults.server, "paddr": _address(entry),
+            "status": entry["status"], "state": "WAITED SHORT TIME", "wait_class": "Network",
+            "server": faults.server, "paddr": _address(entry),
             "logon_time": int(entry["logon_s"] + faults.started_ahead_s) / DAY_S,
             "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
@@ -161,7 +164,8 @@ def parameters(me: Session) -> Iterable[Row]:
         "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
         "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
         "optimizer_features_enable": ".".join(me.server.profile.version_text.split(".")[:3]), "db_block_size": "8192",
-        "compatible": me.server.profile.release, "control_management_pack_access": "DIAGNOSTIC+TUNING",
+        "compatible": me.server.profile.release, "max_idle_time": "0", "max_idle_blocker_time": "0",
+        "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
     }  # fmt: skip
     altered = me.server.table.altered()
@@ -200,15 +204,51 @@ def components(me: Session) -> Iterable[Row]:
     """VERSION_FULL is there from 18c on."""
     profile = me.server.profile
     full = {"version_full": profile.version_text} if profile.version[0] >= 18 else {}
-    for product in (f"{profile.product} {me.server.instance.edition} ", "PL/SQL "):
+    system = (f"TNS for {me.server.instance.product_system}: ",) if profile.version[0] < 18 else ()
+    for product in (f"{profile.product} {me.server.instance.edition} ", "PL/SQL ", *system):
         yield {"product": product, "version": profile.release, "status": "Production", **full}
 
 
 def resource_plans(me: Session) -> Iterable[Row]:
-    instance = me.server.instance
+    """Of the own container; in the root first those of the others."""
+    instance, own = me.server.instance, container_id(me)
     on = {True: "ON", False: "OFF"}
+    for number in (4, 3) if own == ROOT_ID else ():
+        yield {"name": f"PLAN_OF_{number}", "is_top_plan": "TRUE", "cpu_managed": "ON", "instance_caging": "ON",
+               "con_id": number}  # fmt: skip
     yield {"name": instance.plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[instance.cpu_managed],
-           "instance_caging": on[instance.instance_caging], "con_id": 0}  # fmt: skip
+           "instance_caging": on[instance.instance_caging], "con_id": own}  # fmt: skip
+
+
+def container_id(me: Session) -> int:
+    """0 outside of a container database."""
+    return {"": 0, "CDB$ROOT": ROOT_ID}.get(me.server.instance.container, ROOT_ID + 2)
+
+
+def managed_sessions(me: Session) -> Iterable[Row]:
+    """Waits of the own session alone."""
+    instance = me.server.instance
+    count, waited_us = me.waits.get(CPU_QUANTUM, (0, 0.0))
+    for entry in me.server.table.entries():
+        own = entry["sid"] == me.sid
+        yield {"sid": entry["sid"], "state": "RUNNING" if instance.root_plan or instance.cpu_managed else "NOT MANAGED",
+               "cpu_wait_time": round(waited_us / 1e3) if own else 0, "cpu_waits": count if own else 0,
+               "con_id": container_id(me)}  # fmt: skip
+
+
+def pluggable_metrics(me: Session) -> Iterable[Row]:
+    """Of the own container; with a plan of the root CPU_COUNT limits it. There from 12.2 on."""
+    cpus = next(int(row["value"] or 0) for row in os_statistics(me) if row["stat_name"] == "NUM_CPUS")
+    count = next(int(row["value"] or 0) for row in parameters(me) if row["name"] == "cpu_count")
+    most = min(cpus, count) if me.server.instance.root_plan else cpus
+    yield {"con_id": container_id(me), "end_time": int(time.time()) / DAY_S, "num_cpus": cpus,
+           "running_sessions_limit": most, "cpu_utilization_limit": 100 * most / cpus, "cpu_wait_time": 0}  # fmt: skip
+
+
+def database(me: Session) -> Iterable[Row]:
+    instance = me.server.instance
+    yield {"name": instance.name, "platform_name": instance.platform_name, "database_role": instance.role,
+           "con_id": 0}  # fmt: skip
 
 
 def windows(me: Session) -> Iterable[Row]:
@@ -234,7 +274,8 @@ def resource_limits(me: Session) -> Iterable[Row]:
 
 
 def profile_limits(me: Session) -> Iterable[Row]:
-    names = ("SESSIONS_PER_USER", "CPU_PER_SESSION", "CPU_PER_CALL", "IDLE_TIME", "CONNECT_TIME", "PRIVATE_SGA")
+    names = ("COMPOSITE_LIMIT", "SESSIONS_PER_USER", "CPU_PER_SESSION", "CPU_PER_CALL", "LOGICAL_READS_PER_SESSION",
+             "LOGICAL_READS_PER_CALL", "IDLE_TIME", "CONNECT_TIME", "PRIVATE_SGA")  # fmt: skip
     return ({"resource_name": name, "limit": me.server.instance.limits.get(name, "UNLIMITED")} for name in names)
 
 
@@ -310,6 +351,9 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$version": versions,
     "product_component_version": components,
     "v$rsrc_plan": resource_plans,
+    "v$rsrc_session_info": managed_sessions,
+    "v$rsrcpdbmetric": pluggable_metrics,
+    "v$database": database,
     "all_scheduler_windows": windows,
     "v$resource_limit": resource_limits,
     "all_users": users,
@@ -332,3 +376,5 @@ PUBLIC = frozenset({
     "nls_session_parameters", "user_resource_limits",
 })  # fmt: skip
 """Views that need no privilege."""
+SINCE = {"v$rsrcpdbmetric": (12, 2)}
+"""The version with which a view came."""

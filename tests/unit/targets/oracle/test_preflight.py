@@ -85,6 +85,14 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         ),
         ({"logon_warning": "ORA-28002: it will expire"}, "logon-warning", "succeeded with ORA-28002: it will expire"),
         ({"parameters": {"shared_servers": "5"}}, "shared-servers", "shared_servers is 5"),
+        (
+            {"limits": {"LOGICAL_READS_PER_CALL": 1000, "COMPOSITE_LIMIT": 7}},
+            "profile-limits",
+            "COMPOSITE_LIMIT 7, LOGICAL_READS_PER_CALL 1000 blocks",
+        ),
+        ({"parameters": {"max_idle_time": "30"}}, "idle-limits", "max_idle_time is 30 min"),
+        ({"parameters": {"max_idle_blocker_time": "5"}}, "idle-limits", "max_idle_blocker_time is 5 min"),
+        ({"role": "PHYSICAL STANDBY"}, "data-guard-standby", "physical standby"),
     ],
 )
 def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object], code: str, seen: str) -> None:
@@ -98,6 +106,13 @@ def test_autonomous_service_levels(service: str, level: Level) -> None:
     found = by_code(replace(QUIET, cloud_service="OLTP", service=f"{service}.adb.example.com"))
     (told,) = (finding for code, finding in found.items() if code.startswith("autonomous"))
     assert told.level == level
+
+
+def test_only_the_kinds_of_autonomous_database_are_autonomous() -> None:
+    """Databases of other services of Oracle's cloud say ``paas``: they have a SYS, and ALTER SYSTEM."""
+    assert by_code(replace(QUIET, cloud_service="paas")) == {}
+    denied = replace(QUIET, cloud_service="paas", denied={"osstat": "ORA-00942"})
+    assert by_code(denied)["oracle-privileges"].remedy == "`grant select on sys.v_$osstat to bench;`"
 
 
 def test_standard_edition_matters_only_beyond_its_cap() -> None:
@@ -244,6 +259,46 @@ def test_a_pluggable_database_says_what_it_does_not_show() -> None:
     assert "other pluggable databases" in by_code(replace(QUIET, container="ORCLPDB1"))["one-container"].meaning
     assert "one-container" not in by_code(replace(QUIET, container="CDB$ROOT"))
     assert "one-container" not in by_code(replace(QUIET, container="ADB1", cloud_service="OLTP"))
+
+
+@pytest.mark.parametrize(
+    ("count", "managed", "vcpus", "codes"),
+    [
+        ("4", 4, (4, "cpu_count"), {"cpu-count": "levels and ideal throughput count only these"}),
+        ("4", 16, (16, "v$osstat NUM_CPUS"), {"cpu-count": "no resource plan enforces it"}),
+        ("4", 8, (8, "v$rsrcpdbmetric"), {"cpu-count": "those that Resource Manager leaves"}),
+        ("16", 8, (8, "v$rsrcpdbmetric"), {}),
+        ("16", 16, (16, "v$osstat NUM_CPUS"), None),
+    ],
+)
+def test_what_resource_manager_leaves_a_pluggable_database_counts(
+    count: str, managed: int, vcpus: tuple[int, str], codes: dict[str, str] | None
+) -> None:
+    facts = replace(QUIET, container="APP", managed=managed, parameters={"cpu_count": count})
+    assert usable(facts) == vcpus
+    found = by_code(facts)
+    found.pop("one-container")
+    if managed < 16:
+        assert found.pop("resource-manager").seen == (
+            f"Resource Manager lets APP use {managed} CPUs of the host's 16 (V$RSRCPDBMETRIC)"
+        )
+    assert set(found) == set(codes or {})
+    for code, meaning in (codes or {}).items():
+        assert meaning in found[code].meaning
+    assert facts.root_plan is (managed < 16)
+
+
+@pytest.mark.parametrize(
+    ("denied", "visible"),
+    [
+        ({}, True),
+        ({"resource_plan": "ORA-00942"}, False),
+        ({"resource_plan": "ORA-02003"}, True),
+        ({"resource_plan": "ORA-00904", "resource_plan_11": "ORA-00942"}, False),
+    ],
+)
+def test_before_containers_the_plan_is_seen_by_its_older_statement(denied: dict[str, str], visible: bool) -> None:
+    assert replace(QUIET, denied=denied).plan_visible is visible
 
 
 def test_only_capped_editions_are_capped() -> None:

@@ -1,0 +1,148 @@
+"""What is read of an Oracle database before a run, from the double by the real driver."""
+
+from dataclasses import replace
+
+import oracledb
+import pytest
+
+from dbcpu.config.targets import resolve
+from dbcpu.errors import ServerError
+from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.measure import workloads
+from dbcpu.targets.base import Target, load_target
+from dbcpu.targets.oracle import privileges
+from dbcpu.targets.oracle.driver import Views
+from dbcpu.targets.oracle.facts import Facts, _least_cpus, read_facts
+from support.doubles.oracle.double import OracleDouble
+from support.doubles.oracle.faults import Faults
+from support.doubles.oracle.profiles import Instance
+
+BIG = Instance(container="APP", osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"})
+
+
+def open_target(double: OracleDouble) -> Target:
+    return load_target("oracle").open_target(resolve(double.url, lambda _: None), Guard())
+
+
+def facts_of(instance: Instance, profile: str = "19c", *ungranted: str, missing: tuple[str, ...] = ()) -> Facts:
+    faults = Faults(ungranted=ungranted, missing_columns=missing)
+    with OracleDouble(profile, instance=instance, faults=faults) as double:
+        connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
+        try:
+            return read_facts(connection, Views())
+        finally:
+            connection.close()
+
+
+@pytest.mark.parametrize("profile", ["19c", "23ai"])
+def test_a_pluggable_database_sees_what_a_plan_of_the_root_leaves_it(profile: str) -> None:
+    assert facts_of(BIG, profile).managed == 16
+    under_a_plan = facts_of(replace(BIG, root_plan=True), profile)
+    assert (under_a_plan.managed, under_a_plan.root_plan) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("metric", "cpus", "managed"),
+    [
+        ((16, 16, 25, 0), 16.0, 4),
+        ((16, 4, None, 0), 16.0, 4),
+        ((4, 0, 100, 0), 16.0, 4),
+        ((16, 5.28, 33, 0), 16.0, 5),
+        ((16, 0.4, 2.5, 0), 16.0, 1),
+        ((16, None, 25, 0), None, 16),
+        ((None, None, None, 0), 16.0, None),
+    ],
+)
+def test_the_least_of_the_limits_counts(metric: tuple[float | None, ...], cpus: float | None, managed: int) -> None:
+    assert _least_cpus(metric, cpus) == managed
+
+
+def test_where_that_is_not_granted_it_is_unknown_and_said() -> None:
+    facts = facts_of(replace(BIG, root_plan=True), "19c", "v$rsrcpdbmetric")
+    assert (facts.managed, facts.root_plan) == (None, True), "the session is managed, by how many CPUs is unknown"
+    assert not facts_of(BIG, "19c", "v$rsrcpdbmetric").root_plan
+    assert privileges.unchecked(facts.denied, "BENCH", rds=False) == {
+        "how many CPUs a plan of the root leaves to the pluggable database": (
+            "grant select on sys.v_$rsrcpdbmetric to bench;"
+        )
+    }
+
+
+@pytest.mark.parametrize(("profile", "container"), [("12c", "APP"), ("19c", "CDB$ROOT"), ("19c", "")])
+def test_where_it_is_not_there_it_is_not_asked(profile: str, container: str) -> None:
+    """In 12.1 an unknown view would read as one that is not granted, and no grant would help."""
+    facts = facts_of(replace(BIG, container=container, root_plan=True), profile)
+    assert facts.managed is None
+    assert "pdb_cpus" not in facts.denied
+
+
+@pytest.mark.parametrize("container", ["CDB$ROOT", "APP", ""])
+def test_the_plan_is_that_of_the_own_container(container: str) -> None:
+    """In the root V$RSRC_PLAN has those of pluggable databases, too."""
+    instance = replace(BIG, container=container, plan="DAY", cpu_managed=True)
+    assert facts_of(instance).plan == ("DAY", True, False)
+
+
+def test_before_containers_the_plan_is_asked_without_them() -> None:
+    facts = facts_of(replace(BIG, container="", plan="DAY"), "12c", missing=("v$rsrc_plan.con_id",))
+    assert facts.plan == ("DAY", False, False)
+    assert facts.plan_visible
+
+
+def test_what_oracle_grants_to_public_is_seen_unless_it_was_revoked() -> None:
+    bare = facts_of(replace(BIG, container="", plan="DAY"), "19c", "all")
+    assert (bare.plan, bare.plan_visible) == (("DAY", False, False), True)
+    assert "V_$RSRC_PLAN" not in privileges.missing(bare.denied)
+    hardened = facts_of(replace(BIG, container="", plan="DAY"), "19c", "all", "public")
+    assert (hardened.plan, hardened.plan_visible) == (None, False)
+    assert "V_$RSRC_PLAN" in privileges.missing(hardened.denied)
+
+
+def test_a_call_that_sleeps_is_not_at_work() -> None:
+    sessions = (("APP", "app.exe"), ("QUEUE", "listener.exe", "Idle"), ("BATCH", "batch.exe", "Scheduler"))
+    assert facts_of(Instance(foreign_sessions=sessions)).busy == 2
+
+
+ODD = "IBM/4.3.0"
+"""As PORT_STRING might be on AIX: no page of the documentation says."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "instance", "platform"),
+    [
+        ("19c", Instance(platform="AIX RISC System/6000"), "AIX"),
+        ("12c", Instance(platform=ODD, product_system="IBM/AIX RISC System/6000", platform_name="?"), "AIX"),
+        ("19c", Instance(platform=ODD, platform_name="AIX-Based Systems (64-bit)"), "AIX"),
+        ("19c", Instance(platform="SVR4-be-64bit-8.1.0", platform_name="Solaris"), "SVR4-be-64bit-8.1.0"),
+        ("19c", Instance(), "x86_64/Linux 2.4.xx"),
+    ],
+)
+def test_aix_is_known_by_any_of_three_names(profile: str, instance: Instance, platform: str) -> None:
+    facts = facts_of(instance, profile)
+    assert facts.platform == platform
+    assert facts.product.startswith("Oracle Database"), "and not the row that names the system"
+
+
+def test_the_second_name_of_the_system_is_asked_only_where_the_first_says_nothing() -> None:
+    assert "platform_name" not in facts_of(Instance(), "19c", "v$database").denied
+    blind = facts_of(Instance(platform=ODD), "19c", "v$database")
+    assert blind.platform == ODD
+    assert "whether the host runs AIX, whose CPU time means something else" in privileges.unchecked(
+        blind.denied, "BENCH", rds=False
+    )
+
+
+def test_a_standby_says_so_and_makes_no_table() -> None:
+    standby = Instance(role="PHYSICAL STANDBY")
+    assert facts_of(standby).role == "PHYSICAL STANDBY"
+    with OracleDouble(instance=standby) as double, open_target(double) as target:
+        assert "data-guard-standby" in {finding.code for finding in target.findings()}
+        session = target.connect(0, 20.0)
+        with pytest.raises(ServerError, match=r"setup of workload logical_io failed: .*choose another workload"):
+            session.prepare(workloads.load("oracle", "logical_io").work("tiny"))
+        session.close()
+
+
+def test_limits_on_reads_are_read() -> None:
+    limits = {"LOGICAL_READS_PER_SESSION": "100", "LOGICAL_READS_PER_CALL": "10", "COMPOSITE_LIMIT": "5"}
+    assert facts_of(Instance(limits=limits)).limits == {name: int(limit) for name, limit in limits.items()}
