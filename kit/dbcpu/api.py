@@ -166,9 +166,7 @@ def simulate(
     if isinstance(levels, str):
         info = chosen.info()
         levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info))
-    return simulated(
-        chosen, tuple(levels), repeats, seed, size=size, executions=executions, for_s=for_s, label=label
-    )  # fmt: skip
+    return simulated(chosen, tuple(levels), repeats, seed, size, executions=executions, for_s=for_s, label=label)
 
 
 def _name_of(run: str | RunSummary) -> str:

@@ -1,4 +1,4 @@
-"""A trace in the JSON form of Chrome, which needs no package. ui.perfetto.dev and chrome://tracing open it.
+"""A trace in the JSON form of Chrome, which needs no package and which ui.perfetto.dev opens.
 
 The lanes of CPUs are slices here: this form has no scheduling states. Source: Trace Event Format (Google), phases X (a
 slice), i (an instant), C (a counter) and M (names); times are microseconds.

@@ -21,8 +21,8 @@ At = Callable[[float], int]
 class Stay:
     """A session in one place, in one state (``kind`` of ``analysis.placement.residency``), among the same neighbours.
 
-    ``in_turns``: other sessions that were ready to run on its CPU; ``beside``: on the other CPUs of its core. ``core``
-    is None where it is not known.
+    ``in_turns``: other sessions that were ready to run on its CPU; ``beside``: on the other CPUs of its core. Where it
+    is ``crowded`` these are all who were there at any time of the round. ``core`` is None where it is not known.
     """
 
     session: int
@@ -33,6 +33,7 @@ class Stay:
     kind: int = RUNNABLE
     in_turns: tuple[int, ...] = ()
     beside: tuple[int, ...] = ()
+    crowded: bool = False
 
     @property
     def name(self) -> str:
@@ -41,8 +42,8 @@ class Stay:
             return f"{KIND_WORDS.get(self.kind, 'in another state')}, last on CPU {self.cpu}"
         words = [f"CPU {self.cpu}"]
         words += [f"core {self.core}"] if self.core is not None else []
-        words += [f"in turns with {sessions_words(self.in_turns)}"] if self.in_turns else []
-        words += [f"beside {sessions_words(self.beside)}"] if self.beside else []
+        words += [f"in turns with {_words(self.in_turns, self.crowded)}"] if self.in_turns else []
+        words += [f"beside {_words(self.beside, self.crowded)}"] if self.beside else []
         return ", ".join(words)
 
 
@@ -54,18 +55,19 @@ class Occupied:
     from_ns: int
     to_ns: int
     sessions: tuple[int, ...]
+    crowded: bool = False
 
     @property
     def name(self) -> str:
         """``session 3``, ``sessions 3 and 5 in turns``."""
-        return sessions_words(self.sessions) + (" in turns" if len(self.sessions) > 1 else "")
+        return _words(self.sessions, self.crowded) + (" in turns" if len(self.sessions) > 1 else "")
 
 
-def sessions_words(ordinals: Sequence[int]) -> str:
+def _words(ordinals: Sequence[int], crowded: bool) -> str:
     """``session 3``, ``sessions 3, 5 and 7``, or of a crowd ``up to 40 sessions``."""
-    if len(ordinals) >= CROWD:
-        return f"up to {len(ordinals)} sessions"
-    return f"session{'s' if len(ordinals) > 1 else ''} {listed([str(each) for each in ordinals])}"
+    if len(ordinals) == 1:
+        return f"session {ordinals[0]}"
+    return f"up to {len(ordinals)} sessions" if crowded else f"sessions {listed([str(each) for each in ordinals])}"
 
 
 def places(round_: Round, cores: Mapping[int, int], at: At) -> tuple[list[Stay], list[Occupied]]:
@@ -112,7 +114,7 @@ def _neighbours(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
         by_cpu = {cpu: _ordinals(one for one in here if one.cpu == cpu) for cpu in {each.cpu for each in here}}
         lanes += (Occupied(cpu, now_ns, next_ns, sessions) for cpu, sessions in by_cpu.items())
         for each in here:
-            own = _others(by_cpu[each.cpu], each.session)
+            own = tuple(one for one in by_cpu[each.cpu] if one != each.session)
             beside = _ordinals(one for one in here if one.cpu != each.cpu)
             stays.append(replace(each, from_ns=now_ns, to_ns=next_ns, in_turns=own, beside=beside))
     return stays, lanes
@@ -123,7 +125,11 @@ def _crowd(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
     by_cpu = {cpu: _ordinals(one for one in members if one.cpu == cpu) for cpu in {each.cpu for each in members}}
     beside = {cpu: _ordinals(one for one in members if one.cpu != cpu) for cpu in by_cpu}
     stays = [
-        replace(each, in_turns=_others(by_cpu[each.cpu], each.session), beside=beside[each.cpu]) for each in members
+        # Where there are others it is counted among them: a tuple of its own for each of thousands would be too much.
+        replace(
+            each, in_turns=by_cpu[each.cpu] if len(by_cpu[each.cpu]) > 1 else (), beside=beside[each.cpu], crowded=True
+        )
+        for each in members
     ]
     lanes: list[Occupied] = []
     for cpu, sessions in by_cpu.items():
@@ -131,13 +137,8 @@ def _crowd(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
             if lanes and lanes[-1].cpu == cpu and each.from_ns <= lanes[-1].to_ns:
                 lanes[-1] = replace(lanes[-1], to_ns=max(lanes[-1].to_ns, each.to_ns))
             else:
-                lanes.append(Occupied(cpu, each.from_ns, each.to_ns, sessions))
+                lanes.append(Occupied(cpu, each.from_ns, each.to_ns, sessions, crowded=True))
     return stays, lanes
-
-
-def _others(sessions: tuple[int, ...], own: int) -> tuple[int, ...]:
-    """Without itself, unless they are so many that they are only counted."""
-    return sessions if len(sessions) > CROWD else tuple(each for each in sessions if each != own)
 
 
 def _ordinals(stays: Iterable[Stay]) -> tuple[int, ...]:

@@ -133,3 +133,9 @@ def test_at_every_moment_each_session_is_once_where_it_was_and_with_whom_it_was(
         assert occupied == {
             cpu: tuple(sorted(one for one, on in runnable.items() if on == cpu)) for cpu in runnable.values()
         }
+
+
+def test_sixteen_are_no_crowd_and_are_named() -> None:
+    stays, lanes = placed(*(session(at, 1.0, cpu=0) for at in range(CROWD)))
+    assert stays[0].name.endswith("in turns with sessions 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 and 15")
+    assert lanes[0].name.startswith("sessions 0, 1, 2")

@@ -17,15 +17,19 @@ from dbcpu.reports.trace import chrome, perfetto
 from dbcpu.reports.trace.events import PAUSE_S, chosen_rounds, traced_rounds
 from dbcpu.reports.trace.perfetto import FIRST_TID, FIRST_TURNS_TID
 from dbcpu.simulator import preset, simulate
+from dbcpu.store.record_file import read
 from support.builders.example import nine_on_eight, three_on_two, two_settings
 from support.builders.experiments import together
 from support.builders.record import record, round_of, session, unsampled
+from support.paths import EXAMPLES
 
 PROTOS: Any = perfetto_trace_pb2
 Span = tuple[int, int]
 RUNS: dict[str, Callable[[], RunRecord]] = {
     "three on two": three_on_two,
     "nine on eight": nine_on_eight,
+    "measured": lambda: read(EXAMPLES / "embedded-2-vcpus" / "record.json.gz"),
+    "emulated SMT": lambda: read(EXAMPLES / "emulated-smt" / "record.json.gz"),
     "simulated": lambda: simulate(preset("c4.4xlarge"), (1, 9, 16), repeats=2, seed=1),
     "crowded": lambda: simulate(preset("this-vm"), (40,), repeats=1, seed=1, size="tiny"),
 }
@@ -53,10 +57,11 @@ def recorded(run: RunRecord) -> dict[tuple[int, int], list[Span]]:
     spans: dict[tuple[int, int], list[Span]] = defaultdict(list)
     start_s = 0.0
     for each in run.rounds:
-        stays = [stay for one in each.sessions for stay in one.residency]
-        ends = [e.start_s + e.elapsed_s for one in each.sessions for e in one.executions]
-        begin_s = min([0.0, *(stay.from_s for stay in stays), *each.timeline_s[:1]])
-        end_s = max([0.0, *(stay.to_s for stay in stays), *each.timeline_s[-1:], *ends])
+        edges = [0.0, *each.timeline_s]
+        edges += [edge for one in each.sessions for stay in one.residency for edge in (stay.from_s, stay.to_s)]
+        edges += [done.start_s + done.elapsed_s for one in each.sessions for done in one.executions]
+        edges += [at_us / 1e6 for pace in (each.witness.cpus if each.witness else ()) for at_us in pace.at_us]
+        begin_s, end_s = min(edges), max(edges)
         for one in each.sessions:
             for stay in one.residency:
                 if stay.state == "R" and stay.to_s > stay.from_s:
@@ -163,15 +168,15 @@ def test_the_lanes_follow_the_rules_of_their_source(name: str) -> None:
         elif thread in on:
             running[thread, on.pop(thread)].append((since[thread], at_ns))
     assert not on, "after the last round nothing runs"
-    busy: dict[int, list[Span]] = defaultdict(list)
-    for (_, cpu), spans in recorded(run).items():
-        busy[cpu] += spans
-    lanes: dict[int, list[Span]] = defaultdict(list)
-    for (_, cpu), spans in running.items():
-        lanes[cpu] += spans
-    assert near(
-        {(cpu, 0): joined(each) for cpu, each in lanes.items()}, {(cpu, 0): joined(each) for cpu, each in busy.items()}
-    )
+    assert near(by_cpu(running), by_cpu(recorded(run)))
+
+
+def by_cpu(found: dict[tuple[int, int], list[Span]]) -> dict[tuple[int, int], list[Span]]:
+    """Whoever it was: (0, CPU) -> when somebody was there."""
+    spans: dict[tuple[int, int], list[Span]] = defaultdict(list)
+    for (_, cpu), own in found.items():
+        spans[0, cpu] += own
+    return {place: joined(each) for place, each in spans.items()}
 
 
 def test_sessions_that_take_turns_are_runnable_and_a_task_of_their_name_runs() -> None:
