@@ -60,7 +60,7 @@ def _container_forbids(context: VariantContext) -> str | None:
         return (
             "no active plan of the root is seen from this pluggable database, and a plan set here would switch on "
             "DEFAULT_CDB_PLAN in the root, which cages other pluggable databases too; where that is meant, the DBA "
-            f"switches it on in the root ({_BY_THE_DBA}) and a plan that manages CPU in this one"
+            f"switches it on in the root ({_BY_THE_DBA}); V$RSRC_SESSION_INFO or V$RSRCPDBMETRIC has to show it here"
         )
     return None
 

@@ -121,7 +121,10 @@ def test_standard_edition_matters_only_beyond_its_cap() -> None:
     assert "16 CPUs" in by_code(replace(standard, osstat={"NUM_CPUS": 32.0}))["edition-cap"].seen
 
 
-@pytest.mark.parametrize("product", ["Oracle Database 23ai Free", "Oracle Database 21c Express Edition"])
+@pytest.mark.parametrize(
+    "product",
+    ["Oracle Database 23ai Free", "Oracle AI Database 26ai Free", "Oracle Database 21c Express Edition"],
+)
 def test_a_small_edition_matters_only_where_something_is_capped(product: str) -> None:
     small = replace(QUIET, product=product, parameters={"cpu_count": "2"})
     assert by_code(replace(small, osstat={"NUM_CPUS": 2.0})) == {}
