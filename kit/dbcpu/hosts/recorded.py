@@ -82,8 +82,11 @@ def open_host(where: str) -> RecordedHost:
     for file in _LISTS:
         try:
             parse_cpu_list(files.get(file, ""))
-        except UsageError as error:
-            raise HostError(f"recorded host {where} is damaged at {file}: {error}; capture it again") from None
+        except UsageError:
+            raise HostError(
+                f"recorded host {where} is damaged: {file} holds {files[file].strip()[:40]!r}, which is no list of "
+                "CPUs; capture it again"
+            ) from None
     return RecordedHost(name, files)
 
 
