@@ -65,6 +65,13 @@ def test_processes_are_found_by_their_command_line(kit: Kit) -> None:
     assert list(line_reader.parse(out, "stdout").processes) == [sleeper.pid]
 
 
+@pytest.mark.parametrize("script", ["sample-psr", "watch-psr"])
+def test_a_pattern_that_awk_does_not_understand_is_refused(script: str, kit: Kit) -> None:
+    code, out, err = kit.run(script, "-p", "[a")
+    assert (code, out) == (2, "")
+    assert err == (f"{script}: -p [a is no regular expression that awk understands; correct it\n")
+
+
 def test_a_signal_ends_the_lines_whole(kit: Kit, tmp_path: Path) -> None:
     file = tmp_path / "samples"
     with kit.start("sample-psr", "-i", "300", "-o", str(file), str(os.getpid())) as process:

@@ -68,7 +68,7 @@ def _check_owner(place: Path, found: os.stat_result) -> None:
     if found.st_uid not in (ROOT, os.geteuid()):
         raise UntrustedFile(
             f"{place} belongs to {user_name(found.st_uid)}, who could have written anything there, so it is not used; "
-            f"it has to belong to {user_name(os.geteuid())} or root"
+            f"it has to belong to {'root' if os.geteuid() == ROOT else f'{user_name(os.geteuid())} or root'}"
         )
 
 

@@ -9,12 +9,15 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dbcpu.errors import HostError
+from dbcpu.errors import HostError, UsageError
 from dbcpu.hosts.base import Finished
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 
 MAX_FILE_BYTES = 4 * 1024**2
 MAX_BYTES = 256 * 1024**2
 """Files of /proc and /sys are small: larger ones are not a capture (or were made to fill the memory)."""
+_LISTS = ("sys/devices/system/cpu/online", "sys/devices/system/cpu/present")
+"""Without these two it would be a host of other CPUs, or of none."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -76,6 +79,14 @@ def open_host(where: str) -> RecordedHost:
         files = {file.split("/", 1)[1]: text for file, text in files.items() if "/" in file}
     if not any(file.startswith(("proc/", "sys/")) for file in files):
         raise HostError(f"recorded host {where} holds no proc/ and no sys/; make one with shell/capture-host")
+    for file in _LISTS:
+        try:
+            parse_cpu_list(files.get(file, ""))
+        except UsageError:
+            raise HostError(
+                f"recorded host {where} is damaged: {file} holds {files[file].strip()[:40]!r}, which is no list of "
+                "CPUs; capture it again"
+            ) from None
     return RecordedHost(name, files)
 
 

@@ -22,6 +22,8 @@ ANSWER_TIMEOUT_S = 60.0
 """Of any answer: they take milliseconds, and a far end that says nothing must not hold up a run."""
 MAX_ANSWER_BYTES = 64 * 1024**2
 """All that is read of a large host at once is a hundredth of it."""
+MAX_GREETING_BYTES = 1024**2
+"""What a login shell may say before."""
 _READ_BYTES = 1 << 16
 _SPECIAL = frozenset("'`\"$\\;&<>|(){},")
 """Of a shell: OpenSSH before 9.6 passes a host's name to the user's ProxyCommand as it is (CVE-2023-51385)."""
@@ -70,6 +72,7 @@ class SshConnection:
         self._lock = threading.Lock()
         self._broken = ""
         self._received = b""
+        self._room = 0
         self._timeout_s = self._deadline_s = 0.0
         port = ["-p", parts["port"]] if parts["port"] else []
         options = [part for option in _OPTIONS for part in ("-o", option)]
@@ -106,14 +109,10 @@ class SshConnection:
         if any("\n" in part or "\t" in part for part in question):
             raise HostError(f"what has a tab or line break in it cannot be asked of {self._name}")
         answer: list[str] = []
-        size = 0
-        with self._exchange(timeout_s) as (send, receive):
+        with self._exchange(timeout_s, MAX_ANSWER_BYTES) as (send, receive):
             send("\t".join(question) + "\n")
             while (line := receive()) != ".":
                 answer.append(line)
-                size += len(line)
-                if size > MAX_ANSWER_BYTES:
-                    self._end("it sent too much", f"{self._name} sent an answer that has no end")
         return answer
 
     def _launch(self, command: list[str]) -> "subprocess.Popen[bytes]":
@@ -135,7 +134,7 @@ class SshConnection:
 
     def _begin(self, script: str) -> list[str]:
         """Send the program; the words of its greeting."""
-        with self._exchange(3 * CONNECT_TIMEOUT_S) as (send, receive):
+        with self._exchange(3 * CONNECT_TIMEOUT_S, MAX_GREETING_BYTES) as (send, receive):
             while (line := receive()) != "dbcpu-system":
                 pass  # a login shell may greet
             system = receive()
@@ -150,13 +149,17 @@ class SshConnection:
         return line.split()[1:]
 
     @contextlib.contextmanager
-    def _exchange(self, timeout_s: float) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
-        """One at a time. Whatever breaks into it, Ctrl-C for one, leaves a connection that is used no more."""
+    def _exchange(self, timeout_s: float, most_bytes: int) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
+        """One at a time, in which the far end may send so many bytes.
+
+        Whatever breaks into it, Ctrl-C for one, leaves a connection that is used no more.
+        """
         with self._lock:
             if self._broken:
                 raise HostError(f"the connection to {self._name} cannot be used: {self._broken}")
             self._broken = "it was interrupted"
             self._timeout_s, self._deadline_s = timeout_s, time.monotonic() + timeout_s
+            self._room = most_bytes
             yield self._send, self._receive
             self._broken = ""
 
@@ -175,15 +178,20 @@ class SshConnection:
         descriptor, searched = self._process.stdout.fileno(), 0
         while (end := self._received.find(b"\n", searched)) < 0:
             searched = len(self._received)
-            if searched > MAX_ANSWER_BYTES:
-                self._end("it sent too much", f"{self._name} sent a line that has no end")
+            self._check_room(searched)
             self._wait_for(descriptor, select.POLLIN)
             more = os.read(descriptor, _READ_BYTES)
             if not more:
                 self._lost()
             self._received += more
         line, self._received = self._received[:end], self._received[end + 1 :]
+        self._check_room(end + 1)
+        self._room -= end + 1
         return line.decode("utf-8", "replace")
+
+    def _check_room(self, size: int) -> None:
+        if size > self._room:
+            self._end("it sent too much", f"{self._name} sent an answer that has no end")
 
     def _wait_for(self, descriptor: int, event: int) -> None:
         """Until it can be read or written; the deadline is that of the whole exchange."""

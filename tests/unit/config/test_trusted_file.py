@@ -30,6 +30,13 @@ def test_own_file_in_own_folders_is_read(file: Path) -> None:
     assert text_of(file) == "{}\n"
 
 
+@as_root
+def test_root_is_named_once(file: Path) -> None:
+    os.chown(file, NOBODY, NOBODY)
+    with pytest.raises(UntrustedFile, match=r"; it has to belong to root$"):
+        text_of(file)
+
+
 def test_file_can_be_opened_for_writing(file: Path) -> None:
     with os.fdopen(open_trusted(file, os.O_RDWR), "r+") as opened:
         opened.write("[]")

@@ -134,6 +134,17 @@ def test_an_archive_that_unpacks_to_more_than_any_capture_is_refused(
         open_host(str(where))
 
 
+@pytest.mark.parametrize("name", ["online", "present"])
+@pytest.mark.parametrize("text", ["0-99999999999", "3-1", "all", "-1"])
+def test_a_list_of_cpus_that_is_none_is_damaged(name: str, text: str, tmp_path: Path) -> None:
+    made = folder(tmp_path / "box")
+    (made / "sys/devices/system/cpu").mkdir(parents=True)
+    (made / "sys/devices/system/cpu" / name).write_text(f"{text}\n")
+    said = rf"box is damaged: sys/devices/system/cpu/{name} holds '{text}', which is no list of CPUs; capture it again"
+    with pytest.raises(HostError, match=said):
+        open_host(str(made))
+
+
 def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "readme").write_text("hello")
     for where in (str(tmp_path), str(tmp_path / "missing"), "/"):

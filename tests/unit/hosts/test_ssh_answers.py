@@ -87,6 +87,14 @@ def test_an_answer_without_an_end_is_given_up(says: Says, monkeypatch: pytest.Mo
         host.process_stats()
 
 
+@pytest.mark.parametrize("text", ["y\n" * 500, "y" * 1500, f"{GREETING[:19]}y\n" + "y\n" * 500])
+def test_a_greeting_without_an_end_is_given_up(says: Says, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(ssh_connection, "MAX_GREETING_BYTES", 400)
+    says(text, stays=True)
+    with pytest.raises(HostError, match="ssh:far sent an answer that has no end"):
+        SshConnection("far", "")
+
+
 @pytest.mark.parametrize("where", ["a$(id)", "a`id`", "a;id", "us'er@host", "a|b", "user@ho\\st"])
 def test_characters_of_a_shell_are_no_host(where: str) -> None:
     with pytest.raises(UsageError, match="is no host for ssh"):
