@@ -40,7 +40,7 @@ class KeptFigures:
             try:
                 self._store.figures.keep(record.header.run_id, VERSION, figures.all, len(record.rounds))
             except StoreError:
-                self._takes = False  # for reading only, or full: what was asked for can be shown all the same
+                self._takes = False  # for reading only, or full: what was requested can be shown all the same
         return figures
 
 
@@ -67,7 +67,7 @@ def figures_of(header: Header, rounds: Iterable[Round]) -> RunFigures:
 
 
 def keep_figures(store: Store, run_id: str, figures: RunFigures) -> None:
-    """Of a run that is over; where the store does not take them, they are made when they are asked for."""
+    """Of a run that is over; where the store does not take them, they are made when they are requested."""
     with suppress(StoreError):
         store.figures.keep(run_id, VERSION, figures.all, int(figures.value("rounds") or 0))
 
