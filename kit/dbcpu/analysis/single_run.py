@@ -21,6 +21,7 @@ from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
+from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
@@ -55,15 +56,7 @@ def explain_variant(
         # the gain from knee to knee: how well the number of cores is known is not.
         seen_yield = curve.effective_cores / topology.cores_told - 1
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
-    if vcpus and curve.effective_cores is not None and curve.effective_cores > vcpus:
-        # More than there are: noise of the baseline, or a wrong one.
-        noise = curve.effective_cores <= EQUAL * vcpus
-        within = curve.effective_cores_interval
-        curve = replace(
-            curve,
-            effective_cores=float(vcpus) if noise else None,
-            effective_cores_interval=Interval(min(within.low, vcpus), vcpus) if noise and within else None,
-        )
+    curve = _no_more_than(vcpus, curve)
     first = likely(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
@@ -97,6 +90,18 @@ def explain_variant(
         disturbance=main_disturbance(given),
     )
     return refused(found)
+
+
+def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
+    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong."""
+    cores, within = curve.effective_cores, curve.effective_cores_interval
+    if vcpus is None or cores is None:
+        return curve
+    if cores > EQUAL * vcpus:
+        return replace(curve, effective_cores=None, effective_cores_interval=None)
+    if within is not None:
+        within = Interval(min(within.low, vcpus), min(within.high, vcpus))
+    return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
 
 
 def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:

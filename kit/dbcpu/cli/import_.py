@@ -24,7 +24,6 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     Example: dbcpu import fanout.lines --samples samples.lines
              dbcpu import loops.csv --cpus 16 --cores 8 --unit loops/s
     """
-    from dbcpu.formatting import plain
     from dbcpu.store.csv_file import RunFacts
     from dbcpu.store.database import open_store
     from dbcpu.workflows.import_runs import read_run
@@ -34,7 +33,7 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     with open_store(store) as opened:
         for record, warning in found:
             if warning:
-                click.echo(f"warning: {plain(warning)}", err=True)
+                click.echo(f"warning: {warning}", err=True)
             if not keep_run(opened, record):
                 click.echo(f"run {record.header.run_id} is already in the store", err=True)
             click.echo(record.header.run_id)

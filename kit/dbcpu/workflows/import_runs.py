@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.comparison.published import NEEDED
 from dbcpu.errors import RecordFormatError, UsageError
+from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
 from dbcpu.store import csv_file, line_file, other_logs, record_file
 from dbcpu.store.csv_file import RunFacts
@@ -37,7 +38,7 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
         if samples:
             raise UsageError(f"{path} has no process numbers, so --samples cannot be matched; leave it out")
         record, warning = csv_file.from_text(text, path, facts)
-        return _consistent(record, path), warning
+        return _consistent(record, path), plain(warning)
     if columns.issuperset(NEEDED):
         raise UsageError(f"{path} holds published figures and no run; give it to dbcpu compare: dbcpu compare {path}")
     if not text.strip():

@@ -40,7 +40,7 @@ class KeptFigures:
             try:
                 self._store.figures.keep(record.header.run_id, VERSION, figures.all, len(record.rounds))
             except StoreError:
-                self._takes = False  # for reading only, or full: what was asked for can be shown all the same
+                self._takes = False  # for reading only, or full: what was requested can be shown all the same
         return figures
 
 

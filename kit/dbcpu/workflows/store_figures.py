@@ -25,7 +25,8 @@ Made = tuple[str, RunFigures | DbcpuError]
 def drop_figures(url: str | None) -> str:
     """Delete them; returns a sentence that says of how many runs. Raises StoreError."""
     with open_store(url, create=False) as store:
-        return f"figures of {plural(store.figures.drop(), 'run')} were deleted; they are made again when requested"
+        dropped = plural(store.figures.drop(), "run")
+    return f"figures of {dropped} were deleted; they are made again when they are requested"
 
 
 def make_figures(url: str | None) -> str:

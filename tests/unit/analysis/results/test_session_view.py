@@ -1,0 +1,49 @@
+"""The words of a session are made when they are read, and are the same whenever that is."""
+
+import gc
+from dataclasses import asdict, replace
+
+import pytest
+
+from dbcpu.analysis import explain as explaining
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.placement.neighbours import Neighbours
+from support.builders.comparison import noisy_run
+
+
+def test_with_whom_a_session_ran_is_found_when_its_evidence_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    real = Neighbours.partners
+
+    def counting(self: Neighbours, ordinal: int, *rest: object) -> object:
+        asked.append(ordinal)
+        return real(self, ordinal, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Neighbours, "partners", counting)
+    analysis = explain(noisy_run(1, uneven=1.6))
+    assert asked == []
+    shared = next(each for each in analysis.sessions if each.cause == "shared_core")
+    text = shared.evidence
+    assert text.startswith(f"{shared.slowdown:.2f}x: shared core ") and asked == [shared.ordinal]
+    assert shared.evidence is text and len(asked) == 1
+
+
+def test_a_view_with_words_not_made_yet_is_a_dataclass_like_any_other() -> None:
+    first, second = (explain(noisy_run(1, uneven=1.6)).sessions for _ in range(2))
+    assert first == second
+    assert [asdict(each)["evidence"] for each in first] == [each.evidence for each in second]
+    assert replace(first[-1], group="slow").evidence == first[-1].evidence
+    assert repr(first[0]).count("evidence=") == 1
+
+
+def test_the_collector_of_cycles_is_as_before_after_an_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    def failing(*_: object) -> None:
+        seen.append(gc.isenabled())
+        raise ValueError
+
+    monkeypatch.setattr(explaining, "explain_variant", failing)
+    with pytest.raises(ValueError):
+        explain(noisy_run(1))
+    assert (seen, gc.isenabled()) == ([False], True)
