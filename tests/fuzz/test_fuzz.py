@@ -68,9 +68,12 @@ def test_what_takes_too_long_is_stopped(box: Sandbox, monkeypatch: pytest.Monkey
 
 
 def test_what_takes_too_much_memory_is_a_failure(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fuzz.sandbox.MEMORY_BYTES", 1)
+    """What was taken before belongs to no input: one that takes nothing passes after one that took much."""
+    monkeypatch.setattr("fuzz.sandbox.MEMORY_BYTES", 20 << 20)
+    kept: list[bytearray] = []
     with pytest.raises(Failure, match=r"memory: \d+ MiB"):
-        box.call(lambda: None)
+        box.call(lambda: kept.append(bytearray(b"x" * (60 << 20))))
+    box.call(lambda: None)
 
 
 def test_a_signal_ends_the_fuzzer_and_no_command(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,16 @@ def test_ctrl_c_while_an_object_is_freed_is_not_lost(tmp_path: Path, number: int
     assert (done.returncode, done.stderr) == (130, "dbcpu: interrupted\n")
 
 
+def test_a_store_whose_name_is_no_text_is_named_all_the_same(tmp_path: Path) -> None:
+    """Found by the fuzzer: bytes of a name that are no UTF-8 cannot be printed as they are."""
+    child = start(
+        "store", "upgrade", "--store", f"{tmp_path}/{os.fsdecode(b'x' + bytes([255]))}.db", stdout=subprocess.PIPE
+    )
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (0, "")
+    assert f"{tmp_path}/x?.db" in out
+
+
 def test_reader_that_went_away_ends_it_quietly(tmp_path: Path) -> None:
     path = str(tmp_path / "runs.db")
     with open_store(path) as opened:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
-from dbcpu.store.engine import Location, schema_of, translated_errors
+from dbcpu.store.engine import Location, NotWritable, schema_of, translated_errors
 from dbcpu.store.schema.tables import metadata
 
 MAY_NOT = (
@@ -153,7 +153,10 @@ def _refuse_foreign(connection: Connection, location: Location) -> None:
 
 
 def _back_up(path: Path, found: str) -> Path:
-    """Copy the store to ``<name>.schema-<revision>.backup``; the write lock is held, so nothing changes meanwhile."""
+    """Copy the store to ``<name>.schema-<revision>.backup``; the write lock is held, so nothing changes meanwhile.
+
+    Raises NotWritable: it can still be read as it is.
+    """
     backup = path.with_name(f"{path.name}.schema-{found}.backup")
     try:
         with (
@@ -163,7 +166,7 @@ def _back_up(path: Path, found: str) -> Path:
         ):
             source.backup(copy)
     except (OSError, sqlite3.Error) as error:
-        raise StoreError(
+        raise NotWritable(
             f"the store {path} needs an upgrade from schema {found}, but could not be copied to {backup}: {error}; "
             "nothing was changed"
         ) from None

@@ -313,5 +313,5 @@ def test_text_from_outside_stays_text() -> None:
 
 def test_without_the_package_one_sentence_names_the_other_form(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "perfetto.protos.perfetto.trace", None)
-    with pytest.raises(UsageError, match=r"needs the package perfetto, .*pip install perfetto`.*named \.trace\.json"):
+    with pytest.raises(UsageError, match=r"needs the package perfetto, .*pip install .*perfetto`.*named \.trace\.json"):
         perfetto.pieces(three_on_two().header, ())
