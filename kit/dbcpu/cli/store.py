@@ -20,10 +20,10 @@ def upgrade(store: str | None) -> None:
     \b
     Example: dbcpu store upgrade --store postgresql://dba@results/dbcpu
     """
-    from dbcpu.formatting import encodable, plain
+    from dbcpu.formatting import plain
     from dbcpu.store.database import upgrade_store
 
-    click.echo(encodable(plain(upgrade_store(store))))
+    click.echo(plain(upgrade_store(store)))
 
 
 @command.command()
