@@ -283,7 +283,9 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     # Without pictures: they would be most of the work, and tests of the report have them.
     few = ("--size", "tiny", "--executions", "1", "--repeats", "1", "--sessions", "1,2", "--report", "markdown")
     code, out, errors = night.run("sqlite", *few, **store, DBCPU_CONFIG=str(limits))
-    assert (code, errors) == (1, ""), night.log()
+    # The machine that runs this may be busy with other work, and a night says that by its own exit code.
+    busy = "the host was busy with strangers" in out
+    assert (code, errors) == (4 if busy else 1, ""), night.log()
     assert out.startswith("sqlite ") and "time to connect at N=" in out
     assert 'dbcpu_run_complete{database="sqlite",target="sqlite"} 1.0' in night.told("dbcpu-sqlite.prom")
     (report,) = (night.state / "reports").iterdir()
