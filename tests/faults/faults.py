@@ -145,8 +145,14 @@ def ended_backend(ground: Ground) -> Outcome:
     One that still warms up ends the run, which says so; the rounds before are kept.
     """
     driver = ground.start(LONG).said("round 2 of")
-    driver.until(lambda: ground.drive.working() == 2, "two working sessions")
-    victim = next(iter(ground.drive.working_pids()))
+    working: list[int] = []
+
+    def both() -> bool:
+        working[:] = ground.drive.working_pids()
+        return len(working) == 2
+
+    driver.until(both, "two working sessions")
+    victim = working[0]
     os.kill(victim, signal.SIGTERM)
     code, _, err = driver.finish()
     marked = [s.error for each in ground.drive.last().rounds for s in each.sessions if s.server.pid == victim]

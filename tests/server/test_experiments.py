@@ -172,8 +172,14 @@ def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
     measure: Measure, debian_server: DebianServer, brief: None
 ) -> None:
     def end_one() -> None:
-        debian_server.ask("select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
-                          "and state = 'active' and pid <> pg_backend_pid() limit 1")  # fmt: skip
+        # Between two executions, or before the first, none is active.
+        until(
+            lambda: debian_server.ask(
+                "select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
+                "and state = 'active' and pid <> pg_backend_pid() limit 1"
+            ),
+            "an active session",
+        )
 
     record = measure(looped(8.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=8.0)
     segments = loaded(record)
