@@ -113,7 +113,7 @@ class Driver:
 def command_line(pid: int) -> str:
     """With spaces between the arguments; '' when the process is gone."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
     except OSError:
         return ""
 
@@ -124,7 +124,7 @@ def children(pid: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and start_ticks(int(entry.name)) is not None:
             try:
-                stat = (entry / "stat").read_text()
+                stat = (entry / "stat").read_text(errors="replace")
             except OSError:
                 continue
             if int(stat.rpartition(")")[2].split()[1]) == pid:
@@ -178,7 +178,7 @@ class Drive:
                 # Source: PostgreSQL source, miscadmin.h; the number is negative where it is no postmaster.
                 pid, _, _, _, _, _, key_and_number, *_ = file.read_text().splitlines()
                 segments.add(key_and_number.split()[1])
-                maps = Path(f"/proc/{pid.lstrip('-')}/maps").read_text()
+                maps = Path(f"/proc/{pid.lstrip('-')}/maps").read_text(errors="replace")
                 names |= set(re.findall(r"/dev/shm/PostgreSQL\.\d+", maps))
         return segments, names
 
