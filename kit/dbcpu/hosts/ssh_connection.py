@@ -149,7 +149,7 @@ class SshConnection:
         return line.split()[1:]
 
     @contextlib.contextmanager
-    def _exchange(self, timeout_s: float, most_bytes: int) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
+    def _exchange(self, timeout_s: float, max_bytes: int) -> Iterator[tuple[Callable[[str], None], Callable[[], str]]]:
         """One at a time, in which the far end may send so many bytes.
 
         Whatever breaks into it, Ctrl-C for one, leaves a connection that is used no more.
@@ -159,7 +159,7 @@ class SshConnection:
                 raise HostError(f"the connection to {self._name} cannot be used: {self._broken}")
             self._broken = "it was interrupted"
             self._timeout_s, self._deadline_s = timeout_s, time.monotonic() + timeout_s
-            self._room = most_bytes
+            self._room = max_bytes
             yield self._send, self._receive
             self._broken = ""
 

@@ -1,5 +1,6 @@
 """Where the results store is, how it is connected to, and its failures in words. No password is ever shown."""
 
+import logging
 import os
 import re
 import sqlite3
@@ -27,6 +28,9 @@ _FIND_SCHEMA = f"""select coalesce(
       where n.oid operator(pg_catalog.=) c.relnamespace and c.relname operator(pg_catalog.=) '{VERSION_TABLE}'
         and pg_catalog.pg_table_is_visible(c.oid)),
     pg_catalog.current_schema())"""  # noqa: S608 - a constant
+# What SQLAlchemy logs and raises is said once, by us; a program that sets up logging still gets it.
+logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
+
 _SEARCH_PATH = "select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)"
 
 

@@ -309,6 +309,23 @@ def test_current_store_is_opened_without_loading_alembic(tmp_path: Path) -> None
     assert start(code, stdout=subprocess.PIPE).communicate(timeout=60)[0] == "False\n"
 
 
+def test_ctrl_c_while_a_connection_is_closed_stops_without_a_traceback(tmp_path: Path) -> None:
+    code = f"""
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite as Dialect
+from dbcpu.store.database import open_store
+def interrupted(dialect, connection):
+    raise KeyboardInterrupt
+with open_store({str(tmp_path / "runs.db")!r}) as store:
+    Dialect.do_close = interrupted
+    try:
+        store.list()
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+    child = start(code, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.communicate(timeout=60) == ("stopped\n", "")
+
+
 # --- its schema
 
 

@@ -236,25 +236,36 @@ class _Words:
             return "as by a turbo frequency that falls with the number of busy cores"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
-        sentence = cause.sentence
-        if cause is Cause.SHARED_CORE and self.threads > 2:
-            sentence = f"sessions ran on several of the {self.threads} hardware threads of one core"
-        if cause is Cause.RUN_QUEUE and (self.vcpus is None or level.level > self.vcpus):
-            sentence = "" if self.vcpus is None else f"more sessions than the {plural(self.vcpus, 'vCPU')}"
-        others = typical_foreign_share(self.record.rounds, self.vcpus)
-        if cause is Cause.RUN_QUEUE and sentence == cause.sentence and others > FOREIGN_SHARE:
-            sentence = f"sessions waited for each other while other processes used {percent(others)} of the CPUs"
-        if cause is Cause.SLOWER_CPU and has_two_kinds(self.record):
-            sentence = "the host has cores of two kinds"
-        if cause is Cause.SLOWER_CPU and (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
-            slower = times(level.pace_ratio)
-            sentence = f"by the witness {slower} slower than with one session, as on shared cores that are not shown"
-        check = self.topology
-        if cause is Cause.SLOWER_CPU and check is not None and check.verdict == "fewer_cores" and check.cores_told:
-            sentence = f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
-        if cause is Cause.SLOWER_CPU and self._like_one_core(level):
-            sentence = "as on two hardware threads of one core, though the host reports 2 cores"
+        sentence = self._sentence(cause, level)
         return f"{cause.words}: {sentence}" if sentence else cause.words
+
+    def _sentence(self, cause: Cause, level: LevelView) -> str:
+        """What the cause is here; the closest of what is known."""
+        if cause is Cause.SLOWER_CPU:
+            return self._slower_cpu(level) or cause.sentence
+        if cause is Cause.SHARED_CORE and self.threads > 2:
+            return f"sessions ran on several of the {self.threads} hardware threads of one core"
+        if cause is not Cause.RUN_QUEUE:
+            return cause.sentence
+        if self.vcpus is None:
+            return ""
+        if level.level > self.vcpus:
+            return f"more sessions than the {plural(self.vcpus, 'vCPU')}"
+        others = typical_foreign_share(self.record.rounds, self.vcpus)
+        if others > FOREIGN_SHARE:
+            return f"sessions waited for each other while other processes used {percent(others)} of the CPUs"
+        return cause.sentence
+
+    def _slower_cpu(self, level: LevelView) -> str:
+        check = self.topology
+        if self._like_one_core(level):
+            return "as on two hardware threads of one core, though the host reports 2 cores"
+        if check is not None and check.verdict == "fewer_cores" and check.cores_told:
+            return f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
+        if (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
+            slower = times(level.pace_ratio)
+            return f"by the witness {slower} slower than with one session, as on shared cores that are not shown"
+        return "the host has cores of two kinds" if has_two_kinds(self.record) else ""
 
     def _like_one_core(self, level: LevelView) -> bool:
         """Of two vCPUs there is no curve: only that both together are as slow as siblings are."""

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 SLOWED_ALARM = 0.001
 """Chance that one level without any loss counts as slowed."""
 POWER = 0.80
-MOST_UNLIKE = 0.25
+MAX_OUTLYING_SHARE = 0.25
 """Share of the rounds that may stand apart from the others, by something that came and went."""
 MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
@@ -193,12 +193,8 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
 
 def _differ(seen: Seen) -> bool:
     """Whether rounds are so unlike that noise does not explain it: then the usual one does not speak for all."""
-    high = sum(ratio > EVEN_LIMIT for ratio in seen.ratios)
-    if high <= len(seen.ratios) * MOST_UNLIKE:
-        return False
-    return min(high, outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions)) > (
-        len(seen.ratios) * MOST_UNLIKE
-    )
+    high, allowed = sum(ratio > EVEN_LIMIT for ratio in seen.ratios), len(seen.ratios) * MAX_OUTLYING_SHARE
+    return high > allowed and outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions) > allowed
 
 
 def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:

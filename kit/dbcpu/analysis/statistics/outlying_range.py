@@ -11,7 +11,7 @@ import numpy as np
 
 ALARM = 0.01
 DRAWS = 4000
-MOST = 50
+MAX_DEVIATES = 50
 """Ranges of more deviates vary less: taken as those of so many, they are called outlying more rarely."""
 
 
@@ -24,7 +24,7 @@ def outlying(ranges: Sequence[float], of: int) -> int:
     found = 0
     while len(left) > 2:
         largest, others = left[-1], left[:-1]
-        if largest <= _limit(len(left), min(of, MOST)) * float(np.mean(others)):
+        if largest <= _limit(len(left), min(of, MAX_DEVIATES)) * float(np.mean(others)):
             break
         left, found = others, found + 1
     return found

@@ -66,9 +66,12 @@ def found(
         driver = Driver(host, int(pid), int(start) or None, python="")
         near = where not in ("", "0") and where == own.rpartition("/")[2]
         dead = owner == user and near and gone(driver)
-        where_to = int(instance[0]) if instance else None
-        active = status == "ACTIVE"
-        others.append(Leftover(int(sid), int(serial), str(tag), int(age_s or 0), dead, False, where_to, active))
+        others.append(
+            Leftover(
+                int(sid), int(serial), str(tag), int(age_s or 0), dead,
+                instance=int(instance[0]) if instance else None, active=status == "ACTIVE",
+            )
+        )  # fmt: skip
     return others
 
 
