@@ -42,9 +42,10 @@ from dbcpu.store.line_reader import (
     parse,
     read_text,
     recognises,
+    text_of,
 )
 
-__all__ = ["from_text", "read", "recognises"]
+__all__ = ["from_content", "from_text", "read", "recognises"]
 
 _POLLED = "placement is polled a few times a second"
 _VERIFIED = {
@@ -65,8 +66,12 @@ def read(path: str, samples: Sequence[str] = ()) -> RunRecord:
     Raises:
         RecordFormatError: a file is cut short, of another version, or not of the kind it should be; names the line.
     """
-    texts = [(read_text(path), path) for path in samples]
-    return from_text(read_text(path), path, texts)
+    return from_content(read_text(path).encode(), path, samples)
+
+
+def from_content(content: bytes, name: str, samples: Sequence[str] = ()) -> RunRecord:
+    """The record of what a file holds; ``name`` is for messages. Raises as ``read``."""
+    return from_text(text_of(content, name), name, [(read_text(path), path) for path in samples])
 
 
 def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> RunRecord:

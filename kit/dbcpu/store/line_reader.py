@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
+from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
 from dbcpu.hosts.topology.cpu_list import MAX_CPUS, parse_cpu_list
 
@@ -176,24 +176,23 @@ class Lines:
         return self.rounds[order]
 
 
-def recognises(path: str) -> bool:
-    """Whether the file begins as those lines do; False also for one that cannot be read."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(max(map(len, _NAMES))).startswith(_NAMES)
-    except OSError:
-        return False
+def recognises(content: bytes) -> bool:
+    """Whether the content of a file begins as those lines do."""
+    return content.startswith(_NAMES)
 
 
 def read_text(path: str) -> str:
-    """The file's text. Raises RecordFormatError when it cannot be read, or is larger than any run."""
+    """The file's text. Raises UntrustedFile where it is another user's FIFO; else as ``text_of``, or not readable."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        return text_of(read_given(path, MAX_BYTES + 1), path)
     except (OSError, ValueError) as error:
         raise RecordFormatError(f"{path} could not be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def text_of(content: bytes, name: str) -> str:
+    """The text of a file's content; ``name`` is for messages. Raises RecordFormatError when larger than any run."""
     if len(content) > MAX_BYTES:
-        raise RecordFormatError(f"{path} is larger than any run ({MAX_BYTES >> 20} MiB); give a file of one run")
+        raise RecordFormatError(f"{name} is larger than any run ({MAX_BYTES >> 20} MiB); give a file of one run")
     return content.decode("utf-8", errors="replace")
 
 

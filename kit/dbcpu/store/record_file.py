@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from dbcpu.config.drafts import draft_of, is_descriptor, open_device
+from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
@@ -27,9 +28,14 @@ def read(path: Path | str) -> RunRecord:
 
     Raises:
         StoreError: the file is missing or cannot be read.
+        UntrustedFile: it is a FIFO of another user.
         RecordFormatError: it holds no run, a damaged one, or one of a newer schema.
     """
-    source, content = str(path), content_of(path)
+    return from_content(content_of(path), str(path))
+
+
+def from_content(content: bytes, source: str) -> RunRecord:
+    """The run in what ``content_of`` gave. Raises RecordFormatError as ``read``."""
     if not source.endswith(SUFFIXES) and content[:1] not in (b"{", b"["):
         raise RecordFormatError(
             f"{source} is no record; if it is lines or CSV of a run, import it: dbcpu import {source}"
@@ -38,11 +44,10 @@ def read(path: Path | str) -> RunRecord:
 
 
 def content_of(path: Path | str) -> bytes:
-    """What is in a file, uncompressed. Raises StoreError or RecordFormatError as ``read``."""
+    """What is in a file, uncompressed. Raises StoreError, RecordFormatError or UntrustedFile as ``read``."""
     source = str(path)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(codec.MAX_BYTES + 1)
+        content = read_given(path, codec.MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{source} could not be read: {reason}; give a file from dbcpu export") from None

@@ -17,6 +17,7 @@ from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.config.given_file import read_given
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
@@ -35,6 +36,7 @@ from dbcpu.workflows.given_shapes import with_shapes
 from dbcpu.workflows.readable_runs import say_left_out
 from dbcpu.workflows.run_history import with_history
 
+MAX_PUBLISHED_BYTES = 16 * 1024**2
 PUBLISHED_SUFFIX = ".csv"
 SHORT = 20
 """A longer name makes no column."""
@@ -299,7 +301,10 @@ def _target(each: Candidate) -> str:
 
 def _published(path: Path) -> Published:
     try:
-        return parse(path.read_text("utf-8"), path.stem)
+        content = read_given(path, MAX_PUBLISHED_BYTES + 1)
+        if len(content) > MAX_PUBLISHED_BYTES:
+            raise UsageError(f"{path} is larger than {MAX_PUBLISHED_BYTES >> 20} MiB; give a file of published figures")
+        return parse(content.decode("utf-8"), path.stem)
     except OSError as error:
         raise StoreError(f"{path} could not be read: {error.strerror}; give a file of published measurements") from None
     except UnicodeDecodeError:

@@ -24,13 +24,13 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
         RecordFormatError: it is damaged, or of no form that is known.
         UsageError: it belongs to another command, or ``facts`` are given for a file that has its own.
     """
-    if line_file.recognises(path):
-        _refuse(facts, path)
-        return _consistent(line_file.read(path, samples), path), ""
     content = record_file.content_of(path)
+    if line_file.recognises(content):
+        _refuse(facts, path)
+        return _consistent(line_file.from_content(content, path, samples), path), ""
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
-        return record_file.read(path), ""
+        return record_file.from_content(content, path), ""
     text = _text(content, path)
     text = other_logs.as_csv(text, path) or text
     columns = csv_file.columns_of(text)
