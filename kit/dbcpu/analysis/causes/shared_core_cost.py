@@ -5,6 +5,8 @@ it spent with 1, 2, ... other threads of its core busy; the coefficients are the
 A speed that falls with the number of busy cores (turbo) is taken out first, by the sessions that never shared.
 Intervals come from leaving out one round after the other (delete-one jackknife, Student's t): sessions of
 one round are not independent. Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11.
+All times are as delivered: where only those of sessions that share nothing could be brought to one pace, what the
+single sessions had of fast and slow CPUs would be taken for a cost of sharing.
 That sharing costs anything at all is said only if the noise of the run explains the speed once in a thousand
 runs, too: one interval in forty lies below 1 by chance.
 
@@ -67,7 +69,8 @@ def shared_core(
         int((~shared & table.slow).sum()),
         int((~shared & ~table.slow).sum()),
     )
-    noise = context.reference.noise if context.reference else Chance(0.0, 1.0)
+    reference = context.delivered_reference or context.reference
+    noise = reference.noise if reference else Chance(0.0, 1.0)
     speeds = _speeds(table, noise)
     return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
 
@@ -78,7 +81,7 @@ def _table(
     views: Mapping[tuple[int, int], SessionView],
 ) -> _Table | None:
     rows, reference = [], context.reference
-    for each in context.sessions:
+    for each in context.delivered:
         evidence, cpu_s, view = seen[each.key].evidence, each.session.cpu_s, views[each.key]
         if each.why or each.span is None or evidence is None or not cpu_s or view.slowdown is None:
             continue

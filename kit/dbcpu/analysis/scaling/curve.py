@@ -32,6 +32,20 @@ SAME = 1e-6
 """Rates that differ by less give the same curve."""
 NEAR = 0.15
 """Knee and core count agree within this."""
+_KNOWN = Chance(0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Solo:
+    """One session alone: its rate, and the ``levels`` whose times are at its usual pace, by the witness.
+
+    Those of the other levels are as delivered, all higher or all lower by what the few single sessions had of fast and
+    slow CPUs: ``unknown``, the standard error of its logarithm. No levels: all are as delivered, the single ones too.
+    """
+
+    mrows_per_s: float
+    levels: frozenset[int] = frozenset()
+    unknown: Chance = _KNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +99,14 @@ def scaling(
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
-    solo = reference.mrows_per_s
+    solo = _solo(reference, levels)
     measured = _measured(while_all_ran(work, rows), solo)
     curves = _curves(work, rows, solo, vcpus, cores)
     best = curves[0] if curves else None
     fitted = best.hinge if best else None
     ends = _ends(best, vcpus, cores)
     smt_yield = _yield(best, ends, vcpus, cores)
-    intervals = _intervals(curves, vcpus, cores)
+    intervals = _intervals(curves, solo, vcpus, cores)
     gap = [
         each.makespan_throughput / each.throughput
         for each in levels
@@ -104,7 +118,7 @@ def scaling(
         knees=best.knees if best else one_core,
         smt_yield=_ratio(measured, ends) if smt_yield is None and _siblings(vcpus, cores) else smt_yield,
         effective_cores=cores_seen,
-        effective_cores_interval=_within(cores_seen, fitted, measured, reference),
+        effective_cores_interval=_within(cores_seen, fitted, measured, reference, solo),
         knee_intervals=intervals.knees,
         smt_yield_interval=None if smt_yield is None else intervals.gain,
         turbo=best.turbo if best else None,
@@ -114,7 +128,7 @@ def scaling(
         fit_error=fitted.error if fitted else None,
         left_out=_left_out(measured, best),
         makespan_share=min(gap, default=None),
-        curve=_points(fitted, measured, solo) if fitted else (),
+        curve=_points(fitted, measured, solo.mrows_per_s) if fitted else (),
     )
 
 
@@ -132,7 +146,7 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
     return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
-def _curves(work: Work, rows: int, solo: float, vcpus: int | None, cores: int | None) -> tuple[_Curve, ...]:
+def _curves(work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | None) -> tuple[_Curve, ...]:
     """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form."""
     staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
     moving = staying or _curve(_measured(while_all_ran(work, rows), solo), vcpus, cores)
@@ -144,7 +158,10 @@ def _curves(work: Work, rows: int, solo: float, vcpus: int | None, cores: int | 
         if _alike(measured, moving.part):
             break
         moving = _curve(measured, vcpus, cores)
-    found = sorted((each for each in (staying, moving) if each), key=lambda each: each.hinge.error)
+    both = [each for each in (staying, moving) if each]
+    # One that describes all levels is better than one that has to leave a level out, whatever the rest of it fits.
+    all_levels = max((len(each.part.levels) for each in both), default=0)
+    found = sorted((e for e in both if len(e.part.levels) == all_levels), key=lambda each: each.hinge.error)
     return tuple(
         each
         for each in found
@@ -182,13 +199,27 @@ def _early(fitted: Hinge, cores: int | None) -> bool:
     return fitted.knees[0] < (1 - NEAR) * cores and abs(fitted.knees[1] / cores - 1) <= NEAR
 
 
-def _measured(rates: Rates, solo: float) -> _Measured:
+def _solo(reference: Reference, levels: Sequence[LevelView]) -> _Solo:
+    same = frozenset(each.level for each in levels if each.at_one_pace)
+    if reference.pace is None or not same or len(same) == len(levels):
+        return _Solo(reference.mrows_per_s)
+    delivered = Chance(reference.pace.spread, max(1.0, reference.noise.freedom))
+    return _Solo(reference.mrows_per_s, same, solo_error(delivered, reference.sessions))
+
+
+def _measured(rates: Rates, solo: _Solo) -> _Measured:
     levels = tuple(sorted(level for level, values in rates.items() if values))
-    rounds = tuple(tuple(value / solo for value in rates[level]) for level in levels)
-    errors = median_errors(levels, rounds)
-    freedom = int(errors[0].freedom) if errors else 0
-    medians = tuple(float(np.median(values)) for values in rounds)
-    return _Measured(levels, medians, tuple(error.spread for error in errors), freedom)
+    rounds = {level: tuple(value / solo.mrows_per_s for value in rates[level]) for level in levels}
+    # Rounds at one pace scatter less than those as delivered: each kind has a model of its own.
+    kinds = [[level for level in levels if (level in solo.levels) is same] for same in (True, False)]
+    errors = {
+        level: error
+        for kind in kinds
+        for level, error in zip(kind, median_errors(kind, [rounds[level] for level in kind]), strict=True)
+    }
+    freedom = min((int(error.freedom) for error in errors.values()), default=0)
+    medians = tuple(float(np.median(rounds[level])) for level in levels)
+    return _Measured(levels, medians, tuple(errors[level].spread for level in levels), freedom)
 
 
 def _up_to(measured: _Measured, most: int) -> _Measured:
@@ -221,12 +252,15 @@ def _left_out(measured: _Measured, best: _Curve | None) -> int | None:
     return inner[0] if inner else None
 
 
-def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -> Intervals:
-    """Of the first curve, wide enough to hold those of all."""
+def _intervals(curves: Sequence[_Curve], solo: _Solo, vcpus: int | None, cores: int | None) -> Intervals:
+    """Of the first curve, wide enough to hold those of all, whatever the usual pace is."""
+    half = solo.unknown.passed_by((1 - CONFIDENCE) / 2)
+    paces = (-half, 0.0, half) if half else (0.0,)
     ends = (float(cores), float(vcpus)) if cores is not None and vcpus is not None and cores < vcpus else None
     found = [
-        intervals(e.hinge, e.part.levels, e.part.medians, e.part.noise, e.part.freedom, ends)
+        intervals(e.hinge, e.part.levels, _at_pace(e.part, solo, pace), e.part.noise, e.part.freedom, ends)
         for e in curves
+        for pace in paces
         if e.part.freedom
     ]
     if not found:
@@ -236,6 +270,14 @@ def _intervals(curves: Sequence[_Curve], vcpus: int | None, cores: int | None) -
     return Intervals(
         tuple(knees[int(curves[0].early) :]),
         _hull(gains) if gains else None,
+    )
+
+
+def _at_pace(measured: _Measured, solo: _Solo, pace: float) -> tuple[float, ...]:
+    """The medians, those as delivered taken from a usual pace that differs by so much, as a logarithm."""
+    return tuple(
+        rate if level in solo.levels else rate * float(np.exp(pace))
+        for level, rate in zip(measured.levels, measured.medians, strict=True)
     )
 
 
@@ -279,12 +321,14 @@ def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | Non
     return max(measured.medians) if full else None
 
 
-def _within(cores: float | None, fitted: Hinge | None, measured: _Measured, reference: Reference) -> Interval | None:
+def _within(
+    cores: float | None, fitted: Hinge | None, measured: _Measured, reference: Reference, solo: _Solo
+) -> Interval | None:
     """Of the effective cores: by the errors of the rate sums there, of one session alone, and what the fit misses."""
     if cores is None or not measured.freedom:
         return None
     full = [error for level, error in zip(measured.levels, measured.noise, strict=True) if level >= cores * (1 - SAME)]
-    alone = solo_error(reference.noise, reference.sessions)
+    alone = solo.unknown if solo.unknown.spread else solo_error(reference.noise, reference.sessions)
     error = float(np.sqrt(min(full or measured.noise) ** 2 + alone.spread**2 + (fitted.error if fitted else 0.0) ** 2))
     half = Chance(error, min(measured.freedom, alone.freedom)).passed_by((1 - CONFIDENCE) / 2)
     return Interval(float(cores * np.exp(-half)), float(cores * np.exp(half)))

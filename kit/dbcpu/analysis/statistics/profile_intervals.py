@@ -110,14 +110,18 @@ def _crossing(axis: Floats, places: Floats, chi2: Floats, most: float) -> Interv
     good = np.flatnonzero(profile[:, 1] <= most)
     if not good.size:
         return Interval(float(places[chi2 <= most].min()), float(places[chi2 <= most].max()))
-    return Interval(_between(profile, good[0], good[0] - 1, most), _between(profile, good[-1], good[-1] + 1, most))
+    return Interval(
+        _between(axis, profile, good[0], -1, most),
+        _between(axis, profile, good[-1], 1, most),
+    )
 
 
-def _between(profile: Floats, inside: int, outside: int, most: float) -> float:
+def _between(axis: Floats, profile: Floats, inside: int, step: int, most: float) -> float:
+    """Where it crosses, or the next place of ``axis``, from where on the levels cannot show the knee."""
     knee, chi2 = profile[inside]
-    if not 0 <= outside < len(profile):
-        return float(knee)
-    beyond, worse = profile[outside]
+    if not 0 <= inside + step < len(profile):
+        return float(axis[min(max(int(np.searchsorted(axis, knee)) + step, 0), axis.size - 1)])
+    beyond, worse = profile[inside + step]
     return float(knee + (beyond - knee) * (most - chi2) / (worse - chi2))
 
 

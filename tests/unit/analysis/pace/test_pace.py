@@ -18,6 +18,7 @@ from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.contradictions import contradictions
@@ -250,3 +251,15 @@ def test_marks_of_sessions_lie_about_the_median_of_their_level() -> None:
         highest = [max(each.slowdown or 0.0 for each in views if each.order == order) for order in rounds]
         assert np.median(highest) == pytest.approx(level.slowdown_max)
         assert all(each.cause is not Cause.SLOWER_CPU for each in views if each.pace_only)
+
+
+def test_intervals_of_the_curve_hold_the_truth_where_only_some_levels_are_at_one_pace() -> None:
+    """Sessions that share cores stay as delivered: how slow the few single ones were by chance is not their doing."""
+    host, held = replace(TOGGLING, threads=2, smt_yield=0.3, mrows_per_s=30), 0
+    for seed in (1, 8, 9, 11):
+        found = explain(simulate(host, (1, 2, 3, 4, 5, 6, 8), seed=seed, repeats=6)).scaling
+        knee = widened(found.knees[0], found.knee_intervals[0])
+        for interval, truth in ((knee, 2.0), (found.smt_yield_interval, 0.3), (found.effective_cores_interval, 2.6)):
+            assert interval is not None
+            held += interval.low <= truth <= interval.high
+    assert held >= 11
