@@ -15,7 +15,7 @@ from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
 from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
 from dbcpu.analysis.levels.representative_round import level_to_show
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
-from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.formatting import work_words
@@ -71,9 +71,9 @@ def _result(each: Measured, base: Measured) -> VariantResult:
 
 def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
     elapsed = [
-        one.elapsed_s / one.executions
+        one_s
         for one in each.analysis.sessions
-        if one.level == view.level and one.valid and one.elapsed_s is not None and one.executions
+        if one.level == view.level and one.valid and (one_s := _per_execution_s(one, view, each.analysis.reference))
     ]
     throughput, first = view.makespan_throughput or 0.0, base.makespan_throughput if base else None
     return VariantRow(
@@ -93,6 +93,13 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
         cause=view.main_cause if view.slower else "none",
         moves_per_s=view.details.moves_per_s if view.details else None,
     )
+
+
+def _per_execution_s(one: SessionView, view: LevelView, reference: Reference | None) -> float | None:
+    """At one pace where the median of its level is, or that would lie outside its least and most."""
+    if view.at_one_pace and one.paced_slowdown is not None and reference is not None:
+        return one.paced_slowdown * reference.elapsed_s
+    return one.elapsed_s / one.executions if one.elapsed_s is not None and one.executions else None
 
 
 def _penalties(found: Mapping[str, VariantResult], base: Analysis) -> tuple[tuple[int, float], ...]:

@@ -121,7 +121,7 @@ def disturbed_by(analysis: Analysis) -> list[str]:
 
 def _level(soak: Soak) -> str:
     loss = f" (slowdown {times((soak.median_s or 0) / soak.alone_s)})" if soak.alone_s else ""
-    return f"an execution takes {seconds(soak.median_s)}{loss}"
+    return f"the median execution takes {seconds(soak.median_s)}{loss}"
 
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:

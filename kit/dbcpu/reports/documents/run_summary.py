@@ -156,7 +156,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
             [f"CPU {cpu} {percent(share)}" for cpu, share in zip(speeds.cpus, speeds.by_cpu, strict=True)][:8]
         )
         parts.append(f"slow by turns with at most one session, of the time: {each}")
-    same = [level.level for level in analysis.levels if level.at_one_pace and level.level > 1]
+    delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
+    same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
     if same:
         parts.append(f"figures of N={short_ranges(same)} are at one pace, tables of sessions as delivered")
     exponent = f"exponent {pace.exponent:.2f} (SE {pace.exponent_error:.2f})"
