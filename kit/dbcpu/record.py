@@ -18,7 +18,7 @@ SCHEMA = 1
 ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
 UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves
-UNLISTED = 0  # of Foreign.pid: all processes together, where which they were was not recorded
+UNLISTED = 0  # in place of a pid: several processes together, where which they were was not recorded
 BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
@@ -258,12 +258,39 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class RanInstead:
+    """A process that ran on the CPU where a session waited to run, and for how long, by the kernel's trace.
+
+    ``ordinal``: of the session whose server process it is, else None. ``cgroup``: None where it had ended. ``pid`` is
+    ``UNLISTED`` for the sum of those that ran less, ``ordinal`` then too where they are sessions.
+    """
+
+    pid: int
+    command: str
+    ran_s: Finite
+    ordinal: int | None = None
+    cgroup: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WakeUps:
+    """How long a session that was woken waited until it ran: how often, percentiles, and the longest."""
+
+    count: int
+    p50_s: Finite
+    p95_s: Finite
+    p99_s: Finite
+    max_s: Finite
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """One session in one round.
 
     ``cpu_s`` and ``run_delay_s`` are exact counters over the round (schedstat; ``cpu_source`` says ``stat`` where only
     10 ms ticks exist). ``migrations`` is the kernel's count, ``migrations_seen`` what the polls saw. ``answer_ok`` is
-    None when no execution ended, or no answer is known. ``db`` holds counter deltas.
+    None when no execution ended, or no answer is known. ``db`` holds counter deltas. ``ran_instead``, longest
+    first, and ``wake_ups`` are known where the kernel's trace was taken (``Round.trace``).
     """
 
     ordinal: int
@@ -287,6 +314,8 @@ class Session:
     residency: tuple[Residency, ...] = ()
     db: Mapping[str, Finite] = field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
+    ran_instead: tuple[RanInstead, ...] = ()
+    wake_ups: WakeUps | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,6 +463,18 @@ class HostCounters:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """The kernel's trace of the round: how many ``events`` it had, and how many were ``lost``.
+
+    ``why`` it was not used, '' where it was: then residency is exact, and else that of polls.
+    """
+
+    events: int
+    lost: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """N sessions released together once. ``order`` counts rounds within the run from 0.
 
@@ -463,6 +504,7 @@ class Round:
     shares_known: bool = True
     witness: Witness | None = None
     host_counters: HostCounters | None = None
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,12 @@ from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.experiments.sweep import SweepShape
 from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
-from dbcpu.measure.samplers import none, procfs, sql, ssh
+from dbcpu.measure.samplers import none, procfs, sql, ssh, trace
+from dbcpu.measure.samplers._local import ProcfsSampler
 from dbcpu.measure.samplers._remote import RemoteSampler
 from dbcpu.measure.samplers.base import Sampler, SamplerModule
 from dbcpu.measure.samplers.none import NoSampler
-from dbcpu.measure.samplers.procfs import ProcfsSampler
+from dbcpu.measure.samplers.trace import TraceSampler
 from dbcpu.reports.formats import csv, html, json, markdown, metrics, table
 from dbcpu.reports.formats.base import FormatModule
 from dbcpu.targets import embedded, oracle, postgresql, shell, sqlite
@@ -64,8 +65,8 @@ TARGETS: tuple[type[Target], ...] = (
 )
 SESSIONS: tuple[type[Session], ...] = (LibpqSession, OracleSession, ShellSession, SqliteSession)
 
-SAMPLER_MODULES: dict[str, SamplerModule] = {"none": none, "procfs": procfs, "sql": sql, "ssh": ssh}
-SAMPLERS: tuple[type[Sampler], ...] = (NoSampler, ProcfsSampler, RemoteSampler)
+SAMPLER_MODULES: dict[str, SamplerModule] = {"none": none, "procfs": procfs, "sql": sql, "ssh": ssh, "trace": trace}
+SAMPLERS: tuple[type[Sampler], ...] = (NoSampler, ProcfsSampler, RemoteSampler, TraceSampler)
 
 EXPERIMENT_MODULES: dict[str, ExperimentModule] = {"pool": pool, "soak": soak, "sweep": sweep, "together": together}
 SHAPES: tuple[type[ExperimentShape], ...] = (PoolShape, SoakShape, SweepShape, TogetherShape)

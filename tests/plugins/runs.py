@@ -23,6 +23,7 @@ from dbcpu.record import (
     Limits,
     Party,
     Plan,
+    RanInstead,
     Residency,
     Round,
     RunRecord,
@@ -30,7 +31,9 @@ from dbcpu.record import (
     ServerUse,
     Session,
     Topology,
+    Trace,
     Wait,
+    WakeUps,
     Witness,
     WorkloadInfo,
 )
@@ -150,6 +153,8 @@ def full_record() -> RunRecord:
         residency=(Residency(0, "R", -0.01, 0.1, 0.1, 0.0), Residency(1, "S", 0.1, 0.3)),
         db={"blks_read": 0.0},
         waits=(Wait("IO:DataFileRead", 1, 0.001),),
+        ran_instead=(RanInstead(78, "backup", 0.2, 1, "/backup.slice"),),
+        wake_ups=WakeUps(3, 0.0001, 0.0002, 0.0003, 0.0004),
     )
     first = Round(
         level=1,
@@ -171,6 +176,7 @@ def full_record() -> RunRecord:
         shares_known=False,
         witness=Witness(20.0, True, (CpuPace(0, (-1500, 48000), (310000, 305000)), CpuPace(1, (), ()))),
         host_counters=HostCounters("V$OSSTAT", 0.5, 2, 0.49, 0.5, 0.4, 0.05, 0.03, 0.01, 0.02, 0.04, 1.5, 0.001, 0.002),
+        trace=Trace(1200, 3, "3 events were lost"),
     )
     failed = round_of(2, 1, sessions=(), not_sampled="the server is on another machine", error="17 of 32 connected")
     return RunRecord(whole, (first, failed))

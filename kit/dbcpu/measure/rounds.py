@@ -276,6 +276,7 @@ def assemble(
         server_use=use,
         witness=paced.from_release(released.monotonic_s) if paced else None,
         host_counters=counted,
+        trace=sampled.trace,
     )
 
 
@@ -307,6 +308,8 @@ def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Rele
         migrations=seen.migrations,
         migrations_seen=seen.migrations_seen,
         residency=tuple(_from_release(one, released) for one in seen.residency),
+        ran_instead=seen.ran_instead,
+        wake_ups=seen.wake_ups,
     )
 
 

@@ -23,10 +23,12 @@ from dbcpu.record import (
     Limits,
     Party,
     Plan,
+    RanInstead,
     Round,
     RunRecord,
     Server,
     Session,
+    Trace,
     Wait,
     WorkloadInfo,
 )
@@ -162,8 +164,10 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Wait: {"event": _keep},
     Clock: {"source": _clock},
     Foreign: {"command": Names.command},
+    RanInstead: {"command": Names.command, "cgroup": Names.path},
     CgroupUse: {"path": Names.path},
     HostCounters: {"source": _keep},
+    Trace: {"why": _left_out},
     Round: {"variant": Names.variant, "released_at": _keep, "not_sampled": _left_out, "error": _left_out},
 }  # fmt: skip
 """For every text of the record, by class and field. A new one has to be added here before anything is exported."""

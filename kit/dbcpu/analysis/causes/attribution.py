@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from dbcpu.analysis.causes import evidence_rules, without_host
+from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.evidence_rules import NOTHING, Counted, Share, Words, clocks, nobody
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
@@ -243,7 +243,7 @@ def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
     throttled_s = min(case.throttled_s or 0.0, session.run_delay_s)
     queued_s = session.run_delay_s - throttled_s
     # That it waited for a CPU is counted, also where who was there is not known.
-    others_s = evidence_rules.behind_others_s(queued_s, span.elapsed_s, evidence)
+    others_s = ran_instead.behind_others_s(queued_s, span.elapsed_s, session, evidence)
     parts = {Cause.THROTTLED: throttled_s, Cause.RUN_QUEUE: queued_s - others_s, Cause.COMPETITOR: others_s}
     stopped = evidence is not None and evidence.stopped_s >= off_s / 2
     parts[Cause.STEAL if stolen_s >= asleep_s else Cause.STOPPED if stopped else Cause.WAIT] = off_s
@@ -352,7 +352,10 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         each = case.timed.round
         lone = len(each.sessions) == 1
         usual_s = case.usual(case.reference.queue_s if case.reference else None)
-        shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, each.foreign, lone, usual_s)
+        if session.ran_instead:
+            shares += ran_instead.queueing(split.queue_s, span.elapsed_s, session, evidence, usual_s)
+        else:
+            shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, each.foreign, lone, usual_s)
     if split.throttled_s > 0:
         usual_s = case.usual(case.reference.throttled_s if case.reference else None)
         shares.append(evidence_rules.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed), usual_s))

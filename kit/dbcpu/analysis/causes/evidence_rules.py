@@ -100,7 +100,7 @@ def queueing(
     """
 
     def waited() -> str:
-        return f"run-queue wait {_beyond(queue_s, alone_s)} of {seconds(elapsed_s)}"
+        return f"run-queue wait {beyond(queue_s, alone_s)} of {seconds(elapsed_s)}"
 
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
         if lone:
@@ -163,7 +163,7 @@ def _divided(
     return shares
 
 
-def _beyond(lost_s: float, alone_s: float) -> str:
+def beyond(lost_s: float, alone_s: float) -> str:
     """All of the loss; where a single session loses enough to be seen, also how much more than that it is."""
     if alone_s < WORTH_SAYING * (lost_s + alone_s):
         return seconds(lost_s + alone_s)
@@ -195,7 +195,7 @@ def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None, a
 
     def words() -> str:
         quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
-        return f"throttled by its CPU quota{quota} for {_beyond(throttled_s, alone_s)} of {seconds(elapsed_s)}"
+        return f"throttled by its CPU quota{quota} for {beyond(throttled_s, alone_s)} of {seconds(elapsed_s)}"
 
     return Share(Cause.THROTTLED, throttled_s, words)
 

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from dbcpu import registry
 from dbcpu.hosts.base import Host
-from dbcpu.record import CgroupUse, Clock, CpuSeries, Foreign, Residency
+from dbcpu.record import CgroupUse, Clock, CpuSeries, Foreign, RanInstead, Residency, Trace, WakeUps
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class Seen:
     migrations_seen: int
     residency: tuple[Residency, ...]
     vanished: bool = False
+    ran_instead: tuple[RanInstead, ...] = ()
+    wake_ups: WakeUps | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Sampled:
     polls: int
     hz: float
     clocks: tuple[Clock, ...] = ()
+    trace: Trace | None = None
 
 
 class Sampler(AbstractContextManager["Sampler"], Protocol):
@@ -82,7 +85,7 @@ class SamplerModule(Protocol):
     PREFERENCE: int
     """Of several samplers that can be used the one with the highest is taken, unless the user names one.
 
-    dbcpu's own: 0 none, 10 sql, 20 ssh, 30 procfs.
+    dbcpu's own: 0 none, 5 trace, 10 sql, 20 ssh, 30 procfs.
     """
 
     def host_route(self, configured: str | None) -> str | None:

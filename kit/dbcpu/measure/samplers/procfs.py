@@ -1,101 +1,10 @@
 """Samples /proc of this machine: placement by polling, exact counters before and after."""
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from typing import Any, Self
-
-from dbcpu.errors import MeasureError
-from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.measure.samplers import _counters as counters
-from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
+from dbcpu.hosts.base import Host
+from dbcpu.measure.samplers import _local
+from dbcpu.measure.samplers.base import Sampler
 
 PREFERENCE = 30
-MAX_READS_PER_S = 5000
-"""More would cost more than the few per cent of one CPU that watching may take."""
-
-
-class ProcfsSampler:
-    """See ``samplers.base.Sampler``."""
-
-    def __init__(self, host: Host, hz: float, clock_ticks: int) -> None:
-        self._host = host
-        self._hz = hz
-        self._ticks = clock_ticks
-        self._process: subprocess.Popen[str] | None = None
-        self._groups: counters.Groups = {}
-        self._round_hz = hz
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
-
-    def __enter__(self) -> Self:
-        script = str(files("dbcpu.measure.samplers") / "_poller.py")
-        self._process = subprocess.Popen(  # noqa: S603 - an argument list, no shell
-            [sys.executable, "-I", "-S", script],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            text=True,
-        )
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
-
-    def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
-        self._round_hz = min(self._hz, MAX_READS_PER_S / max(1, len(watched)))
-        self._groups = counters.limiting_groups(self._host, watched)
-        self._ask(
-            {
-                "start": [[one.ordinal, one.pid, one.tid] for one in watched],
-                "hz": self._round_hz,
-                "root": "/",
-                "skip": list(kit_pids),
-                "files": [group.stat_file for group, _, _ in self._groups.values()],
-            }
-        )
-
-    def stop(self) -> Sampled:
-        told = self._ask({"stop": True})
-        others_before, others_after = told["others"]
-        times, series = counters.timeline(told["timeline"], self._ticks)
-        return Sampled(
-            sessions=tuple(counters.seen(one, self._ticks) for one in told["sessions"]),
-            timeline_s=times,
-            cpu_timeline=series,
-            foreign=counters.foreign(others_before, others_after, self._ticks),
-            cgroups=tuple(
-                counters.group_use(group, quota, members, told["files"][group.stat_file])
-                for group, quota, members in self._groups.values()
-            ),
-            cpu_used_s=told["cpu_used_s"],
-            polls=told["polls"],
-            hz=self._round_hz,
-        )
-
-    def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(json.dumps(command) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            raise MeasureError("the sampling process ended unexpectedly; run again, or with --sampler none")
-        told: dict[str, Any] = json.loads(line)
-        return told
 
 
 def host_route(configured: str | None) -> str | None:
@@ -105,22 +14,9 @@ def host_route(configured: str | None) -> str | None:
 
 def unavailable(host: Host | None) -> str | None:
     """Why nothing can be sampled there, or None."""
-    if host is None:
-        return "the database runs on another machine, whose /proc is not visible from here"
-    if isinstance(host, RemoteHost):
-        return f"{host.name} is not this machine"
-    if not host.live:
-        return "a recorded host cannot be sampled"
-    try:
-        host.read("/proc/self/stat")
-    except OSError as error:
-        return f"/proc cannot be read: {error.strerror}"
-    return None
+    return _local.unavailable(host)
 
 
 def open_sampler(host: Host | None, hz: float) -> Sampler:
     """Raises MeasureError where nothing can be sampled."""
-    why = unavailable(host)
-    if host is None or why is not None:
-        raise MeasureError(f"sampling is not possible: {why}")
-    return ProcfsSampler(host, hz, os.sysconf("SC_CLK_TCK"))
+    return _local.open_local(host, hz)

@@ -1,0 +1,143 @@
+"""Placement to the microsecond, by the kernel's own trace of every switch, and who ran while a session waited.
+
+For root, on this machine. Counters, the host's CPUs and other processes are as procfs has them; its polls go on, and
+are what is kept of a round whose trace is not whole.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from dbcpu.errors import MeasureError
+from dbcpu.hosts.base import Host
+from dbcpu.measure.samplers import _local
+from dbcpu.measure.samplers._child import Child
+from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
+from dbcpu.record import RanInstead, Residency, Trace, WakeUps
+
+PREFERENCE = 5
+"""Only where it is named: it needs root, and reads what every process of the host does."""
+SLACK, MIN_SLACK_S = 0.05, 0.02
+"""The trace and the counters of the kernel agree within this share of the CPU time, or these seconds."""
+
+
+class TraceSampler:
+    """See ``samplers.base.Sampler``."""
+
+    def __init__(self, polls: Sampler) -> None:
+        self._polls = polls
+        self._child: Child | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._polls.pid
+
+    @property
+    def helpers(self) -> tuple[int, ...]:
+        """Processes of its own beside ``pid``."""
+        return (self._child.pid,) if self._child else ()
+
+    def __enter__(self) -> Self:
+        self._child = Child("_tracer.py")
+        try:
+            self._ask({"open": True})
+            self._polls.__enter__()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._polls.__exit__(None, None, None)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """At the end of its input it removes what it made in the kernel."""
+        if self._child is not None:
+            self._child.end()
+            self._child = None
+
+    def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
+        self._polls.start(watched, (*kit_pids, *self.helpers))
+        self._ask({"start": [[one.ordinal, one.pid, one.tid] for one in watched]})
+
+    def stop(self) -> Sampled:
+        told = self._ask({"stop": True})
+        sampled = self._polls.stop()
+        traced = {each["ordinal"]: each for each in told["sessions"]}
+        why = told["why"] or (f"{told['lost']} events were lost" if told["lost"] else _differs(sampled, traced))
+        trace = Trace(told["events"], told["lost"], why)
+        if why:
+            return replace(sampled, trace=trace)
+        sessions = tuple(_traced(one, traced[one.ordinal]) for one in sampled.sessions)
+        return replace(sampled, sessions=sessions, trace=trace)
+
+    def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        told = (self._child.ask(command) if self._child else None) or {
+            "error": "the tracing process ended unexpectedly"
+        }
+        if "error" in told:
+            raise MeasureError(f"--sampler trace: {told['error']}; use --sampler procfs")
+        return told
+
+
+def _differs(sampled: Sampled, traced: Mapping[int, Mapping[str, Any]]) -> str:
+    """Whether the kernel counted another CPU time than the trace shows: then events are missing. '' if not.
+
+    What the hypervisor took from a running process is in the trace's time, and in the counters it is not.
+    """
+    stolen_s = sum(sum(each.steal_s) for each in sampled.cpu_timeline)
+    for one in sampled.sessions:
+        if one.cpu_s is None or one.cpu_source != "schedstat" or one.vanished:
+            continue
+        run_s, slack_s = _run_s(traced[one.ordinal]), max(MIN_SLACK_S, SLACK * one.cpu_s)
+        if not one.cpu_s - slack_s <= run_s <= one.cpu_s + slack_s + stolen_s:
+            return f"of session {one.ordinal} it shows {run_s:.3f} s of CPU time, and schedstat {one.cpu_s:.3f} s"
+    return ""
+
+
+def _run_s(told: Mapping[str, Any]) -> float:
+    return sum(float(stretch[4]) for stretch in told["stretches"])
+
+
+def _traced(seen: Seen, told: Mapping[str, Any]) -> Seen:
+    """What the trace shows in place of what the polls show. The counters stay, and stretches add up to them."""
+    run_s = _run_s(told)
+    share = seen.cpu_s / run_s if seen.cpu_s and seen.cpu_source == "schedstat" and run_s else 1.0
+    return replace(
+        seen,
+        migrations_seen=told["migrations"],
+        residency=tuple(
+            Residency(cpu, state, from_s, to_s, ran_s * share, waited_s)
+            for cpu, state, from_s, to_s, ran_s, waited_s in told["stretches"]
+        ),
+        ran_instead=tuple(RanInstead(*one) for one in told["instead"]),
+        wake_ups=WakeUps(*told["woken"]) if told["woken"] else None,
+    )
+
+
+def host_route(configured: str | None) -> str | None:
+    """Any will do: whether it is this machine is found out."""
+    return None
+
+
+def unavailable(host: Host | None) -> str | None:
+    """Why nothing can be traced there, or None. Whether the kernel allows it is seen when it is opened."""
+    if (why := _local.unavailable(host)) is not None:
+        return why
+    if os.geteuid() != 0:
+        return "tracing needs root"
+    if "\ttracefs\n" not in Path("/proc/filesystems").read_text("ascii"):
+        return "this kernel has no tracefs"
+    return None
+
+
+def open_sampler(host: Host | None, hz: float) -> Sampler:
+    """Raises MeasureError where nothing can be traced."""
+    if (why := unavailable(host)) is not None:
+        raise MeasureError(f"--sampler trace is not possible: {why}; use --sampler procfs")
+    return TraceSampler(_local.open_local(host, hz))
