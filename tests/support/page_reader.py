@@ -28,6 +28,10 @@ class PageReader(HTMLParser):
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())
 
+    def holds(self, sentence: str) -> bool:
+        """Whether it shows a sentence in which commands are marked by backticks, and in a page by their type."""
+        return "".join(sentence.replace("`", "").split()) in "".join(self.text.split())
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         given = dict(attrs)

@@ -229,14 +229,14 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
 def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
     """What the kernel counted as lost, and to what most of it: 'none' where it is not worth words.
 
-    With steal that is in the CPU time; of a gap what one session alone does not have.
+    With steal and interrupts that are in the CPU time; of a gap what one session alone does not have.
     """
     session, span, evidence = case.timed.session, case.timed.span, case.evidence
     if span is None or session.run_delay_s is None or session.cpu_s is None:
         return None, Cause.NONE
     asleep_s = (split.gap_s or 0.0) if split else 0.0
-    stolen_s = (evidence.steal_s or 0.0) if evidence else 0.0
-    off_s = max(0.0, asleep_s, stolen_s)
+    stolen_s, irq_s = ((evidence.steal_s or 0.0), evidence.irq_s) if evidence else (0.0, 0.0)
+    off_s = max(0.0, asleep_s, stolen_s + irq_s)
     lost_s = min(session.run_delay_s + off_s, span.elapsed_s)
     if lost_s < WORTH_COUNTING * span.elapsed_s:
         return lost_s, Cause.NONE
@@ -245,8 +245,10 @@ def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
     # That it waited for a CPU is counted, also where who was there is not known.
     others_s = ran_instead.behind_others_s(queued_s, span.elapsed_s, session, evidence)
     parts = {Cause.THROTTLED: throttled_s, Cause.RUN_QUEUE: queued_s - others_s, Cause.COMPETITOR: others_s}
-    stopped = evidence is not None and evidence.stopped_s >= off_s / 2
-    parts[Cause.STEAL if stolen_s >= asleep_s else Cause.STOPPED if stopped else Cause.WAIT] = off_s
+    if stolen_s + irq_s >= asleep_s:
+        parts |= {Cause.STEAL: stolen_s, Cause.IRQ: irq_s}
+    else:
+        parts[Cause.STOPPED if evidence is not None and evidence.stopped_s >= off_s / 2 else Cause.WAIT] = off_s
     return lost_s, max(parts, key=lambda name: parts[name])
 
 
@@ -348,8 +350,7 @@ def _shares(case: _Case, split: Loss) -> list[Share]:
         text = "without schedstat run-queue wait and steal are not distinguishable"
         return [*shares, Share(Cause.UNEXPLAINED, unsplit_s, lambda: f"off-CPU {seconds(unsplit_s)}: {text}")]
     if split.queue_s > 0:
-        met = partial(_partners, case, on_siblings=False)
-        each = case.timed.round
+        met, each = partial(_partners, case, on_siblings=False), case.timed.round
         lone = len(each.sessions) == 1
         usual_s = case.usual(case.reference.queue_s if case.reference else None)
         if session.ran_instead:

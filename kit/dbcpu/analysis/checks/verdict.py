@@ -92,6 +92,7 @@ class _Words:
             unit = self.record.header.plan.workload.unit
             alone = f"A single session reaches {number(self.reference.mrows_per_s)} {unit}"
             lost = f"{self._alone(levels[0])}; " if is_loss(levels[0]) else ""
+            lost = "it is undecided whether that is all of a CPU; " if found.alone_undecided else lost
             return (
                 f"{alone} ({seconds(self.reference.elapsed_s)}); {lost}"
                 "measure more sessions to see whether each gets the same CPU."
@@ -104,7 +105,8 @@ class _Words:
                 "sessions would reach. Measure again on a quieter host, with longer executions (`--size long`)."
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
-        open_ = (self._undecided(found), _half_undecided(found, self.record), self._pace(found))
+        single = found.alone_undecided and self.reference.noise_range is not None
+        open_ = (self._undecided(found), _half_undecided(found, self.record, single), self._pace(found))
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
@@ -320,16 +322,17 @@ def _fine(found: Outcome) -> str:
     return f"up to {up_to} all get equal CPU at full speed ({ratio})"
 
 
-def _half_undecided(found: Outcome, record: RunRecord) -> str:
-    """Questions without an answer at levels that have a loss, and about shares above the vCPUs."""
+def _half_undecided(found: Outcome, record: RunRecord, single: bool) -> str:
+    """Questions without an answer at levels that have a loss, about shares above the vCPUs, and of one session."""
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
     shares = [each.level for each in some if each.even is Answer.UNDECIDED]
     speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
     parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
     parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
+    parts += ["whether a single session gets a whole CPU"] if single else []
     if not parts:
         return ""
-    levels = ",".join(map(str, sorted({*shares, *speed})))
+    levels = ",".join(map(str, sorted({*shares, *speed, *([1] if single else [])})))
     command = (
         "" if why_no_more(record.header) else f" (`dbcpu more {record.header.run_id} --sessions {levels} --rounds 6`)"
     )

@@ -44,11 +44,13 @@ class Counted:
     """What the kernel counted at a level; medians over rounds.
 
     ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
-    of these over the least of a round.
+    of these over the least of a round. ``high``: the true median of rounds is below it with 95 % confidence; None with
+    a single round.
     """
 
     slowdown: float
     ratio: float
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,7 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     if reference is None:
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
     if seen.sessions == 1:
-        kept_waiting = seen.counted is not None and exceeds(seen.counted.slowdown)
-        return Answers(Answer.YES, Answer.NO if kept_waiting else Answer.YES)
+        return Answers(Answer.YES, _alone(seen, reference))
     bound = _even_bound(seen, reference)
     shift = _slowdown_chance(seen, reference)
     half = shift.passed_by((1 - CONFIDENCE) / 2)
@@ -161,6 +162,20 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
         if reference.noise_range is None
         else _known(_detectable(seen, reference, gate, shift, even, full_speed)),
     )
+
+
+def _alone(seen: Seen, reference: Reference) -> Answer:
+    """Of a single session: by what was counted. Where nothing is, it is as fast as alone by definition."""
+    if seen.counted is None:
+        return Answer.YES
+    if exceeds(seen.counted.slowdown):
+        return Answer.NO
+    return Answer.UNDECIDED if _may_wait(seen) or reference.noise_range is None else Answer.YES
+
+
+def _may_wait(seen: Seen) -> bool:
+    """Whether what was counted in some rounds leaves it open that sessions usually lose more than 10 % to it."""
+    return seen.counted is not None and (seen.counted.high is None or exceeds(seen.counted.high))
 
 
 def _as_delivered(seen: Seen, even: Answer, full_speed: Answer, pace: PaceSeen) -> tuple[Answer, Answer]:
@@ -204,7 +219,7 @@ def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:
         return Answer.NO
     if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO
-    if seen.beyond or seen.slow or len(seen.medians) < MIN_ROUNDS:
+    if seen.beyond or seen.slow or _may_wait(seen) or len(seen.medians) < MIN_ROUNDS:
         return Answer.UNDECIDED
     return Answer.YES if high is not None and high < EQUAL else Answer.UNDECIDED
 

@@ -14,7 +14,17 @@ from statistics import median
 
 import numpy as np
 
-from dbcpu.analysis.levels.answers import EQUAL, Answers, Counted, PaceSeen, Seen, answers
+from dbcpu.analysis.levels.answers import (
+    CONFIDENCE,
+    EQUAL,
+    MAX_OUTLYING_SHARE,
+    MIN_ROUNDS,
+    Answers,
+    Counted,
+    PaceSeen,
+    Seen,
+    answers,
+)
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.run_context import RunContext
@@ -238,7 +248,16 @@ def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
             ratios.append(max(factors) / min(factors))
     if not slowdowns:
         return None
-    return Counted(float(np.median(slowdowns)), float(np.median(ratios)))
+    return Counted(float(np.median(slowdowns)), float(np.median(ratios)), _upper(slowdowns))
+
+
+def _upper(slowdowns: Sequence[float]) -> float | None:
+    """The usual one is below it with 95 % confidence; without the few rounds in which something came and went."""
+    logs = np.sort(np.log(slowdowns))[: len(slowdowns) - int(len(slowdowns) * MAX_OUTLYING_SHARE)]
+    if len(logs) < MIN_ROUNDS:
+        return None
+    error = Chance(float(np.std(logs, ddof=1)), len(logs) - 1).times(len(logs) ** -0.5)
+    return float(np.exp(np.mean(logs) + error.passed_by(1 - CONFIDENCE)))
 
 
 def _possible(share: float) -> float | None:

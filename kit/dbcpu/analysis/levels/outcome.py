@@ -26,7 +26,8 @@ class Outcome:
     """The measured levels of one variant, in order; one session alone is among them only where it lost something.
 
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
-    the levels above them. ``kind``: good, partly (losses only above the vCPUs), bad, or unknown.
+    the levels above them. ``alone_undecided``: what was counted leaves it open whether a single session gets a whole
+    CPU. ``kind``: good, partly (losses only above the vCPUs), bad, or unknown.
     """
 
     levels: tuple[LevelView, ...]
@@ -34,6 +35,7 @@ class Outcome:
     losses: tuple[LevelView, ...]
     undecided: tuple[LevelView, ...]
     beyond: tuple[LevelView, ...]
+    alone_undecided: bool = False
 
     @property
     def kind(self) -> str:
@@ -90,4 +92,5 @@ def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:
         losses=tuple(each for each in within if is_loss(each)),
         undecided=tuple(each for each in within if not is_fine(each) and not is_loss(each)),
         beyond=tuple(each for each in counted if vcpus is not None and each.level > vcpus),
+        alone_undecided=any(each.level == 1 and each.full_speed is Answer.UNDECIDED for each in measured),
     )

@@ -45,12 +45,14 @@ def both(of: Seen, ref: Reference | None = None) -> tuple[Answer, Answer]:
         (seen(1.02, 1.01, split=True), (UNDECIDED, YES)),
         (seen(1.02, 1.01, slow=True), (YES, UNDECIDED)),
         (seen(1.02, 1.01, counted=Counted(1.3, 1.01)), (YES, NO)),
-        (seen(1.12, 1.01, counted=Counted(1.05, 1.2)), (NO, YES)),
-        (seen(1.02, 1.01, counted=Counted(1.05, 1.2)), (YES, YES)),
+        (seen(1.12, 1.01, counted=Counted(1.05, 1.2, 1.06)), (NO, YES)),
+        (seen(1.02, 1.01, counted=Counted(1.05, 1.2, 1.06)), (YES, YES)),
+        (seen(1.02, 1.01, counted=Counted(1.05, 1.01, 1.12)), (YES, UNDECIDED)),
     ],
     ids=[
         "clean", "all slow", "some slow", "one round", "above the vCPUs", "taking turns",
         "a slow group", "most have a cause", "kept waiting", "waits differ", "waits differ, times do not",
+        "may be kept waiting",
     ],
 )  # fmt: skip
 def test_a_level_is_answered_by_what_is_shown(level: Seen, expected: tuple[Answer, Answer]) -> None:
@@ -88,10 +90,14 @@ def test_where_nothing_was_measured_twice_only_what_was_counted_answers() -> Non
 
 
 def test_one_session_alone_is_slow_only_by_what_was_counted() -> None:
-    alone = Seen(1, (), (1.0,), Counted(1.0, 1.0), split=False, slow=False, vcpus=2)
-    waiting = Seen(1, (), (1.0,), Counted(2.0, 1.0), split=False, slow=False, vcpus=2)
-    assert both(alone) == (YES, YES)
-    assert both(waiting) == (YES, NO)
+    def alone(counted: Counted | None) -> Seen:
+        return Seen(1, (), (1.0,), counted, split=False, slow=False, vcpus=2)
+
+    assert both(alone(Counted(1.0, 1.0, 1.01))) == (YES, YES)
+    assert both(alone(Counted(2.0, 1.0, 2.1))) == (YES, NO)
+    assert both(alone(Counted(1.04, 1.0, 1.13))) == (YES, UNDECIDED)
+    assert both(alone(Counted(1.0, 1.0))) == (YES, UNDECIDED), "one round"
+    assert both(alone(None)) == (YES, YES), "nothing was counted: as fast as alone by definition"
 
 
 def test_what_could_have_been_shown_is_a_factor_that_grows_with_the_noise() -> None:
