@@ -51,7 +51,8 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     if kind == "pool":
         found = pool(record, timed(record))
         said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis)
-        return replace(analysis, pool=found, verdict=begin + said, experiment=_pool_conclusion(found), capacity=None)
+        verdict = f"{begin}{said} {meanwhile(analysis)}".rstrip()
+        return replace(analysis, pool=found, verdict=verdict, experiment=_pool_conclusion(found), capacity=None)
     if kind == "together":
         both = together(record, timed(record))
         said, conclusion = _beside(both, analysis), _together_conclusion(both)

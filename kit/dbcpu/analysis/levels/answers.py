@@ -11,6 +11,7 @@ speed. All else is ``undecided``: not having found a difference is no answer.
 """
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -33,8 +34,6 @@ CONFIDENCE = 0.95
 SLOWED_ALARM = 0.001
 """Chance that one level without any loss counts as slowed."""
 POWER = 0.80
-MAX_OUTLYING_SHARE = 0.25
-"""Share of the rounds that may stand apart from the others, by something that came and went."""
 MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
 
@@ -208,8 +207,19 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
 
 def _differ(seen: Seen) -> bool:
     """Whether rounds are so unlike that noise does not explain it: then the usual one does not speak for all."""
-    high, allowed = sum(ratio > EVEN_LIMIT for ratio in seen.ratios), len(seen.ratios) * MAX_OUTLYING_SHARE
+    high, allowed = sum(ratio > EVEN_LIMIT for ratio in seen.ratios), may_stand_apart(len(seen.ratios))
     return high > allowed and outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions) > allowed
+
+
+def may_stand_apart(rounds: int) -> int:
+    """So few of them leave it at 95 % confidence that the usual round is not like these; 0 of fewer than eight.
+
+    By the sign test: Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4.
+    """
+    few, chance = -1, 0.0
+    while (chance := chance + comb(rounds, few + 1) * 0.5**rounds) <= 1 - CONFIDENCE:
+        few += 1
+    return max(0, few)
 
 
 def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:

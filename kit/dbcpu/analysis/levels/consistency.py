@@ -10,20 +10,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from statistics import median
+from statistics import median, median_high, median_low
 
 import numpy as np
 
 from dbcpu.analysis.levels.answers import (
     CONFIDENCE,
     EQUAL,
-    MAX_OUTLYING_SHARE,
     MIN_ROUNDS,
     Answers,
     Counted,
     PaceSeen,
     Seen,
     answers,
+    may_stand_apart,
 )
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.noise import gap_gate
@@ -93,8 +93,14 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         _level(level, variant, rounds[variant, level], views, context, scatter[variant])
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
-    # Where even one session alone loses time, nothing is as fast as a session with a whole CPU.
-    slow = {each.variant for each in found if each.level == 1 and each.full_speed is Answer.NO}
+    # Where even one session alone loses time, or sessions do more than so many alone could, the time of one alone is
+    # none of a session with a whole CPU: being as fast shows nothing.
+    slow = {
+        each.variant
+        for each in found
+        if (each.level == 1 and each.full_speed is Answer.NO)
+        or (each.level > 1 and (each.throughput or 0.0) > EQUAL * (each.ideal_throughput or float("inf")))
+    }
     return tuple(
         replace(each, full_speed=Answer.UNDECIDED)
         if each.variant in slow and each.level > 1 and each.full_speed is Answer.YES
@@ -157,10 +163,8 @@ def _level(
         regime=regime(level, context.cores, vcpus),
         efficiency=_possible(throughput / ideal) if throughput is not None and ideal else None,
         ideal_slowdown=max(1.0, level / room) if room else None,
-        slower=median_of_known(float(len(each)) for each in slower) if reference and slower else None,
-        slower_factor=median_of_known(float(np.median(each)) if each else 1.0 for each in slower)
-        if any(slower)
-        else None,
+        slower=float(median_high(len(each) for each in slower)) if reference and slower else None,
+        slower_factor=_usual_factor(slower) if any(slower) else None,
         causes=_by_sessions(causes, main_cause) if reference and shares else (),
         main_cause=main_cause,
         even=answered.even,
@@ -235,6 +239,12 @@ def _scatter(rounds: Sequence[Sequence[Sequence[Timed]]]) -> Chance | None:
     return pooled(known) if known else None
 
 
+def _usual_factor(slower: Sequence[Sequence[float]]) -> float:
+    """Median slowdown of those that are slower. Of rounds with and without such not the middle, which no round had."""
+    factors = [float(np.median(each)) if each else 1.0 for each in slower]
+    return median_high(factors) if median_low(factors) == 1.0 else float(median(factors))
+
+
 def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
@@ -253,7 +263,7 @@ def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
 
 def _upper(slowdowns: Sequence[float]) -> float | None:
     """The usual one is below it with 95 % confidence; without the few rounds in which something came and went."""
-    logs = np.sort(np.log(slowdowns))[: len(slowdowns) - int(len(slowdowns) * MAX_OUTLYING_SHARE)]
+    logs = np.sort(np.log(slowdowns))[: len(slowdowns) - may_stand_apart(len(slowdowns))]
     if len(logs) < MIN_ROUNDS:
         return None
     error = Chance(float(np.std(logs, ddof=1)), len(logs) - 1).times(len(logs) ** -0.5)

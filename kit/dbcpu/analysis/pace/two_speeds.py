@@ -42,7 +42,8 @@ def two_speeds(stretches: Sequence[Stretch]) -> TwoSpeeds | None:
         if each.sessions <= 1:
             cpus.setdefault(each.cpu, []).append(each.ns)
     by_cpu = tuple(_slow(np.concatenate(cpus[cpu]), limit_ns) for cpu in sorted(cpus))
-    return TwoSpeeds(share, factor, tuple(sorted(cpus)), by_cpu, limit_ns)
+    # Every CPU counts alike, however many pieces it did.
+    return TwoSpeeds(float(np.mean(by_cpu)), factor, tuple(sorted(cpus)), by_cpu, limit_ns)
 
 
 def _slow(ns: Floats, limit_ns: float) -> float:

@@ -28,6 +28,8 @@ TELLING = 0.5
 ALIKE = 1.3
 """Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
 PASSES = 3
+BEYOND = 1.5
+"""Levels up to so many times the last knee show that it is one, or as many as vCPUs."""
 SAME = 1e-6
 """Rates that differ by less give the same curve."""
 NEAR = 0.15
@@ -188,6 +190,9 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
         return None
     fitted, errors = piecewise_linear.settled(fitted, measured.levels, measured.medians, measured.noise)
     if most is not None and fitted.knees and fitted.knees[0] > most:
+        return None
+    # Sessions that share cores by chance bend a curve of few levels, too: it has to go on well beyond its last knee.
+    if vcpus is not None and fitted.knees and measured.levels[-1] < min(vcpus, BEYOND * fitted.knees[-1]):
         return None
     return _Curve(fitted, replace(measured, noise=errors), _early(fitted, cores))
 

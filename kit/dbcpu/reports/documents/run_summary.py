@@ -1,6 +1,7 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+from dbcpu.analysis.experiments import DISTURBANCES
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import is_counted_only
 from dbcpu.analysis.pace.pieces import FEWEST
@@ -265,14 +266,15 @@ def quotable(analysis: Analysis) -> str:
         within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
         said = {Answer.YES: ": even", Answer.UNDECIDED: ": undecided whether even"}.get(even.even, "")
         parts.append(f"evenness {number(even.value)} ({within}at N={even.level}){said}")
-    return ", ".join(parts)
+    lost_to = DISTURBANCES.get(analysis.disturbance) if parts else None
+    return ", ".join(parts) + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
 
 
 def _answers(analysis: Analysis) -> str:
     """What the words equal and full speed rest on."""
     if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
         return ""
-    return f"equal, full speed: the true ratio is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    return f"equal, full speed: the usual round is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
 
 
 def _licences(record: RunRecord, analysis: Analysis) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers
+from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers, may_stand_apart
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, Reference
@@ -69,13 +69,19 @@ def test_noise_makes_yes_and_no_undecided() -> None:
     [
         ((1.012, 1.015, 1.23), UNDECIDED),
         ((1.012, 1.015, 1.02), YES),
-        ((1.01, 1.01, 1.02, 1.02, 1.01, 1.23), YES),  # one of six came and went
-        ((1.01, 1.01, 1.02, 1.01, 1.30, 1.23), UNDECIDED),
+        ((1.01, 1.01, 1.02, 1.02, 1.01, 1.23), UNDECIDED),
+        ((1.01, 1.01, 1.02, 1.02, 1.01, 1.01, 1.02, 1.23), YES),  # one of eight came and went
+        ((1.01, 1.01, 1.02, 1.01, 1.02, 1.01, 1.30, 1.23), UNDECIDED),
     ],
 )
 def test_rounds_that_differ_by_more_than_noise_are_not_called_even(ratios: tuple[float, ...], expected: Answer) -> None:
     level = replace(seen(rounds=len(ratios), sessions=3), ratios=ratios)
     assert answers(level, reference(0.02)).even is expected
+
+
+@pytest.mark.parametrize(("rounds", "apart"), [(2, 0), (7, 0), (8, 1), (10, 1), (11, 2), (20, 5)])
+def test_so_many_rounds_may_stand_apart_as_the_usual_one_still_has_a_confidence_of_95(rounds: int, apart: int) -> None:
+    assert may_stand_apart(rounds) == apart
 
 
 def test_a_ratio_above_what_is_called_even_is_none_whatever_the_noise() -> None:
