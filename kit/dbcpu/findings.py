@@ -167,6 +167,9 @@ TRUST = Topic("How far can the figures be trusted?", {
     "moves-unseen": Entry(INFO, "CPU migrations that the kernel counted and the sampler missed",
         "the placement of sessions is approximate; times are not affected",
         "raise the sampling rate: `--hz 50`"),
+    "trace-incomplete": Entry(INFO, "rounds whose trace by the kernel was not whole",
+        "the placement of these rounds is that of polls, and who ran instead is not known by name",
+        "shorter rounds (`--executions`, `--size`), or `--sampler procfs`"),
     "few-polls": Entry(INFO, "rounds with fewer than ten samples",
         "the placement of sessions is approximate; run delay, CPU time and migration counts are exact",
         "make rounds longer: more `--executions`, or a longer `--size`"),
@@ -201,6 +204,10 @@ HOST = Topic("What else was on the host?", {
         "the hypervisor runs other guests on the physical CPUs of this guest",
         "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
         "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),
+    "interrupts": Entry(WARNING, "interrupts that took more than 5 % of a CPU",
+        "the sessions on that CPU had less of it, and no setting of theirs changes that",
+        "move the interrupts to other CPUs (`/proc/irq/N/smp_affinity_list`, `irqbalance`), or keep sessions off this "
+        "CPU (`dbcpu vary --variants irq:away` measures the difference, where it can)"),
     "throttled": Entry(WARNING, "control groups of the sessions that used up their CPU quota",
         "the kernel stopped the sessions for part of the time, even if CPUs were idle",
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from dbcpu.cli import main
+from dbcpu.hosts.local import LocalHost
+from dbcpu.measure.samplers import trace
 from dbcpu.store import record_file
 from support.driving import Drive
 from support.servers.postgresql import DebianServer
@@ -59,6 +61,23 @@ def test_json_on_standard_output_is_the_record_and_nothing_else(drive: Drive, de
     assert record == drive.last()
     assert record.header.database.version.split(".")[0] == debian_server.version
     assert all(each.gate.verified == each.level for each in record.rounds)
+
+
+@pytest.mark.skipif(trace.unavailable(LocalHost()) is not None, reason="this machine's user may take no trace")
+def test_the_kernels_trace_of_a_run_is_kept(drive: Drive, debian_server: DebianServer) -> None:
+    url = passwordless(drive, debian_server)
+    code, _, err = drive("run", url, "--sessions", "1,2", *SMALL, "--sampler", "trace").finish()
+    if "--sampler trace: " in err:
+        pytest.skip(f"this machine's kernel gives no trace: {err}")
+    assert code == 0, err
+    record = drive.last()
+    assert record.header.plan.sampler == "trace"
+    for each in record.rounds:
+        assert each.trace is not None
+        assert each.trace.events > 0
+        if not each.trace.why:
+            assert all(session.migrations_seen == session.migrations for session in each.sessions)
+            assert all(session.residency for session in each.sessions)
 
 
 def test_fail_on_turns_findings_into_an_exit_code(drive: Drive, debian_server: DebianServer) -> None:

@@ -16,6 +16,8 @@ FOREIGN_SHARE = 0.05
 """Of all vCPUs."""
 STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
+IRQ_SHARE = 0.05
+"""Of one CPU."""
 
 
 def driver_on_host(given: CheckInput) -> Finding | None:
@@ -83,6 +85,26 @@ def steal(given: CheckInput) -> Finding | None:
     )
 
 
+def interrupts(given: CheckInput) -> Finding | None:
+    """By the CPU that lost most, in the round in which it did."""
+    found = [
+        ((sum(cpu.irq_s) + sum(cpu.softirq_s)) / lasted_s, cpu.cpu, each)
+        for each in given.rounds
+        if len(each.timeline_s) > 1 and (lasted_s := each.timeline_s[-1] - each.timeline_s[0]) > 0
+        for cpu in each.cpu_timeline
+    ]
+    loaded = [each for each in found if each[0] > IRQ_SHARE]
+    if not loaded:
+        return None
+    share, cpu, worst = max(loaded, key=lambda each: each[0])
+    rounds = len({each.order for _, _, each in loaded})
+    return noted(
+        "interrupts",
+        f"interrupts took up to {percent(share)} of CPU {cpu} (N={worst.level}), in {rounds} of "
+        f"{plural(len(given.rounds), 'round')}",
+    )
+
+
 TENANT_OR_OWN = (
     "another tenant comes and goes on the cores of these vCPUs, or, if these share cores that are not shown, the other "
     "processes of this host: sessions are slower meanwhile, whatever the sessions of this run do"
@@ -142,6 +164,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     solo_drift,
     foreign_load,
     steal,
+    interrupts,
     strangers_on_siblings,
     throttled,
 )

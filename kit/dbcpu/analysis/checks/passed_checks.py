@@ -205,8 +205,12 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | 
     ("simultaneous release", frozenset({"gate-skew"}), _skew),
     ("consistent clock", frozenset({"client-clock", "coarse-clock", "scaled-cpu-time"}), _clock),
     ("server processes verified", frozenset({"not-sampled"}), _verified),
-    ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls"}), _polls),
-    ("no other load on the host", frozenset({"not-settled", "foreign-load", "in-maintenance-window"}), _quiet),
+    ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls", "trace-incomplete"}), _polls),
+    (
+        "no other load on the host",
+        frozenset({"not-settled", "foreign-load", "in-maintenance-window", "interrupts"}),
+        _quiet,
+    ),
     (
         "no steal or throttling",
         frozenset({"steal", "strangers-on-siblings", "throttled", "resource-manager-waits"}),

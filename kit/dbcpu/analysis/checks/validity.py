@@ -169,6 +169,15 @@ def unseen_moves(given: CheckInput) -> Finding | None:
     )
 
 
+def trace_incomplete(given: CheckInput) -> Finding | None:
+    found = [each for each in given.rounds if each.trace and each.trace.why]
+    if not found:
+        return None
+    why = plain(next(each.trace.why for each in found if each.trace))
+    many = f"{len(found)} of {plural(len(given.rounds), 'round')}"
+    return noted("trace-incomplete", f"the kernel's trace of {many} was not used ({places(found)}): {why}")
+
+
 def few_polls(given: CheckInput) -> Finding | None:
     short = [
         each
@@ -278,6 +287,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     no_host_evidence,
     not_checked,
     unseen_moves,
+    trace_incomplete,
     few_polls,
     gate_skew,
     not_settled,

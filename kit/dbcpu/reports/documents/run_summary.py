@@ -1,5 +1,7 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
+from statistics import median
+
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.experiments import DISTURBANCES
 from dbcpu.analysis.levels.answers import EQUAL
@@ -96,6 +98,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("scaling", _scaling(record, analysis)),
         ("contention", _contention(analysis)),
         ("pace", _pace(record, analysis)),
+        ("trace", _trace(record)),
         ("capacity", _capacity(analysis)),
         ("to quote", quotable(analysis)),
         ("terms", _answers(analysis)),
@@ -164,6 +167,19 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     exponent = f"exponent {pace.exponent:.2f} (SE {pace.exponent_error:.2f})"
     parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise; {exponent}")
     return "; ".join(parts)
+
+
+def _trace(record: RunRecord) -> str:
+    """Where the kernel's trace was taken: how much of it is used, and how soon sessions that were woken ran."""
+    used = [each for each in record.rounds if each.trace and not each.trace.why]
+    if not used:
+        return ""
+    text = f"exact placement in {len(used)} of {plural(len(record.rounds), 'round')}, by the kernel's trace"
+    woken = [session.wake_ups for each in used for session in each.sessions if session.wake_ups]
+    if not woken:
+        return text
+    usual_s, longest_s = median(each.p50_s for each in woken), max(each.max_s for each in woken)
+    return f"{text}; once woken, sessions ran after {seconds(usual_s)} (usual median), at most {seconds(longest_s)}"
 
 
 def _near(scaling: Scaling, check: TopologyCheck) -> bool:

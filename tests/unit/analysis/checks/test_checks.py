@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -118,6 +119,16 @@ def test_foreign_load_names_the_process() -> None:
     seen = found(record([*solos(), pair(foreign=(Foreign(7, "gzip\x1b[31m", 0.9, (0,)),))]))
     assert "gzip [31m (pid 7" in seen["foreign-load"].seen
     assert "foreign-load" not in codes([pair(foreign=(Foreign(7, "cron", 0.1, (0,)),))])
+
+
+def test_interrupts_are_those_of_the_cpu_that_has_most() -> None:
+    quiet, loaded = (pair(busy_s={0: 1.8, 1: 1.8}) for _ in range(2))
+    first, *others = loaded.cpu_timeline
+    taken = tuple(0.2 * (end - begin) for begin, end in pairwise(loaded.timeline_s))
+    loaded = replace(loaded, cpu_timeline=(replace(first, softirq_s=taken), *others))
+    assert "interrupts" not in codes([quiet])
+    said = found(record([*solos(), loaded]))["interrupts"].seen
+    assert said.startswith("interrupts took up to 20 % of CPU 0 (N=2), in 1 of 4 rounds")
 
 
 def test_steal_and_throttling() -> None:

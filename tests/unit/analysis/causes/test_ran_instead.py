@@ -1,0 +1,58 @@
+"""Whom a session waited for, where the kernel's trace names it."""
+
+from dataclasses import replace
+
+from dbcpu.analysis.explain import explain
+from dbcpu.record import UNLISTED, RanInstead, Session, Trace, WakeUps
+from dbcpu.reports.documents.run_summary import summary
+from support.builders.record import record, round_of, session, solos
+
+WAITED_S = 1.8
+
+
+def waiting(*ran: RanInstead, woken: WakeUps | None = None) -> Session:
+    return replace(session(0, 1.8, WAITED_S), ran_instead=ran, wake_ups=woken)
+
+
+def explained(*sessions: Session, trace: Trace | None = None) -> tuple[str, str]:
+    """Cause and evidence of the first session of a round."""
+    loaded = replace(round_of([*sessions]), trace=trace or Trace(900, 0))
+    view = next(each for each in explain(record([*solos(), loaded])).sessions if each.order == 3)
+    return view.cause, view.evidence
+
+
+def test_a_stranger_is_named_with_its_number_and_control_group() -> None:
+    backup = RanInstead(77, "backup\x1b[31m", 1.2, None, "/system.slice/backup.service")
+    cause, evidence = explained(waiting(backup, RanInstead(10, "postgres", 0.6, 1, "/db")), session(1))
+    assert cause == "competitor"
+    assert "run-queue wait 1.80 s of 3.60 s on CPU 0; there backup" in evidence
+    assert "(pid 77, /system.slice/backup.service) ran 1.20 s, by the kernel's trace" in evidence
+    assert "in the same wait session 1 ran 600 ms, by the kernel's trace" in evidence
+    assert "\x1b" not in evidence
+
+
+def test_behind_a_session_it_is_the_run_queue_whatever_else_the_host_did() -> None:
+    cause, evidence = explained(waiting(RanInstead(10, "postgres", 1.7, 1), RanInstead(5, "kworker", 0.1)), session(1))
+    assert cause == "run_queue"
+    assert "there session 1 ran 1.70 s, by the kernel's trace" in evidence
+
+
+def test_the_sum_of_the_others_has_no_name() -> None:
+    cause, evidence = explained(waiting(RanInstead(UNLISTED, "other processes", 1.8)))
+    assert cause == "competitor"
+    assert "there many processes ran, none for long" in evidence
+    assert "pid 0" not in evidence
+
+
+def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_it_was_not_whole() -> None:
+    woken = WakeUps(3, 0.0002, 0.001, 0.002, 0.004)
+    whole = replace(round_of([waiting(woken=woken)]), trace=Trace(900, 0))
+    cut = replace(round_of([waiting()], repeat=1), trace=Trace(900, 12, "12 events were lost"))
+    run = record([*solos(), whole, cut])
+    analysis = explain(run)
+    assert dict(summary(run, analysis))["trace"] == (
+        "exact placement in 1 of 5 rounds, by the kernel's trace; "
+        "once woken, sessions ran after 0.2 ms (usual median), at most 4.0 ms"
+    )
+    found = next(each for each in analysis.findings if each.code == "trace-incomplete")
+    assert found.seen == "the kernel's trace of 1 of 5 rounds was not used (N=1): 12 events were lost"
