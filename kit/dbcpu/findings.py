@@ -354,6 +354,10 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "DB CPU does not rise where a core is shared, so neither causes nor the load of others are concluded from it: "
         "what it would show is unknown",
         "`mpstat -s` on the host shows which threads of a core were used"),
+    "platform-unknown": Entry(INFO, "a database whose operating system is unknown, on a host that was not seen",
+        "on AIX DB CPU does not rise where a core is shared; this may be AIX, so neither causes nor the load of others "
+        "are concluded from it",
+        "`grant read on sys.v_$database` (before 12.1.0.2 `grant select`) lets dbcpu read the operating system"),
     "work-area-spill": Entry(PROBLEM, "work areas (sorts, buffers of joins) that did not fit into memory",
         "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
         "raise `pga_aggregate_target`, or run fewer sessions"),

@@ -113,7 +113,7 @@ ODD = "IBM/4.3.0"
         ("19c", Instance(platform="AIX RISC System/6000"), "AIX"),
         ("12c", Instance(platform=ODD, product_system="IBM/AIX RISC System/6000", platform_name="?"), "AIX"),
         ("19c", Instance(platform=ODD, platform_name="AIX-Based Systems (64-bit)"), "AIX"),
-        ("19c", Instance(platform="SVR4-be-64bit-8.1.0", platform_name="Solaris"), "SVR4-be-64bit-8.1.0"),
+        ("19c", Instance(platform="SVR4-be-64bit-8.1.0", platform_name="Solaris"), "Solaris"),
         ("19c", Instance(), "x86_64/Linux 2.4.xx"),
     ],
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, places
-from dbcpu.analysis.placement.scaled_cpu import is_scaled
+from dbcpu.analysis.placement.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
@@ -115,10 +115,19 @@ def traced_sessions(given: CheckInput) -> Finding | None:
 
 
 def scaled_cpu_time(given: CheckInput) -> Finding | None:
-    database = given.record.header.database
-    if not is_scaled(database):
+    header = given.record.header
+    if not is_scaled(header):
         return None
-    return noted("scaled-cpu-time", f"the server runs on {plain(database.parameters['platform'])}")
+    return noted("scaled-cpu-time", f"the server runs on {plain(header.database.parameters['platform'])}")
+
+
+def unknown_platform(given: CheckInput) -> Finding | None:
+    header = given.record.header
+    if not is_unknown(header):
+        return None
+    said = plain(header.database.parameters["platform"])
+    seen = "the server does not say on which operating system it runs"
+    return noted("platform-unknown", seen if said == "unknown" else f"{seen} (it says {said})")
 
 
 def spilled_work_areas(given: CheckInput) -> Finding | None:
@@ -158,6 +167,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     refused_settings,
     traced_sessions,
     scaled_cpu_time,
+    unknown_platform,
     spilled_work_areas,
     maintenance_window,
 )

@@ -172,7 +172,11 @@ def _platform(connection: Connection, views: Views, products: Iterable[str]) -> 
     names = [str(row[0] or "") if row else "", *(name for name in products if name.upper().startswith("TNS FOR "))]
     if not _NAMED.search(" ".join(names)):
         names += [str(row[0] or "") for row in views.rows(connection, "platform_name") or ()]
-    return "AIX" if any("AIX" in name.upper() for name in names) else next(filter(None, names), "")
+    if any("AIX" in name.upper() for name in names):
+        return "AIX"
+    named = (name for name in names if _NAMED.search(name))
+    # What V$DATABASE says is a name also where it is none of these.
+    return next(named, next(filter(None, reversed(names)), ""))
 
 
 def _release(version: str) -> tuple[int, ...]:

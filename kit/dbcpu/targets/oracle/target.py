@@ -103,7 +103,7 @@ class OracleTarget:
             "service_name": facts.service,
             "server_host": facts.server_host,
             "container": facts.container,
-            "platform": facts.platform,
+            "platform": facts.platform or "unknown",
             "cloud_service": facts.cloud_service,
             "managed_service": "Amazon RDS" if facts.rds else None,
             "autonomous": "ON" if facts.autonomous else None,
