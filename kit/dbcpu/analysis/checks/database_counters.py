@@ -10,6 +10,7 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record import UNSET
+from dbcpu.remedies import UNKNOWN_VALUE, instance_name, service_of, value_to_restore, where
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
@@ -52,8 +53,8 @@ def resource_manager_waits(given: CheckInput) -> Finding | None:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
     if not held:
         return _held_by_the_host(given)
-    return noted(
-        "resource-manager-waits",
+    return _managed(
+        given,
         f"sessions waited up to {seconds(max(held.values()))} for the resource manager at N={ranges(held)}",
     )
 
@@ -68,11 +69,18 @@ def _held_by_the_host(given: CheckInput) -> Finding | None:
     if not held:
         return None
     most_s, source, _ = max(held, key=lambda entry: entry[0] or 0.0)
-    return noted(
-        "resource-manager-waits",
+    return _managed(
+        given,
         f"sessions of the instance, of this run or others, waited up to {seconds(most_s or 0.0)} for the resource "
         f"manager by {plain(source)}, at {places(each for _, _, each in held)}",
     )
+
+
+def _managed(given: CheckInput, seen: str) -> Finding:
+    known = given.record.header.database.parameters
+    plan = value_to_restore(known, "resource_manager_plan", known.get("resource_plan") or UNKNOWN_VALUE)
+    name = instance_name(plain(known.get("instance_name", "")))
+    return where(noted("resource-manager-waits", seen, instance=name, plan=plan), service_of(known))
 
 
 def parallel_servers(given: CheckInput) -> Finding | None:

@@ -12,6 +12,7 @@ from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process
 
 ROOT = "CDB$ROOT"
+PHYSICAL_STANDBY = "PHYSICAL STANDBY"
 AUTONOMOUS = frozenset({"OLTP", "DWCS", "JDCS", "JSON"})
 """What SYS_CONTEXT calls the kinds of Autonomous Database; other services of Oracle's cloud have others (``paas``)."""
 _NO_CONTAINERS = frozenset({"ORA-00904", "ORA-02003"})
@@ -28,6 +29,7 @@ class Facts:
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
+    ``open_mode``: of a physical standby, '' where it may not be read.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
     Resource Manager manages the control session, whichever plan does it.
@@ -59,6 +61,7 @@ class Facts:
     cluster: bool = False
     platform: str = ""
     role: str = ""
+    open_mode: str = ""
     managed: int | None = None
     managed_wait_ms: float = 0.0
     managed_session: bool = False
@@ -122,6 +125,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
     may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
+    mode = one("open_mode") if role and role[0] == PHYSICAL_STANDBY else None
     # Without a container database CON_NAME is the name of the database.
     container_name = str(container[0]) if container and container[1] else None
     measures = container_name not in (None, ROOT) and _release(connection.version) >= _PDB_METRIC_SINCE
@@ -150,6 +154,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         cluster=bool(instance and instance[4] == "YES"),
         platform=_platform(connection, views, products),
         role=str(role[0] or "") if role else "",
+        open_mode=str(mode[0] or "") if mode else "",
         managed=_least_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
         managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),

@@ -125,7 +125,9 @@ class OracleTarget:
             parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
-            not_checked=privileges.unchecked(self._views.denied, facts.user, facts.rds, cloud=facts.autonomous),
+            not_checked=privileges.unchecked(
+                self._views.denied, facts.user, facts.rds, cloud=facts.autonomous, read=privileges.reads(facts.version)
+            ),
         )
 
     def explain(self, work: Work) -> str | None:

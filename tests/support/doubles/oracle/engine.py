@@ -64,7 +64,9 @@ class Engine:
         self._raised: OracleError | None = None
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for name, function in {
-            **_functions(session), "sys_context": self._context, "port_string": self._port_string,
+            **_functions(session),
+            "sys_context": self._context,
+            "port_string": self._port_string,
         }.items():
             self._database.create_function(name, -1, function)
 

@@ -65,7 +65,8 @@ class Instance:
     ``foreign_sessions``: further active user sessions shown, as (username, program) without a process, and with the
     class of what they wait for as a third, such as ``Idle``.
     ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.
-    ``role``: of Data Guard. ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
+    ``role``: of Data Guard, with V$DATABASE's ``open_mode``.
+    ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
     """
 
     name: str = "DOUBLE"
@@ -88,6 +89,7 @@ class Instance:
     foreign_sessions: tuple[tuple[str, ...], ...] = ()
     root_plan: bool = False
     role: str = "PRIMARY"
+    open_mode: str = "READ WRITE"
     platform: str = "x86_64/Linux 2.4.xx"
     platform_name: str = "Linux x86 64-bit"
     product_system: str = "Linux"

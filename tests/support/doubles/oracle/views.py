@@ -248,7 +248,7 @@ def pluggable_metrics(me: Session) -> Iterable[Row]:
 def database(me: Session) -> Iterable[Row]:
     instance = me.server.instance
     yield {"name": instance.name, "platform_name": instance.platform_name, "database_role": instance.role,
-           "con_id": 0}  # fmt: skip
+           "open_mode": instance.open_mode, "con_id": 0}  # fmt: skip
 
 
 def windows(me: Session) -> Iterable[Row]:
