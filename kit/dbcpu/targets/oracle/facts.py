@@ -9,7 +9,7 @@ from dbcpu.errors import ServerError
 from dbcpu.targets.oracle.driver import Connection, Views
 from dbcpu.targets.oracle.error_messages import one_line
 from dbcpu.targets.oracle.host_counters import numbers
-from dbcpu.targets.oracle.identity import server_process
+from dbcpu.targets.oracle.identity import server_process, zone_s
 
 ROOT = "CDB$ROOT"
 PHYSICAL_STANDBY = "PHYSICAL STANDBY"
@@ -25,7 +25,8 @@ _NAMED = re.compile("aix|linux|win", re.IGNORECASE)
 class Facts:
     """Plain values, so that what follows from them can be tested without a database.
 
-    ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
+    ``server``: how the control session is served, None if it may not be seen. ``ahead_s``: see ``identity.zone_s``.
+    ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
@@ -51,6 +52,7 @@ class Facts:
     rds: bool = False
     server: str | None = None
     threads: bool = False
+    ahead_s: float = 0.0
     consumer_group: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     osstat: Mapping[str, float] = field(default_factory=dict)
@@ -145,6 +147,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         cloud_service=cloud[0] if cloud else None,
         rds=bool(rds and rds[0]),
         server=str(process[0]) if process else None,
+        ahead_s=zone_s(process, 0.0),
         threads=bool(process and process[3] == "THREAD"),
         consumer_group=process[5] if process else None,
         parameters=parameters,

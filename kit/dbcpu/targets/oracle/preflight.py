@@ -223,7 +223,7 @@ def _standby(facts: Facts) -> Finding:
     idle = facts.open_mode not in ("", _APPLIES)
     applying = "whether redo is applied, which uses CPU too, is not known"
     if facts.role == "LOGICAL STANDBY":
-        applying = "SQL Apply uses CPU where it runs (`select state from v$logstdby_state`), which was not looked at"
+        applying = "SQL Apply uses CPU where it runs (V$LOGSTDBY_STATE shows it), which was not looked at"
     elif facts.open_mode:
         applying = (
             f"no redo is applied while it is open so ({facts.open_mode})"

@@ -20,7 +20,7 @@ from dbcpu.targets.oracle.facts import Facts, read_facts
 from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
-from dbcpu.targets.oracle.plans import is_query, shape, sql_id
+from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.settings import Applied
 
@@ -37,7 +37,7 @@ _ASKED_LATER: dict[str, dict[str, str | int]] = {
     "waits": {},
     "session_limits": {},
     "packages": {},
-    "cursor_plans": {"sql_id": _NOTHING, "age_s": 0},
+    "cursor_plans": {"sql_id": _NOTHING, "oldest_s": 0, "newest_s": 0},
     "plan_operators": {"sql_id": _NOTHING, "child_number": 0},
 }
 _DROP_TRIES = 5
@@ -148,7 +148,7 @@ class OracleTarget:
 
     def _operators(self, sql: str) -> str | None:
         control, identifier = self._connection(), sql_id(sql)
-        cursor = self._views.one(control, "cursor_plans", {"sql_id": identifier, "age_s": _LATELY_S})
+        cursor = self._views.one(control, "cursor_plans", active_between(identifier, _LATELY_S, self._facts.ahead_s))
         if cursor is None:
             return None
         binds = {"sql_id": identifier, "child_number": cursor[1]}

@@ -139,7 +139,8 @@ class Engine:
 def _plain(value: Value) -> int | float | str | bytes | None:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC).timestamp()
-    return float(value) if isinstance(value, Decimal) else value
+    # SQLite would divide whole numbers as such.
+    return float(value) if isinstance(value, (Decimal, int)) else value
 
 
 def _translated(message: str) -> OracleError:
