@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.targets.oracle import statements
@@ -9,6 +10,10 @@ from dbcpu.targets.oracle import statements
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
 IDENTITY = ("V_$PROCESS", "V_$SESSION")
 """Which server process a session has."""
+_OF_THE_ROLE = (
+    ". It opens the whole dictionary too, with DBA_HIST_* and V$ACTIVE_SESSION_HISTORY, whose use needs a licence for the "
+    "Diagnostics Pack; after the run: `revoke select_catalog_role from {user}`"
+)
 _READ_SINCE = (12, 1, 0, 2)
 _VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
 _SERVES = {
@@ -111,4 +116,6 @@ def findings(
     seen = f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}"
     level = Level.WARNING if blind else None
     given = " ".join(grants(objects, user, rds, cloud=cloud, read=read))
-    return (noted("oracle-privileges", seen, level, lost="; ".join(lost), grants=given),)
+    literals = " (granting V_$SQL shows the SQL text of all users, with its literals)" if "V_$SQL" in objects else ""
+    found = noted("oracle-privileges", seen, level, lost="; ".join(lost) + literals, grants=given)
+    return (replace(found, remedy=found.remedy + _OF_THE_ROLE.format(user=user.lower())) if cloud else found,)

@@ -106,6 +106,8 @@ def test_autonomous_service_levels(service: str, level: Level) -> None:
     found = by_code(replace(QUIET, cloud_service="OLTP", service=f"{service}.adb.example.com"))
     (told,) = (finding for code, finding in found.items() if code.startswith("autonomous"))
     assert told.level == level
+    assert ("`_low`" in told.remedy) is (level == Level.PROBLEM)
+    assert ("`_tpurgent` has a larger share" in told.meaning) is (level == Level.INFO)
 
 
 def test_only_the_kinds_of_autonomous_database_are_autonomous() -> None:
@@ -249,7 +251,16 @@ def test_missing_privileges_come_with_their_grants() -> None:
 
 def test_on_autonomous_database_a_role_stands_for_the_grants() -> None:
     facts = replace(QUIET, cloud_service="OLTP", denied={"osstat": "ORA-00942", "waits": "ORA-00942"})
-    assert by_code(facts)["oracle-privileges"].remedy == "`grant select_catalog_role to bench;`"
+    remedy = by_code(facts)["oracle-privileges"].remedy
+    assert remedy.startswith("`grant select_catalog_role to bench;`")
+    assert "Diagnostics Pack" in remedy
+    assert "`revoke select_catalog_role from bench`" in remedy
+
+
+def test_what_a_grant_on_the_sql_area_opens_is_said() -> None:
+    said = "granting V_$SQL shows the SQL text of all users"
+    assert said in by_code(replace(QUIET, denied={"cursor_plans": "ORA-00942"}))["oracle-privileges"].meaning
+    assert said not in by_code(replace(QUIET, denied={"osstat": "ORA-00942"}))["oracle-privileges"].meaning
 
 
 def test_what_is_not_granted_is_not_checked() -> None:
