@@ -52,8 +52,8 @@ REMEDIES: dict[str, str] = {
     "DPY-6006": "the certificate names another host: connect by the name in the certificate, or ssl_server_dn_match=0",
     "ORA-28150": "allow the proxy connection: alter user ... grant connect through ...",
     "DPI-1047": "install Instant Client, and on Linux name its folder to the system before dbcpu starts: export "
-    "LD_LIBRARY_PATH=FOLDER, or ldconfig; lib_dir= alone does on macOS and Windows only. Thin mode needs none: it takes "
-    "a user with a password, and no thick=1",
+    "LD_LIBRARY_PATH=FOLDER, or ldconfig; lib_dir= alone does on macOS and Windows only. Thin mode needs none: it "
+    "takes a user with a password, and no thick=1",
     "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
 }
 _BY_TEXT = {

@@ -11,8 +11,8 @@ _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
 IDENTITY = ("V_$PROCESS", "V_$SESSION")
 """Which server process a session has."""
 _OF_THE_ROLE = (
-    ". It opens the whole dictionary too, with DBA_HIST_* and V$ACTIVE_SESSION_HISTORY, whose use needs a licence for the "
-    "Diagnostics Pack; after the run: `revoke select_catalog_role from {user}`"
+    ". It opens the whole dictionary too, with DBA_HIST_* and V$ACTIVE_SESSION_HISTORY, whose use needs a licence for "
+    "the Diagnostics Pack; after the run: `revoke select_catalog_role from {user}`"
 )
 _READ_SINCE = (12, 1, 0, 2)
 _VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
