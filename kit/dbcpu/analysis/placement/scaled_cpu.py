@@ -21,7 +21,7 @@ def is_scaled(header: Header) -> bool:
 
 
 def is_unknown(header: Header) -> bool:
-    """Whether the server was asked for its operating system and named none, and its host was not seen (/proc)."""
+    """Whether the server names no operating system, though asked, and its host was not seen (/proc)."""
     platform = _platform(header)
     return header.host is None and bool(platform) and not is_scaled(header) and not _NO_AIX.search(platform)
 
