@@ -160,7 +160,7 @@ TRUST = Topic("How far can the figures be trusted?", {
         "which sessions got less CPU is known, the reason is not: causes are inferred from groups of equal times, "
         "the throughput curve and database counters",
         "run `dbcpu doctor` on the database's own host: it lists what can be sampled there and which privileges that "
-        "needs"),
+        "needs. After `--host none`: leave that out. A managed service has no such host"),
     "not-checked": Entry(INFO, "checks that the database user's privileges do not permit",
         "these were not looked at: that nothing is reported of them does not say that there is nothing",
         "`{grants};`"),
@@ -332,11 +332,13 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
     "resource-manager-waits": Entry(WARNING, "waits for the database's resource manager",
         "the CPU is distributed by a resource plan or instance caging, not by the operating system",
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
-        "`alter system set resource_manager_plan = '' scope = memory sid = 'INSTANCE'`; for instance caging see "
-        "`instance-caging`"),
+        "`alter system set resource_manager_plan = '' scope = memory sid = '{instance}'`, afterwards `alter system set "
+        "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`; a VALUE there is what `show parameter "
+        "resource_manager_plan` says before. For instance caging see `instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
-        "connect to a service without automatic parallelism: `_tp` or `_low` on Autonomous Database"),
+        "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` on a data "
+        "warehouse"),
     "hard-parses": Entry(WARNING, "hard parses during the measured call",
         "the statement was optimized anew, and sessions wait for each other meanwhile: it was aged out of the shared "
         "pool, invalidated, or optimized again after feedback from its first execution",
@@ -361,6 +363,10 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "DB CPU does not rise where a core is shared, so neither causes nor the load of others are concluded from it: "
         "what it would show is unknown",
         "`mpstat -s` on the host shows which threads of a core were used"),
+    "platform-unknown": Entry(INFO, "a database whose operating system is unknown, on a host that was not seen",
+        "on AIX DB CPU does not rise where a core is shared; this may be AIX, so neither causes nor the load of others "
+        "are concluded from it",
+        "`grant read on sys.v_$database` (before 12.1.0.2 `grant select`) lets dbcpu read the operating system"),
     "work-area-spill": Entry(PROBLEM, "work areas (sorts, buffers of joins) that did not fit into memory",
         "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
         "raise `pga_aggregate_target`, or run fewer sessions"),
@@ -395,8 +401,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active, and `grant select on sys.v_$rsrcpdbmetric` lets dbcpu see what it leaves to a pluggable database "
-        "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = 'INSTANCE'`, in a pluggable "
+        "active, and `grant read on sys.v_$rsrcpdbmetric` lets dbcpu see what it leaves to a pluggable database "
+        "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
+        "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
         "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
     "one-container": Entry(INFO, "a pluggable database",
         "other pluggable databases on this instance, their sessions (those of another dbcpu too) and the plan of the "
@@ -404,7 +411,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "is none. PROCESSES belongs to the whole container database: how many are free is unknown",
         "where `v$osstat` is granted and no process is sampled, each round shows what others used; else ask in the "
         "root, as SYS or as a common user with `alter user c##bench set container_data = all container = current` "
-        "(others see the root alone), not on Autonomous Database: `select inst_id, con_id, count(*) from gv$session "
+        "(others see the root alone): `select inst_id, con_id, count(*) from gv$session "
         "where type = 'USER' and status = 'ACTIVE' group by inst_id, con_id`"),
     "not-dedicated": Entry(PROBLEM, "a service with shared or pooled servers",
         "{refusal}",
@@ -412,7 +419,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "not-identified": Entry(INFO, "sessions whose server process the user may not see",
         "dedicated servers were requested, but this cannot be verified; with shared servers the sessions would queue "
         "for a few processes",
-        "`grant select` on `v_$session` and `v_$process`"),
+        "`{grants}`"),
     "threaded-execution": Entry(INFO, "sessions that are threads of a few processes",
         "each session is identified and sampled by its thread number",
         "for a process per session, and after a restart: `alter system set threaded_execution = false scope = spfile`"),
@@ -423,12 +430,15 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "sessions beyond it wait for the resource manager, not for a CPU; more sessions do not increase throughput",
         "nothing, if the cage is meant; without it, in a test window, since all applications then get more CPUs, and "
         "parallel servers and the optimizer's costs follow CPU_COUNT: `alter system set cpu_count = 0 scope = memory "
-        "sid = 'INSTANCE'`, in a pluggable database for it alone"),
+        "sid = '{instance}'`, afterwards `alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in "
+        "a pluggable database for it alone; a VALUE there is what `show parameter cpu_count` says before"),
     "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
         "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
-        "`alter system set resource_manager_plan = '' scope = memory sid = 'INSTANCE'`, in a pluggable database for "
-        "its own plan alone, not for that of the root; a scheduler window may set it again (dba_scheduler_windows)"),
+        "`alter system set resource_manager_plan = '' scope = memory sid = '{instance}'`, afterwards `alter system set "
+        "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`, in a pluggable database for "
+        "its own plan alone, not for that of the root (see there: `show parameter resource_manager_plan`); a scheduler "
+        "window may set it again (dba_scheduler_windows)"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
         "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
@@ -438,14 +448,15 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "sql-trace": Entry(WARNING, "SQL trace for the whole instance",
         "every measured call also writes to a trace file",
         "ask who traces; in a test window, since it ends the tracing of all sessions by this parameter: `alter system "
-        "set sql_trace = false scope = memory sid = 'INSTANCE'`; traces by DBMS_MONITOR and by events go on: `select * "
+        "set sql_trace = false scope = memory sid = '{instance}'`, afterwards `alter system set sql_trace = true scope "
+        "= memory sid = '{instance}'`; traces by DBMS_MONITOR and by events go on: `select * "
         "from dba_enabled_traces`, `oradebug eventdump system`"),
     "idle-limits": Entry(WARNING, "limits of the instance on how long a session may be idle",
         "sessions that wait at the gate and, in a soak, the driver's own connection, are ended "
         "(MAX_IDLE_BLOCKER_TIME: those that hold what others wait for, and all where SESSIONS or PROCESSES are "
         "nearly used up). Idle limits of a resource plan (MAX_IDLE_TIME of a directive) do the same and are not read",
-        "before a soak or a run of many sessions, in a test window: `alter system set max_idle_time = 0 scope = memory "
-        "sid = 'INSTANCE'`, in a pluggable database for it alone"),
+        "before a soak or a run of many sessions, in a test window: `{changes}`, afterwards `{back}`, in a pluggable "
+        "database for it alone"),
     "statistics-level": Entry(INFO, "statistics_level = ALL",
         "it costs CPU for each row; the measured sessions set it to TYPICAL for themselves",
         "nothing to do: `statistics_level = typical` is set in each measured session"),
@@ -461,17 +472,16 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "nothing to do: `server=dedicated` is in every connect string that dbcpu uses"),
     "autonomous": Entry(INFO, "Autonomous Database, at a serial service level",
         "the host is not visible; the service level and auto-scaling limit the CPU, and the limit may change during a "
-        "run. A session that is idle for more than 5 minutes may be ended where others need what it holds",
+        "run. `_tpurgent` has a larger share of the CPU than `_tp`, and `_low` a smaller one. A session that is idle "
+        "for more than 5 minutes may be ended where others need what it holds",
         "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
         "--is-auto-scaling-enabled false`"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
-        "connect to the service ending in `_tp` or `_low`"),
+        "connect to the service ending in `_tp`; a data warehouse has high, medium and low alone: `_low`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
-        "applying redo uses CPU too, as much as the primary writes; a physical standby is open read-only, so workload "
-        "logical_io, which makes a table, is refused (ORA-16000)",
-        "measure the primary, or stop the apply for the run: `alter database recover managed standby database cancel`, "
-        "which lets the standby fall behind"),
+        "{applying}; workload logical_io makes a table, which a database that is open read-only refuses (ORA-16000)",
+        "measure the primary{stop}. `--workload cartesian` makes no table"),
     "rds": Entry(INFO, "Amazon RDS",
         "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "
         "visible, and burstable classes (`db.t*`) slow down when their CPU credits are used up",

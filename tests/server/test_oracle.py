@@ -232,7 +232,7 @@ def test_every_query_of_the_catalogue_is_valid_or_not_granted(target: OracleTarg
     """On a real database this is the proof that no view and no column is misspelt."""
     views = Views()
     binds: dict[str, dict[str, object]] = {
-        "cursor_plans": {"sql_id": "a5ks9fhw2v9s1", "age_s": 60},
+        "cursor_plans": {"sql_id": "a5ks9fhw2v9s1", "oldest_s": 60, "newest_s": -5},
         "plan_operators": {"sql_id": "a5ks9fhw2v9s1", "child_number": 0},
     }
     older = {"server_process_11"}

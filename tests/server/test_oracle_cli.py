@@ -54,7 +54,7 @@ def test_doctor_reports_on_a_database_that_grants_nothing(drive: Drive) -> None:
     assert code == 0, err
     assert "kind of server unknown (no privilege)" in out
     assert "the number of CPUs that it may use is unknown" in out
-    assert "grant select on sys.v_$process to dbcpu;" in out
+    assert "grant read on sys.v_$process to dbcpu;" in out
     assert "not-sampled: server processes are not sampled: the database does not report them" in out
     assert "info     sampled: " not in out
     assert "lists them with the statements" in out

@@ -192,7 +192,7 @@ def test_without_client_libraries_thick_mode_says_what_to_do(drive: Drive, where
     code, _, err = drive("doctor", where, TWO_TASK="bench", LD_LIBRARY_PATH=str(tmp_path), ORACLE_HOME="").finish()
     assert code == 2
     (told,) = [line for line in err.splitlines() if "DPI-1047" in line]
-    assert "install Instant Client and name its folder by LD_LIBRARY_PATH or lib_dir=" in told
+    assert "install Instant Client, and on Linux name its folder to the system before dbcpu starts" in told
     assert "Traceback" not in err
 
 

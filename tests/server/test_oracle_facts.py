@@ -113,7 +113,7 @@ ODD = "IBM/4.3.0"
         ("19c", Instance(platform="AIX RISC System/6000"), "AIX"),
         ("12c", Instance(platform=ODD, product_system="IBM/AIX RISC System/6000", platform_name="?"), "AIX"),
         ("19c", Instance(platform=ODD, platform_name="AIX-Based Systems (64-bit)"), "AIX"),
-        ("19c", Instance(platform="SVR4-be-64bit-8.1.0", platform_name="Solaris"), "SVR4-be-64bit-8.1.0"),
+        ("19c", Instance(platform="SVR4-be-64bit-8.1.0", platform_name="Solaris"), "Solaris"),
         ("19c", Instance(), "x86_64/Linux 2.4.xx"),
     ],
 )
@@ -133,8 +133,13 @@ def test_the_second_name_of_the_system_is_asked_only_where_the_first_says_nothin
 
 
 def test_a_standby_says_so_and_makes_no_table() -> None:
-    standby = Instance(role="PHYSICAL STANDBY")
-    assert facts_of(standby).role == "PHYSICAL STANDBY"
+    standby = Instance(role="PHYSICAL STANDBY", open_mode="READ ONLY WITH APPLY")
+    facts = facts_of(standby)
+    assert (facts.role, facts.open_mode) == ("PHYSICAL STANDBY", "READ ONLY WITH APPLY")
+    unseen = facts_of(standby, "19c", "v$database")
+    assert unseen.open_mode == ""
+    assert "whether the standby applies redo" in privileges.unchecked(unseen.denied, "BENCH", rds=False)
+    assert "open_mode" not in facts_of(Instance(), "19c", "v$database").denied, "a primary is not asked"
     with OracleDouble(instance=standby) as double, open_target(double) as target:
         assert "data-guard-standby" in {finding.code for finding in target.findings()}
         session = target.connect(0, 20.0)

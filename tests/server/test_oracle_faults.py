@@ -207,7 +207,7 @@ def test_without_any_grant_the_run_goes_on_unsampled_and_doctor_says_what_to_gra
         assert told.level == Level.WARNING
         # Whether it is a cluster is asked only of one that says so, V$DATABASE where the platform is not clear.
         wanted = [each for each in privileges.every() if not each.startswith("GV_$") and each != "V_$DATABASE"]
-        grants = " ".join(f"grant select on sys.{each.lower()} to dbcpu;" for each in wanted)
+        grants = " ".join(f"grant read on sys.{each.lower()} to dbcpu;" for each in wanted)
         assert told.remedy == f"`{grants}`"
         with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
             gate.gather(2, TINY)

@@ -200,7 +200,7 @@ def test_with_nothing_granted_the_run_says_what_it_could_not_check(measured: Mea
     )
     finding = by_code(found)["not-checked"]
     assert all(what in finding.seen for what in missing)
-    assert "grant select on sys.v_$sql_plan to dbcpu;" in finding.remedy
+    assert "grant read on sys.v_$sql_plan to dbcpu;" in finding.remedy
     assert "not-checked" in said
     outcomes = {each.name: each.outcome for each in assurances(record, found)}
     assert outcomes["CPU-only work, one process per session"] == "not checked"

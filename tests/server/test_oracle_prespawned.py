@@ -45,3 +45,32 @@ def test_a_clock_of_the_database_that_stands_still_changes_nothing() -> None:
     ):
         gate.gather(2, TINY)
         assert [member.server.verified for member in gate.members] == [True] * 2
+
+
+@pytest.mark.parametrize("zone_s", [-5 * 3600, 5.75 * 3600])
+def test_a_listener_of_another_time_zone_changes_nothing(zone_s: float) -> None:
+    """LOGON_TIME and LAST_ACTIVE_TIME are DATEs without one: sessions would be hours old, or begin in the future."""
+    with (
+        OracleDouble(instance=Instance(dates_ahead_s=zone_s)) as double,
+        oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
+        Gate(target, target.host(), TICKS) as gate,
+    ):
+        gate.gather(2, TINY)
+        assert [member.server.verified for member in gate.members] == [True] * 2
+        assert target.explain(TINY) is not None
+
+
+@pytest.mark.parametrize("dates_ahead_s", [0.0, 90_000.0])
+def test_where_the_zone_is_not_known_an_old_plan_is_not_taken_for_a_new_one(dates_ahead_s: float) -> None:
+    """Without V$SESSION; the plan of yesterday would have been active in an hour."""
+    instance = Instance(old_plan=True, dates_ahead_s=dates_ahead_s)
+    with (
+        OracleDouble(instance=instance, faults=Faults(ungranted=("v$session",))) as double,
+        oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
+    ):
+        session = target.connect(0, 20.0)
+        session.prepare(TINY)
+        session.warm()
+        session.start(1, None)
+        assert session.outcome().db.get("plans", 1) == 1
+        session.close()

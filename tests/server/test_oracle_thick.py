@@ -6,7 +6,7 @@ import oracledb
 import pytest
 
 from dbcpu.targets.oracle.driver import Views
-from dbcpu.targets.oracle.identity import claim
+from dbcpu.targets.oracle.identity import claim, server_process
 from dbcpu.targets.oracle.session import BREAKS, OracleSession
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
@@ -48,7 +48,9 @@ class Control:
 def test_the_serial_number_comes_from_the_server(lacking: tuple[str, ...]) -> None:
     with OracleDouble(faults=Faults(missing_columns=lacking)) as double:
         connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
-        found, numbers = claim(ThickConnection(connection), Views(), "here")  # type: ignore[arg-type]
+        thick, views = ThickConnection(connection), Views()
+        row = server_process(thick, views)  # type: ignore[arg-type]
+        found, numbers = claim(thick, views, "here", row, 0.0)  # type: ignore[arg-type]
         assert found.pid in double.pids()
         assert (numbers["sid"], numbers["serial_num"]) == (connection.session_id, connection.serial_num)
         connection.close()

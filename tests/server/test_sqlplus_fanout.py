@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,47 @@ def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble, name: str
     record = line_file.from_text(out, "stdout")
     assert record.header.plan.workload.sql == workloads.load("oracle", name).work("tiny").sql
     assert record.rounds[0].sessions[0].answer_ok
+
+
+SVR4 = "SVR4-be-64bit-8.1.0"
+"""What PORT_STRING is on more than one system."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "instance", "ungranted", "platform", "finding"),
+    [
+        ("19c", Instance(platform=SVR4, platform_name="AIX-Based Systems (64-bit)"), (), "AIX", "scaled-cpu-time"),
+        ("12c", Instance(platform=SVR4, product_system="IBM/AIX RISC System/6000"), ("all",), "AIX", "scaled-cpu-time"),
+        ("19c", Instance(platform=SVR4), ("all",), SVR4, "platform-unknown"),
+        ("19c", Instance(), ("all", "dbms_utility"), "unknown", "platform-unknown"),
+        ("19c", Instance(), (), "Linux_x86_64-bit", None),
+    ],
+    ids=["by its name", "by TNS for", "by neither", "by nothing", "Linux"],
+)
+def test_a_server_elsewhere_names_its_system(
+    profile: str, instance: Instance, ungranted: tuple[str, ...], platform: str, finding: str | None, fanout: Fanout
+) -> None:
+    """Where it names none, it may be AIX: nothing is concluded from DB CPU."""
+    elsewhere = replace(instance, host_name="aix1.example.com")
+    with OracleDouble(profile, faults=Faults(ungranted=ungranted), instance=elsewhere) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    assert record.header.database.parameters["platform"] == platform
+    codes = {each.code for each in explain(record).findings}
+    assert codes & {"scaled-cpu-time", "platform-unknown"} == ({finding} if finding else set())
+
+
+@pytest.mark.parametrize("name", ["cartesian", "arithmetic"])
+def test_a_failed_execution_has_no_answer(name: str, fanout: Fanout) -> None:
+    """sqlplus repeats the line that failed, which is none; what ran before it counts."""
+    with OracleDouble(faults=Faults(error=2393, at_execution=2)) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny", "-e", "3", "-w", name)
+    assert code == 0, err
+    (session,) = line_file.from_text(out, "stdout").rounds[0].sessions
+    assert (session.answer_ok, len(session.executions)) == (True, 2)
+    assert session.error is not None
+    assert session.error.startswith("ORA-02393")
 
 
 def test_without_grants_nothing_is_sampled_and_the_run_goes_on(fanout: Fanout) -> None:
@@ -231,6 +273,9 @@ PROFILES = {
     "pages": "set pagesize 9999",
     "headings": "set heading on pagesize 50 newpage 2 feedback on numwidth 10",
     "times": "set timing on\nselect 1 from dual;",
+    "html": "set markup html on",
+    "csv": "set markup csv on",
+    "case": "set sqlcase upper",
 }
 
 
@@ -351,6 +396,7 @@ def test_the_script_sends_nothing_but_the_catalogue() -> None:
         "clock",
         "session_state",
         "platform",
+        "platform_name",
         *(n for n in statements.names() if n.startswith("fanout_")),
     ):
         assert " ".join(statements.text(name).split()) in script, name

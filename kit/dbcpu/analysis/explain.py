@@ -9,7 +9,7 @@ from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.levels.per_round import real_variants
-from dbcpu.analysis.placement.scaled_cpu import is_scaled, without_db_cpu
+from dbcpu.analysis.placement.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
@@ -52,7 +52,7 @@ def _no_cycles_sought() -> Iterator[None]:
 def _explained(
     header: Header, rounds: Iterable[Round], licence_rules: Sequence[Licence] | None
 ) -> tuple[RunRecord, Analysis]:
-    if is_scaled(header.database):
+    if may_be_scaled(header):
         rounds = map(without_db_cpu, rounds)
     if header.plan.experiment == "soak":
         kept, soak = thinned(header, rounds)

@@ -20,6 +20,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.gate import Gate
+from dbcpu.remedies import NOT_REQUESTED
 from dbcpu.targets.base import Target, Work
 
 ROUTES = ("auto", "local", "sql", "none", "ssh:[USER@]HOST[:PORT]")
@@ -68,7 +69,7 @@ def choose_access(
         GateError, ConnectError, ServerError: not even one session could be opened.
     """
     if requested.route == "none":
-        return AccessChoice(None, "requested by --host none")
+        return AccessChoice(None, NOT_REQUESTED)
     here = target.host()
     routes = list(_routes(target, requested, here))
     if requested.route == "auto" and here is not None and (target.private or len(routes) == 1):

@@ -1,7 +1,7 @@
 """What can be measured here, what would distort it, and how to fix that: findings before any run."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dbcpu import registry
 from dbcpu.errors import PlugInError, UsageError
@@ -13,8 +13,11 @@ from dbcpu.hosts.topology import usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import HostInfo
+from dbcpu.remedies import AUTONOMOUS, RDS, without_host
 from dbcpu.targets.base import Target
 from dbcpu.variants import _restore as restore
+
+_SERVICES = {"rds": RDS, "autonomous": AUTONOMOUS, "autonomous-parallel": AUTONOMOUS}
 
 
 def examine(
@@ -28,9 +31,9 @@ def examine(
     found += [noted("plug-in-ignored", clash) for clash in registry.clashes()]
     if any(finding.code == "not-identified" for finding in found):
         seen = "server processes are not sampled: the database does not report them"
-        found.append(noted("not-sampled", seen + counted_instead(target)))
+        found.append(without_host(noted("not-sampled", seen + counted_instead(target)), why, _service(found)))
     else:
-        found += sampling(host, why, counted_instead(target))
+        found += sampling(host, why, counted_instead(target), _service(found))
     if host is not None and info is not None:
         found += _counters(host)
         found += _limits(info)
@@ -41,15 +44,24 @@ def examine(
     return tuple(sorted(found, key=lambda finding: -finding.level))
 
 
-def sampling(host: Host | None, why: str, instead: str = "") -> Iterator[Finding]:
-    """The sampler that will be used, and the route to the host; ``instead``: what there is without one, in words."""
+def _service(found: Iterable[Finding]) -> str:
+    """The managed service that one of the target's findings names."""
+    return next((_SERVICES[each.code] for each in found if each.code in _SERVICES), "")
+
+
+def sampling(host: Host | None, why: str, instead: str = "", service: str = "") -> Iterator[Finding]:
+    """The sampler that will be used, and the route to the host.
+
+    ``instead``: what there is without one, in words. ``service``: the managed service of the database, '' for none.
+    """
     best = best_sampler(host)
     if best != "none":
         yield noted("sampled", f"verified server processes are sampled {why} (sampler {best})")
         return
     if host is not None:
         why = "; ".join(filter(None, (_unavailable(name, host) for name in _by_preference())))
-    yield noted("not-sampled", f"server processes are not sampled: {why}{instead}", level=Level.INFO)
+    found = noted("not-sampled", f"server processes are not sampled: {why}{instead}", level=Level.INFO)
+    yield without_host(found, why, service)
 
 
 def counted_instead(target: Target) -> str:

@@ -175,10 +175,18 @@ def _of_database(run: Mapping[str, str]) -> dict[str, str]:
     if run.get("kind", "oracle") != "oracle":
         return {}
     known = {key: value for key, value in run.items() if value != _UNKNOWN}
-    if not _is_elsewhere(run):
-        known = {"platform": run.get("system", ""), **known}
+    known["platform"] = _platform(run)
     unset = "; ".join(_setting(each) for each in run.get("unset", "").split(";") if each)
     return {name: known[name] for name in _OF_DATABASE if known.get(name)} | ({UNSET: unset} if unset else {})
+
+
+def _platform(run: Mapping[str, str]) -> str:
+    """The server's operating system: as it says itself, and on the script's host by ``uname``; AIX by either."""
+    said = run.get("platform", _UNKNOWN)
+    if _is_elsewhere(run) or "aix" in said.casefold():
+        return said
+    system = run.get("system", "")
+    return system if said == _UNKNOWN or "aix" in system.casefold() else said
 
 
 def _setting(text: str) -> str:

@@ -1,5 +1,5 @@
 -- what: the server process behind this session, and how it is served
--- gives: SERVER (DEDICATED, SHARED, POOLED, NONE), spid, stid, execution type (PROCESS or THREAD), age of the session in seconds, consumer group, serial#
+-- gives: SERVER (DEDICATED, SHARED, POOLED, NONE), spid, stid, execution type (PROCESS or THREAD), age of the session in seconds (off by quarter hours where LOGON_TIME, a DATE, is of another time zone), consumer group, serial#
 -- needs: SELECT on SYS.V_$SESSION and SYS.V_$PROCESS
 -- source: Oracle Database Reference, V$SESSION, V$PROCESS, FIXED_DATE (by which SYSDATE stands still)
 select s.server, p.spid, p.stid, p.execution_type, (cast(systimestamp as date) - s.logon_time) * 86400 as age_s,

@@ -56,6 +56,9 @@ class StandIn:
     def _command(self, text: str) -> bool:
         word, _, rest = text.strip().partition(" ")
         match word.lower():
+            case "set" if rest.lower().startswith("markup "):
+                _, kind, value = rest.lower().split()
+                self._settings[kind] = value
             case "set":
                 words = shlex.split(rest)
                 self._settings |= {name.lower(): value for name, value in zip(words[::2], words[1::2], strict=True)}
@@ -115,6 +118,8 @@ class StandIn:
             return
         block = text.lower().startswith(("begin", "declare"))
         sql = text if block else text.rstrip().removesuffix(";")
+        if (case := self._settings.get("sqlcase", "mixed")) != "mixed":
+            sql = sql.upper() if case == "upper" else sql.lower()
         try:
             with self._connection.cursor() as cursor:
                 if block:
@@ -126,7 +131,9 @@ class StandIn:
                     cursor.execute(sql)
                     self._show(cursor, sql)
         except oracledb.Error as error:
-            say(f"{sql.splitlines()[0]}\n*\nERROR at line 1:\n{error}\n")
+            # It repeats the line in which the error is, of which the driver does not say which: the last but one.
+            *_, repeated = sql.splitlines()[-2:-1] or sql.splitlines()
+            say(f"{repeated}\n*\nERROR at line 1:\n{error}\n")
         if self._settings["timing"] == "on":
             self._say_elapsed(began_s)
 
@@ -149,7 +156,13 @@ class StandIn:
                 say(" ".join(names))
                 say(" ".join("-" * len(name) for name in names))
         for row in rows:
-            say(" ".join(self._printed(value) for value in row))
+            cells = [self._printed(value) for value in row]
+            if self._settings.get("html") == "on":
+                say(f"<tr><td>{'</td><td>'.join(cells)}</td></tr>")
+            elif self._settings.get("csv") == "on":
+                say(",".join(f'"{cell.strip()}"' for cell in cells))
+            else:
+                say(" ".join(cells))
 
     def _printed(self, value: object) -> str:
         """Text stands on the left, a number, with as many digits as there is room for, on the right of its column."""

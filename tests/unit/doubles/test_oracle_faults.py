@@ -170,7 +170,7 @@ def test_one_session_reports_another_plan(oracle_connect: Connect) -> None:
         for connection in connections:
             answer(connection)
         with connections[0].cursor() as cursor:
-            cursor.execute(statements.text("cursor_plans"), sql_id=sql_id(WORK.sql), age_s=3600)
+            cursor.execute(statements.text("cursor_plans"), sql_id=sql_id(WORK.sql), oldest_s=3600, newest_s=-5)
             plans = cursor.fetchall()
         assert sorted(executions for _, _, executions in plans) == [1, 2]
         assert len({plan for plan, _, _ in plans}) == 2

@@ -157,7 +157,7 @@ def test_parsing_takes_no_execution_and_only_the_first_is_hard(oracle_connect: C
 
 def test_every_query_of_the_catalogue_is_answered(cursor: oracledb.Cursor) -> None:
     cursor.execute(sql("cartesian"))
-    given = {"sql_id": "00000000000000", "child_number": 0, "age_s": 60}
+    given = {"sql_id": "00000000000000", "child_number": 0, "oldest_s": 60, "newest_s": -5}
     for name in statements.names():
         text = statements.text(name)
         if text.lower().startswith(("select", "with")):
@@ -171,7 +171,7 @@ def test_one_plan_is_shared_by_all_sessions(oracle_double: OracleDouble, oracle_
     text = sql("emp_join")
     for cursor in cursors:
         cursor.execute(text)
-    plans = [executed(cursor, "cursor_plans", sql_id=sql_id(text), age_s=3600) for cursor in cursors]
+    plans = [executed(cursor, "cursor_plans", sql_id=sql_id(text), oldest_s=3600, newest_s=-5) for cursor in cursors]
     assert plans[0] == plans[1]
     assert [row[2] for row in plans[0]] == [2]
     operators = executed(cursors[0], "plan_operators", sql_id=sql_id(text), child_number=plans[0][0][1])

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, places
-from dbcpu.analysis.placement.scaled_cpu import is_scaled
+from dbcpu.analysis.placement.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record import UNSET
+from dbcpu.remedies import UNKNOWN_VALUE, instance_name, service_of, value_to_restore, where
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
@@ -52,8 +53,8 @@ def resource_manager_waits(given: CheckInput) -> Finding | None:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)
     if not held:
         return _held_by_the_host(given)
-    return noted(
-        "resource-manager-waits",
+    return _managed(
+        given,
         f"sessions waited up to {seconds(max(held.values()))} for the resource manager at N={ranges(held)}",
     )
 
@@ -68,11 +69,18 @@ def _held_by_the_host(given: CheckInput) -> Finding | None:
     if not held:
         return None
     most_s, source, _ = max(held, key=lambda entry: entry[0] or 0.0)
-    return noted(
-        "resource-manager-waits",
+    return _managed(
+        given,
         f"sessions of the instance, of this run or others, waited up to {seconds(most_s or 0.0)} for the resource "
         f"manager by {plain(source)}, at {places(each for _, _, each in held)}",
     )
+
+
+def _managed(given: CheckInput, seen: str) -> Finding:
+    known = given.record.header.database.parameters
+    plan = value_to_restore(known, "resource_manager_plan", known.get("resource_plan") or UNKNOWN_VALUE)
+    name = instance_name(plain(known.get("instance_name", "")))
+    return where(noted("resource-manager-waits", seen, instance=name, plan=plan), service_of(known))
 
 
 def parallel_servers(given: CheckInput) -> Finding | None:
@@ -115,10 +123,19 @@ def traced_sessions(given: CheckInput) -> Finding | None:
 
 
 def scaled_cpu_time(given: CheckInput) -> Finding | None:
-    database = given.record.header.database
-    if not is_scaled(database):
+    header = given.record.header
+    if not is_scaled(header):
         return None
-    return noted("scaled-cpu-time", f"the server runs on {plain(database.parameters['platform'])}")
+    return noted("scaled-cpu-time", f"the server runs on {plain(header.database.parameters['platform'])}")
+
+
+def unknown_platform(given: CheckInput) -> Finding | None:
+    header = given.record.header
+    if not is_unknown(header):
+        return None
+    said = plain(header.database.parameters["platform"])
+    seen = "the server does not say on which operating system it runs"
+    return noted("platform-unknown", seen if said == "unknown" else f"{seen} (it says {said})")
 
 
 def spilled_work_areas(given: CheckInput) -> Finding | None:
@@ -158,6 +175,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     refused_settings,
     traced_sessions,
     scaled_cpu_time,
+    unknown_platform,
     spilled_work_areas,
     maintenance_window,
 )

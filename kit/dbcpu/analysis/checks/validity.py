@@ -15,6 +15,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import IMPORTED, Round
+from dbcpu.remedies import service_of, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -122,11 +123,12 @@ def no_host_evidence(given: CheckInput) -> Finding | None:
     if not blind or given.record.header.plan.sampler == IMPORTED:  # the head says so, and there is no host to look at
         return None
     reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
-    return noted(
+    found = noted(
         "not-sampled",
         f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
         f"{_counted_host(blind)}",
     )
+    return without_host(found, " ".join(reasons), service_of(given.record.header.database.parameters))
 
 
 def _counted_host(rounds: Sequence[Round]) -> str:

@@ -33,6 +33,8 @@ TIME_MODEL: Mapping[str, tuple[str, float]] = {
     "hard parse elapsed time": ("hard_parse_s", MICROSECOND),
     "PL/SQL execution elapsed time": ("plsql_s", MICROSECOND),
 }
+_ROUNDED = 1.1
+"""Clocks of the server and the driver do not go quite alike."""
 _HIGH_WATER_MARKS = frozenset({"pga_max_bytes"})
 _CLIENT_WAITS = ("SQL*Net ",)
 """Waits for the driver and for the network to it: idle in some versions' reckoning, never part of the work."""
@@ -42,13 +44,19 @@ Rows = Iterable[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Counters by their name here, and event -> (waits, seconds)."""
+    """Counters by their name here, event -> (waits, seconds).
+
+    ``at_s``: when they were read, by a clock of the driver, where the unit of the waits is not certain.
+    """
 
     counters: Mapping[str, float] = field(default_factory=dict)
     waits: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    at_s: float | None = None
 
 
-def snapshot(statistics: Rows | None, time_model: Rows | None, waits: Rows | None) -> Snapshot:
+def snapshot(
+    statistics: Rows | None, time_model: Rows | None, waits: Rows | None, at_s: float | None = None
+) -> Snapshot:
     """From rows as the views give them; None for a view that may not be read."""
     counters: dict[str, float] = {}
     for names, rows in ((STATISTICS, statistics), (TIME_MODEL, time_model)):
@@ -61,11 +69,15 @@ def snapshot(statistics: Rows | None, time_model: Rows | None, waits: Rows | Non
         for event, count, micro in waits or ()
         if not str(event).startswith(_CLIENT_WAITS)
     }
-    return Snapshot(counters, waited)
+    return Snapshot(counters, waited, at_s)
 
 
 def difference(before: Snapshot, after: Snapshot) -> tuple[dict[str, float], tuple[Wait, ...]]:
-    """What was gained in between; high-water marks as they are; waits that did not grow are left out."""
+    """What was gained in between; high-water marks as they are; waits that did not grow are left out.
+
+    So are waits that would be longer than the time in between: their unit is another than was assumed.
+    """
+    most_s = float("inf") if before.at_s is None or after.at_s is None else _ROUNDED * (after.at_s - before.at_s)
     counters = {
         key: round(value - (0.0 if key in _HIGH_WATER_MARKS else before.counters.get(key, 0.0)), 6)
         for key, value in after.counters.items()
@@ -73,6 +85,6 @@ def difference(before: Snapshot, after: Snapshot) -> tuple[dict[str, float], tup
     waits = []
     for event, (count, waited_s) in sorted(after.waits.items()):
         earlier, earlier_s = before.waits.get(event, (0, 0.0))
-        if count > earlier or waited_s > earlier_s:
+        if (count > earlier or waited_s > earlier_s) and waited_s - earlier_s <= most_s:
             waits.append(Wait(event, count - earlier, round(waited_s - earlier_s, 6)))
     return counters, tuple(waits)

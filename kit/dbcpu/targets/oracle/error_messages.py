@@ -41,8 +41,8 @@ REMEDIES: dict[str, str] = {
     "client libraries installed, or use TLS",
     "DPY-3010": "thin mode needs Oracle Database 12.1 or newer: add ?thick=1, with Oracle's client libraries "
     "installed, or use shell/sqlplus-fanout",
-    "DPY-3015": "the password is stored in a form that thin mode does not support: set it again with "
-    "sec_case_sensitive_logon on, or add ?thick=1",
+    "DPY-3015": "the password is stored in a form that thin mode does not support (10G, see password_versions in "
+    "dba_users): set it again with sec_case_sensitive_logon on, or add ?thick=1",
     "DPY-4001": "give a user and a password (password_env or password_file in dbcpu.toml), or external authentication",
     "DPY-2018": "wallet_location= names the folder of ewallet.pem, the only form of a wallet that thin mode reads",
     "DPY-4000": "no such name in tnsnames.ora: check it, and config_dir= or TNS_ADMIN",
@@ -51,7 +51,8 @@ REMEDIES: dict[str, str] = {
     "DPY-6002": "the certificate does not name this host: check ssl_server_cert_dn, or ssl_server_dn_match=0",
     "DPY-6006": "the certificate names another host: connect by the name in the certificate, or ssl_server_dn_match=0",
     "ORA-28150": "allow the proxy connection: alter user ... grant connect through ...",
-    "DPI-1047": "install Instant Client and name its folder by LD_LIBRARY_PATH or lib_dir=; thin mode needs none: it "
+    "DPI-1047": "install Instant Client, and on Linux name its folder to the system before dbcpu starts: export "
+    "LD_LIBRARY_PATH=FOLDER, or ldconfig; lib_dir= alone does on macOS and Windows only. Thin mode needs none: it "
     "takes a user with a password, and no thick=1",
     "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
 }

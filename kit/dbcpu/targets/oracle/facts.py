@@ -9,9 +9,10 @@ from dbcpu.errors import ServerError
 from dbcpu.targets.oracle.driver import Connection, Views
 from dbcpu.targets.oracle.error_messages import one_line
 from dbcpu.targets.oracle.host_counters import numbers
-from dbcpu.targets.oracle.identity import server_process
+from dbcpu.targets.oracle.identity import server_process, zone_s
 
 ROOT = "CDB$ROOT"
+PHYSICAL_STANDBY = "PHYSICAL STANDBY"
 AUTONOMOUS = frozenset({"OLTP", "DWCS", "JDCS", "JSON"})
 """What SYS_CONTEXT calls the kinds of Autonomous Database; other services of Oracle's cloud have others (``paas``)."""
 _NO_CONTAINERS = frozenset({"ORA-00904", "ORA-02003"})
@@ -24,10 +25,12 @@ _NAMED = re.compile("aix|linux|win", re.IGNORECASE)
 class Facts:
     """Plain values, so that what follows from them can be tested without a database.
 
-    ``server``: how the control session is served, None if it may not be seen. ``plan``: (name, CPU managed,
+    ``server``: how the control session is served, None if it may not be seen. ``ahead_s``: see ``identity.zone_s``.
+    ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
+    ``open_mode``: of a physical standby, '' where it may not be read.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
     Resource Manager manages the control session, whichever plan does it.
@@ -49,6 +52,7 @@ class Facts:
     rds: bool = False
     server: str | None = None
     threads: bool = False
+    ahead_s: float = 0.0
     consumer_group: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     osstat: Mapping[str, float] = field(default_factory=dict)
@@ -59,6 +63,7 @@ class Facts:
     cluster: bool = False
     platform: str = ""
     role: str = ""
+    open_mode: str = ""
     managed: int | None = None
     managed_wait_ms: float = 0.0
     managed_session: bool = False
@@ -122,6 +127,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
     may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
+    mode = one("open_mode") if role and role[0] == PHYSICAL_STANDBY else None
     # Without a container database CON_NAME is the name of the database.
     container_name = str(container[0]) if container and container[1] else None
     measures = container_name not in (None, ROOT) and _release(connection.version) >= _PDB_METRIC_SINCE
@@ -141,6 +147,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         cloud_service=cloud[0] if cloud else None,
         rds=bool(rds and rds[0]),
         server=str(process[0]) if process else None,
+        ahead_s=zone_s(process, 0.0),
         threads=bool(process and process[3] == "THREAD"),
         consumer_group=process[5] if process else None,
         parameters=parameters,
@@ -150,6 +157,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         cluster=bool(instance and instance[4] == "YES"),
         platform=_platform(connection, views, products),
         role=str(role[0] or "") if role else "",
+        open_mode=str(mode[0] or "") if mode else "",
         managed=_least_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
         managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
@@ -172,7 +180,11 @@ def _platform(connection: Connection, views: Views, products: Iterable[str]) -> 
     names = [str(row[0] or "") if row else "", *(name for name in products if name.upper().startswith("TNS FOR "))]
     if not _NAMED.search(" ".join(names)):
         names += [str(row[0] or "") for row in views.rows(connection, "platform_name") or ()]
-    return "AIX" if any("AIX" in name.upper() for name in names) else next(filter(None, names), "")
+    if any("AIX" in name.upper() for name in names):
+        return "AIX"
+    named = (name for name in names if _NAMED.search(name))
+    # What V$DATABASE says is a name also where it is none of these.
+    return next(named, next(filter(None, reversed(names)), ""))
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -21,20 +21,39 @@ from dbcpu.targets.oracle.driver import Connection, Views
 NO_VIEWS = "V$SESSION and V$PROCESS are not granted (dbcpu doctor shows the statements)"
 COMMAND = "oracle"
 """Server processes are called oracleSID or oracle_PID_SID."""
+_ZONE_STEP_S = 900.0
 _IDLE_S, _IDLE_CPU_S, _WORK_CPU_S = 0.05, 0.0005, 0.001
 
 
-def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim, dict[str, float]]:
+def zone_s(row: tuple[Any, ...] | None, known_s: float) -> float:
+    """By how many seconds SYSTIMESTAMP is ahead of the clock of LOGON_TIME, a DATE without a time zone.
+
+    Time zones differ by quarter hours; 0 where the view may not be read. A listener can have been started with another
+    TZ, and TIME_AT_DBTIMEZONE gives SYSTIMESTAMP that of the database.
+
+    Args:
+        row: of server_process.sql.
+        known_s: the age of the session by this machine's clock.
+    """
+    if row is None or row[4] is None:
+        return 0.0
+    return round((float(row[4]) - known_s) / _ZONE_STEP_S) * _ZONE_STEP_S
+
+
+def claim(
+    connection: Connection, views: Views, here: str, row: tuple[Any, ...] | None, ahead_s: float
+) -> tuple[ServerClaim, dict[str, float]]:
     """The server process of this session, and its numbers for the record.
 
     Args:
         here: the name of this machine.
+        row: of server_process.sql, None where it may not be asked.
+        ahead_s: see ``zone_s``.
 
     Raises:
         ServerError: the session is not served by a process of its own.
     """
     context = views.one(connection, "context") or (None,) * 8
-    row = server_process(connection, views)
     numbers = {
         "sid": context[0],
         # Only thin mode knows it without asking.
@@ -51,7 +70,7 @@ def claim(connection: Connection, views: Views, here: str) -> tuple[ServerClaim,
     if not str(spid or "").isdecimal():
         return ServerClaim(None, why_not=f"V$PROCESS reports {spid!r} instead of a process number"), known
     tid = int(stid) if str(stid or "").isdecimal() and stid != spid else None
-    started_at_s = None if age_s is None else time.time() - float(age_s)
+    started_at_s = None if age_s is None else time.time() - (float(age_s) - ahead_s)
     # A name that differs may still be this machine's; the process itself then has the last word.
     return ServerClaim(int(spid), tid, started_at_s, local, COMMAND, may_be_older=True), known
 
@@ -74,7 +93,8 @@ def in_container(row: tuple[Any, ...] | None, host: Host, work: Callable[[], obj
     if row is None or not str(row[1] or "").isdecimal() or row[4] is None:
         return False
     clock_ticks, boot_s = os.sysconf("SC_CLK_TCK"), boot_time_s(host)
-    started_at_s = time.time() - float(row[4])
+    # The control session has just been opened.
+    started_at_s = time.time() - (float(row[4]) - zone_s(row, 0.0))
     for pid in inner_pids(host).get(int(row[1]), ()):
         process = look(host, pid, None, clock_ticks)
         if process is None or COMMAND not in process.command:

@@ -6,6 +6,8 @@ from typing import Any
 
 _ALPHABET = "0123456789abcdfghjkmnpqrstuvwxyz"
 _DIGITS = 13
+_STEP_S = 5
+"""A plan may have been active so much later than SYSTIMESTAMP, whose fraction a DATE lacks."""
 
 
 def is_query(sql: str) -> bool:
@@ -28,6 +30,11 @@ def sql_id(text: str) -> str:
         number, digit = divmod(number, 32)
         letters.append(_ALPHABET[digit])
     return "".join(reversed(letters))
+
+
+def active_between(identifier: str, age_s: float, ahead_s: float) -> dict[str, str | int | float]:
+    """Binds of cursor_plans.sql: plans that were active at most ``age_s`` ago. ``ahead_s``: see ``identity.zone_s``."""
+    return {"sql_id": identifier, "oldest_s": age_s + ahead_s, "newest_s": ahead_s - _STEP_S}
 
 
 def shape(operators: Iterable[tuple[Any, ...]]) -> str | None:

@@ -6,10 +6,12 @@ Oracle Autonomous Database Serverless, Database Service Names.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
+from dbcpu.remedies import AUTONOMOUS, RDS, instance_name, value_to_restore, where
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
@@ -28,14 +30,33 @@ _EFFECT = {
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
 _PARALLEL_LEVELS = ("_high", "_medium")
-_APPLYING = ("PHYSICAL STANDBY", "LOGICAL STANDBY")
+_BROKER = (
+    "; where Data Guard Broker manages it, by dgmgrl: `edit database NAME set state = 'APPLY-OFF'`, afterwards `edit "
+    "database NAME set state = 'APPLY-ON'`. The standby falls behind meanwhile"
+)
+_STOP = {
+    "PHYSICAL STANDBY": ", or stop the apply for the run, in the root of a container database: `alter database recover "
+    "managed standby database cancel`, afterwards `alter database recover managed standby database disconnect`"
+    + _BROKER,
+    "LOGICAL STANDBY": ", or stop the apply for the run, in the root of a container database: `alter database stop "
+    "logical standby apply`, afterwards `alter database start logical standby apply immediate`" + _BROKER,
+}
+"""By DATABASE_ROLE. Source: Oracle Data Guard Concepts and Administration; Data Guard Broker, EDIT DATABASE (state)."""
+_IN_THE_ROOT = (
+    "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
+    "there and can change it"
+)
+_APPLIES = "READ ONLY WITH APPLY"
 _IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All findings about the database, in no particular order."""
     found = [finding for check in CHECKS for finding in check(facts)]
-    return (*found, *privileges.findings(facts.denied, facts.user, facts.rds, cloud=facts.autonomous))
+    read = privileges.reads(facts.version)
+    found += privileges.findings(facts.denied, facts.user, facts.rds, cloud=facts.autonomous, read=read)
+    service = AUTONOMOUS if facts.autonomous else RDS if facts.rds else ""
+    return tuple(where(finding, service) for finding in found)
 
 
 def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
@@ -63,7 +84,11 @@ def _served(facts: Facts) -> Iterator[Finding]:
     if facts.server is not None and facts.server != "DEDICATED":
         yield noted("not-dedicated", f"this service uses {facts.server} servers", refusal=refusal(facts.server))
     if facts.server is None:
-        yield noted("not-identified", "whether each session has its own server process is unknown (no privilege)")
+        views = privileges.IDENTITY
+        read = privileges.reads(facts.version)
+        given = privileges.grants(views, facts.user, facts.rds, cloud=facts.autonomous, read=read)
+        seen = "whether each session has its own server process is unknown (no privilege)"
+        yield noted("not-identified", seen, grants=" ".join(given))
     if facts.threads:
         yield noted("threaded-execution", "sessions are threads of a few processes (threaded_execution)")
 
@@ -74,17 +99,26 @@ def _user(facts: Facts) -> Iterator[Finding]:
 
 
 def _resource_manager(facts: Facts) -> Iterator[Finding]:
-    count = facts.parameters.get("cpu_count", "unknown")
+    instance, count = instance_name(facts.instance_name), facts.parameters.get("cpu_count", "unknown")
     if facts.caged:
-        yield noted("instance-caging", f"instance caging limits the instance to cpu_count = {count}")
+        yield noted(
+            "instance-caging",
+            f"instance caging limits the instance to cpu_count = {count}",
+            instance=instance,
+            count=value_to_restore(facts.parameters, "cpu_count"),
+        )
     elif facts.plan and facts.plan[1]:
         yield noted(
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
+            instance=instance,
+            plan=value_to_restore(facts.parameters, "resource_manager_plan", facts.plan[0]),
         )
     elif facts.managed is not None and facts.managed < facts.osstat.get("NUM_CPUS", 0):
         used = f"{plural(facts.managed, 'CPU')} of the host's {facts.osstat['NUM_CPUS']:.0f}"
-        yield noted("resource-manager", f"Resource Manager lets {facts.container} use {used} (V$RSRCPDBMETRIC)")
+        seen = f"Resource Manager lets {facts.container} use {used} (V$RSRCPDBMETRIC)"
+        # A plan of the root: none of its own is seen that could be cleared.
+        yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=_IN_THE_ROOT)
     yield from _cpu_count(facts)
     if facts.window:
         yield noted(
@@ -102,7 +136,8 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
         return
     level = Level.INFO if limits is False else Level.WARNING
     there = plural(int(facts.osstat["NUM_CPUS"]), "CPU")
-    yield noted("cpu-count", f"cpu_count is {own}, the host has {there}", level, effect=_EFFECT[limits])
+    instance, seen = instance_name(facts.instance_name), f"cpu_count is {own}, the host has {there}"
+    yield noted("cpu-count", seen, level, effect=_EFFECT[limits], instance=instance, count=own)
 
 
 def _edition(facts: Facts) -> Iterator[Finding]:
@@ -117,7 +152,8 @@ def _edition(facts: Facts) -> Iterator[Finding]:
 def _settings(facts: Facts) -> Iterator[Finding]:
     value = {name: text.upper() for name, text in facts.parameters.items()}
     if value.get("sql_trace") == "TRUE":
-        yield noted("sql-trace", "SQL trace is on for the whole instance")
+        instance = instance_name(facts.instance_name)
+        yield noted("sql-trace", "SQL trace is on for the whole instance", instance=instance)
     if value.get("statistics_level") == "ALL":
         yield noted("statistics-level", "statistics_level is ALL")
     if value.get("cursor_sharing", "EXACT") != "EXACT":
@@ -129,9 +165,20 @@ def _settings(facts: Facts) -> Iterator[Finding]:
             f"{value.get('parallel_max_servers', 'unknown')} parallel servers",
         )
     if idle := {name: value[name] for name in _IDLE_LIMITS if value.get(name, "0") != "0"}:
-        yield noted("idle-limits", ", ".join(f"{name} is {minutes} min" for name, minutes in idle.items()))
+        yield _idle_limits(idle, instance_name(facts.instance_name))
     if value.get("shared_servers", "0") != "0":
         yield noted("shared-servers", f"shared_servers is {value['shared_servers']}")
+
+
+def _idle_limits(limits: Mapping[str, str], instance: str) -> Finding:
+    """``limits``: minutes by parameter."""
+    statement = "alter system set {} = {} scope = memory sid = '{}'"
+    return noted(
+        "idle-limits",
+        ", ".join(f"{name} is {minutes} min" for name, minutes in limits.items()),
+        changes="`, `".join(statement.format(name, 0, instance) for name in limits),
+        back="`, `".join(statement.format(name, minutes, instance) for name, minutes in limits.items()),
+    )
 
 
 def _session(facts: Facts) -> Iterator[Finding]:
@@ -163,12 +210,29 @@ def _managed(facts: Facts) -> Iterator[Finding]:
         seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
         parallel = service.endswith(_PARALLEL_LEVELS)
         yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
-    if facts.role in _APPLYING:
-        yield noted("data-guard-standby", f"the database is a {facts.role.lower()}")
+    if facts.role in _STOP:
+        yield _standby(facts)
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
     if facts.instances is not None and facts.instances > 1:
         yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions use {facts.instance_name}")
+
+
+def _standby(facts: Facts) -> Finding:
+    """Whether it applies redo is known of a physical standby alone: of a logical one V$DATABASE does not say."""
+    idle = facts.open_mode not in ("", _APPLIES)
+    applying = "whether redo is applied, which uses CPU too, is not known"
+    if facts.role == "LOGICAL STANDBY":
+        applying = "SQL Apply uses CPU where it runs (V$LOGSTDBY_STATE shows it), which was not looked at"
+    elif facts.open_mode:
+        applying = (
+            f"no redo is applied while it is open so ({facts.open_mode})"
+            if idle
+            else "applying redo uses CPU too, as much as the primary writes"
+        )
+    known_idle = idle and facts.role != "LOGICAL STANDBY"
+    stop = "" if known_idle else _STOP[facts.role]
+    return noted("data-guard-standby", f"the database is a {facts.role.lower()}", applying=applying, stop=stop)
 
 
 def _container(facts: Facts) -> Iterator[Finding]:

@@ -2,11 +2,19 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.targets.oracle import statements
 
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
+IDENTITY = ("V_$PROCESS", "V_$SESSION")
+"""Which server process a session has."""
+_OF_THE_ROLE = (
+    ". It opens the whole dictionary too, with DBA_HIST_* and V$ACTIVE_SESSION_HISTORY, whose use needs a licence for "
+    "the Diagnostics Pack; after the run: `revoke select_catalog_role from {user}`"
+)
+_READ_SINCE = (12, 1, 0, 2)
 _VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
 _SERVES = {
     "counters": "physical I/O, work areas and parallel query",
@@ -21,6 +29,7 @@ _SERVES = {
     "resource_state": "whether the resource manager manages the sessions",
     "pdb_cpus": "how many CPUs a plan of the root leaves to the pluggable database",
     "platform_name": "whether the host runs AIX, whose CPU time means something else",
+    "open_mode": "whether the standby applies redo",
     "parameters": "cpu_count and other parameters that affect the measurement",
     "osstat": "the CPUs of a host that cannot be read, and how busy they are",
     "server_process": "the server process of a session, without which nothing is sampled",
@@ -50,8 +59,18 @@ def every() -> tuple[str, ...]:
     return tuple(sorted({found for text in needs for found in _OBJECT.findall(text)}))
 
 
-def grants(objects: Iterable[str], user: str, rds: bool, *, cloud: bool = False) -> tuple[str, ...]:
+def reads(version: str) -> bool:
+    """Whether the version has the privilege READ, which unlike SELECT permits no locking.
+
+    Source: Oracle Database SQL Language Reference 12.1, GRANT
+    """
+    return tuple(int(part) for part in version.split(".")[:4] if part.isdecimal()) >= _READ_SINCE
+
+
+def grants(objects: Iterable[str], user: str, rds: bool, *, cloud: bool = False, read: bool = False) -> tuple[str, ...]:
     """The statements for a DBA; on Amazon RDS and Autonomous Database (``cloud``) there is no SYS to log on as.
+
+    ``read``: see ``reads``. Amazon's procedure is documented with SELECT alone.
 
     Source: Oracle Database Reference, About Dynamic Performance Views; Amazon RDS User Guide, Granting SELECT or
     EXECUTE privileges to SYS objects; Security Guide, SELECT_CATALOG_ROLE.
@@ -61,7 +80,8 @@ def grants(objects: Iterable[str], user: str, rds: bool, *, cloud: bool = False)
     if rds:
         call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'SELECT');"
         return tuple(call.format(each, user.upper()) for each in objects)
-    return tuple(f"grant select on sys.{each.lower()} to {user.lower()};" for each in objects)
+    verb = "read" if read else "select"
+    return tuple(f"grant {verb} on sys.{each.lower()} to {user.lower()};" for each in objects)
 
 
 def package_grants(user: str, rds: bool) -> tuple[str, ...]:
@@ -73,16 +93,20 @@ def package_grants(user: str, rds: bool) -> tuple[str, ...]:
     return tuple(f"grant execute on sys.{each.lower()} to {user.lower()};" for each in names)
 
 
-def unchecked(denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = False) -> dict[str, str]:
+def unchecked(
+    denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = False, read: bool = False
+) -> dict[str, str]:
     """What is not seen for want of a grant, and the statements that grant it."""
     return {
-        what: " ".join(grants(missing({name: denied[name]}), user, rds, cloud=cloud))
+        what: " ".join(grants(missing({name: denied[name]}), user, rds, cloud=cloud, read=read))
         for name, what in _SERVES.items()
         if denied.get(name) in _VIEWS_DENIED
     }
 
 
-def findings(denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = False) -> tuple[Finding, ...]:
+def findings(
+    denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = False, read: bool = False
+) -> tuple[Finding, ...]:
     """One finding with everything that is missing, or none."""
     objects = missing(denied)
     if not objects:
@@ -91,5 +115,7 @@ def findings(denied: Mapping[str, str], user: str, rds: bool, *, cloud: bool = F
     blind = any(name.startswith("server_process") for name, code in denied.items() if code in _VIEWS_DENIED)
     seen = f"{user} may not read {', '.join(each.replace('V_$', 'V$') for each in objects)}"
     level = Level.WARNING if blind else None
-    given = " ".join(grants(objects, user, rds, cloud=cloud))
-    return (noted("oracle-privileges", seen, level, lost="; ".join(lost), grants=given),)
+    given = " ".join(grants(objects, user, rds, cloud=cloud, read=read))
+    literals = " (granting V_$SQL shows the SQL text of all users, with its literals)" if "V_$SQL" in objects else ""
+    found = noted("oracle-privileges", seen, level, lost="; ".join(lost) + literals, grants=given)
+    return (replace(found, remedy=found.remedy + _OF_THE_ROLE.format(user=user.lower())) if cloud else found,)

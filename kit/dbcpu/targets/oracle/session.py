@@ -19,8 +19,8 @@ from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.driver import Block, Connection, Views
 from dbcpu.targets.oracle.error_messages import codes, explained
-from dbcpu.targets.oracle.identity import claim
-from dbcpu.targets.oracle.plans import is_query, sql_id
+from dbcpu.targets.oracle.identity import claim, server_process, zone_s
+from dbcpu.targets.oracle.plans import active_between, is_query, sql_id
 from dbcpu.targets.oracle.settings import Applied
 
 BATCH_S = 5.0
@@ -88,7 +88,9 @@ class OracleSession:
         self._run: Block | None = None
         self._measured: dict[str, str | int] = {}
         self._warming: dict[str, str | int] = {}
+        self._opened_s = time.monotonic()
         self._prepared_s = 0.0
+        self._ahead_s = 0.0
         self._numbers: dict[str, float] = {}
         self._before = Snapshot()
         self._after: Snapshot | None = None
@@ -102,7 +104,9 @@ class OracleSession:
     # --- before the gate
 
     def identify(self) -> ServerClaim:
-        found, self._numbers = claim(self._connection, self._views, self._here)
+        row = server_process(self._connection, self._views)
+        self._ahead_s = zone_s(row, time.monotonic() - self._opened_s)
+        found, self._numbers = claim(self._connection, self._views, self._here, row, self._ahead_s)
         return found
 
     def prepare(self, work: Work) -> None:
@@ -315,7 +319,9 @@ class OracleSession:
             self._views.rows(self._connection, name) for name in ("counters", "time_model", "waits")
         )
         if waits is None:
+            # Its unit is not documented: what is longer than the time that passed is left out.
             waits = self._views.rows(self._connection, "resource_waits")
+            return snapshot(statistics, time_model, waits, time.monotonic())
         return snapshot(statistics, time_model, waits)
 
     def _age_s(self) -> float:
@@ -326,9 +332,8 @@ class OracleSession:
         """The plan hash value if the statement has one plan only, and how many it has."""
         if not self._work or not is_query(self._work.sql):
             return {}
-        rows = self._views.rows(
-            self._connection, "cursor_plans", {"sql_id": sql_id(self._work.sql), "age_s": self._age_s()}
-        )
+        binds = active_between(sql_id(self._work.sql), self._age_s(), self._ahead_s)
+        rows = self._views.rows(self._connection, "cursor_plans", binds)
         hashes = {int(row[0]) for row in rows or () if row[2]}
         if not hashes:
             return {}

@@ -20,7 +20,7 @@ from dbcpu.targets.oracle.facts import Facts, read_facts
 from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
-from dbcpu.targets.oracle.plans import is_query, shape, sql_id
+from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.settings import Applied
 
@@ -37,7 +37,7 @@ _ASKED_LATER: dict[str, dict[str, str | int]] = {
     "waits": {},
     "session_limits": {},
     "packages": {},
-    "cursor_plans": {"sql_id": _NOTHING, "age_s": 0},
+    "cursor_plans": {"sql_id": _NOTHING, "oldest_s": 0, "newest_s": 0},
     "plan_operators": {"sql_id": _NOTHING, "child_number": 0},
 }
 _DROP_TRIES = 5
@@ -103,7 +103,7 @@ class OracleTarget:
             "service_name": facts.service,
             "server_host": facts.server_host,
             "container": facts.container,
-            "platform": facts.platform,
+            "platform": facts.platform or "unknown",
             "cloud_service": facts.cloud_service,
             "managed_service": "Amazon RDS" if facts.rds else None,
             "autonomous": "ON" if facts.autonomous else None,
@@ -125,7 +125,9 @@ class OracleTarget:
             parameters={**{name: value for name, value in named.items() if value}, **facts.parameters},
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
-            not_checked=privileges.unchecked(self._views.denied, facts.user, facts.rds, cloud=facts.autonomous),
+            not_checked=privileges.unchecked(
+                self._views.denied, facts.user, facts.rds, cloud=facts.autonomous, read=privileges.reads(facts.version)
+            ),
         )
 
     def explain(self, work: Work) -> str | None:
@@ -146,7 +148,7 @@ class OracleTarget:
 
     def _operators(self, sql: str) -> str | None:
         control, identifier = self._connection(), sql_id(sql)
-        cursor = self._views.one(control, "cursor_plans", {"sql_id": identifier, "age_s": _LATELY_S})
+        cursor = self._views.one(control, "cursor_plans", active_between(identifier, _LATELY_S, self._facts.ahead_s))
         if cursor is None:
             return None
         binds = {"sql_id": identifier, "child_number": cursor[1]}

@@ -63,7 +63,11 @@ class Engine:
         self._session = session
         self._raised: OracleError | None = None
         self._database = sqlite3.connect(":memory:", isolation_level=None)
-        for name, function in {**_functions(session), "sys_context": self._context}.items():
+        for name, function in {
+            **_functions(session),
+            "sys_context": self._context,
+            "port_string": self._port_string,
+        }.items():
             self._database.create_function(name, -1, function)
 
     def query(self, sql: str, values: Sequence[Value]) -> Table:
@@ -118,6 +122,12 @@ class Engine:
             self._raised = error
             raise
 
+    def _port_string(self) -> str:
+        if not self._session.may_execute("dbms_utility"):
+            self._raised = OracleError(904, '"SYS"."DBMS_UTILITY"."PORT_STRING": invalid identifier')
+            raise self._raised
+        return self._session.server.instance.platform
+
     def _missing(self, view: str) -> str:
         """From 23ai on the message names the object; for a v$ synonym that of SYS."""
         if self._session.server.profile.field_version < 17:
@@ -129,7 +139,8 @@ class Engine:
 def _plain(value: Value) -> int | float | str | bytes | None:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC).timestamp()
-    return float(value) if isinstance(value, Decimal) else value
+    # SQLite would divide whole numbers as such.
+    return float(value) if isinstance(value, (Decimal, int)) else value
 
 
 def _translated(message: str) -> OracleError:
@@ -193,7 +204,6 @@ def _functions(session: Session) -> dict[str, Callable[..., int | float | str | 
         "sys_extract_utc": lambda moment: moment,
         "timestamp_literal": literal,
         "user": lambda: session.entry["username"],
-        "port_string": lambda: session.server.instance.platform,
         "extract_day": lambda seconds: int(seconds // DAY_S),
         "extract_hour": lambda seconds: int(seconds % DAY_S // 3600),
         "extract_minute": lambda seconds: int(seconds % 3600 // 60),

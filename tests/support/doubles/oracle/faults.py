@@ -77,7 +77,7 @@ class Faults:
 
     What PUBLIC may read (V$RSRC_PLAN) stays readable with ``all``, and goes with ``public``, as in a hardened database.
 
-    Packages that are not executable: ``dbms_sql``, ``dbms_output``; ``all`` does not mean them.
+    Packages that are not executable: ``dbms_sql``, ``dbms_output``, ``dbms_utility``; ``all`` does not mean them.
     """
     refused_settings: tuple[str, ...] = ()
     """ALTER SESSION of these (``result_cache_mode``, ``parallel query``) ends with ORA-01031: a lockdown profile."""

@@ -61,11 +61,13 @@ class Instance:
     ``decimal_comma``: numbers become text with a comma, until a session sets the point.
     ``container``: '' for a database that is no container database. ``platform``: DBMS_UTILITY.PORT_STRING.
     ``fixed_date_s``: FIXED_DATE, at which SYSDATE stands still; 0 for none.
+    ``dates_ahead_s``: by so much DATEs of the views are ahead of SYSTIMESTAMP, as with a listener of another time zone.
     ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
     ``foreign_sessions``: further active user sessions shown, as (username, program) without a process, and with the
     class of what they wait for as a third, such as ``Idle``.
     ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.
-    ``role``: of Data Guard. ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
+    ``role``: of Data Guard, with V$DATABASE's ``open_mode``.
+    ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
     """
 
     name: str = "DOUBLE"
@@ -88,10 +90,12 @@ class Instance:
     foreign_sessions: tuple[tuple[str, ...], ...] = ()
     root_plan: bool = False
     role: str = "PRIMARY"
+    open_mode: str = "READ WRITE"
     platform: str = "x86_64/Linux 2.4.xx"
     platform_name: str = "Linux x86 64-bit"
     product_system: str = "Linux"
     fixed_date_s: float = 0.0
+    dates_ahead_s: float = 0.0
 
     @classmethod
     def from_text(cls, pairs: Iterable[str]) -> Self:

@@ -84,7 +84,7 @@ def every_session(me: Session) -> Iterable[Row]:
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
             "status": entry["status"], "state": "WAITED SHORT TIME", "wait_class": "Network",
             "server": faults.server, "paddr": _address(entry),
-            "logon_time": int(entry["logon_s"] + faults.started_ahead_s) / DAY_S,
+            "logon_time": int(entry["logon_s"] + faults.started_ahead_s + instance.dates_ahead_s) / DAY_S,
             "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
             "pq_status": me.settings.get("parallel query", "ENABLED") if entry["sid"] == me.sid else "ENABLED",
@@ -248,7 +248,7 @@ def pluggable_metrics(me: Session) -> Iterable[Row]:
 def database(me: Session) -> Iterable[Row]:
     instance = me.server.instance
     yield {"name": instance.name, "platform_name": instance.platform_name, "database_role": instance.role,
-           "con_id": 0}  # fmt: skip
+           "open_mode": instance.open_mode, "con_id": 0}  # fmt: skip
 
 
 def windows(me: Session) -> Iterable[Row]:
@@ -292,22 +292,23 @@ def cursors(me: Session) -> Iterable[Row]:
             total = children.setdefault(
                 (sql_id, seen["plan"]), {"executions": 0, "cpu_us": 0, "elapsed_us": 0, "gets": 0}
             )
-            for name in total:
+            for name in ("executions", "cpu_us", "elapsed_us", "gets"):
                 total[name] += seen[name]
             total["active_s"] = max(total.get("active_s", 0.0), seen["active_s"])
     known: list[str] = []
+    ahead_s = me.server.instance.dates_ahead_s
     for (sql_id, plan), total in children.items():
         child = known.count(sql_id)
         known.append(sql_id)
         yield {"sql_id": sql_id, "child_number": child, "plan_hash_value": plan, "executions": total["executions"],
                "cpu_time": total["cpu_us"], "elapsed_time": total["elapsed_us"], "buffer_gets": total["gets"],
                "disk_reads": 0, "direct_writes": 0, "px_servers_executions": 0,
-               "last_active_time": total["active_s"] / DAY_S}  # fmt: skip
+               "last_active_time": (total["active_s"] + ahead_s) / DAY_S}  # fmt: skip
     for sql_id, plan in children if me.server.instance.old_plan else ():
         known.append(sql_id)
         yield {"sql_id": sql_id, "child_number": known.count(sql_id) - 1, "plan_hash_value": plan + 7, "executions": 5,
                "cpu_time": 1, "elapsed_time": 1, "buffer_gets": 0, "disk_reads": 0, "direct_writes": 0,
-               "px_servers_executions": 0, "last_active_time": time.time() / DAY_S - 1}  # fmt: skip
+               "px_servers_executions": 0, "last_active_time": (time.time() + ahead_s) / DAY_S - 1}  # fmt: skip
 
 
 def plan_lines(me: Session) -> Iterable[Row]:

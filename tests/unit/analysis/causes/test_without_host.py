@@ -226,6 +226,13 @@ def test_on_aix_nothing_is_concluded_from_scaled_cpu_time() -> None:
     assert {"foreign-load", "scaled-cpu-time"} & {each.code for each in aix.findings} == {"scaled-cpu-time"}
 
 
+@pytest.mark.parametrize("platform", ["SVR4-be-64bit-8.1.0", "unknown"])
+def test_where_it_may_be_aix_nothing_is_concluded_either(platform: str) -> None:
+    found = explain(on(seen_by_sql(1.0, SOLO_S), platform))
+    assert found.levels[-1].likely_cause is None
+    assert {"foreign-load", "platform-unknown"} & {each.code for each in found.findings} == {"platform-unknown"}
+
+
 def test_what_dbcpu_and_sessions_that_go_on_used_is_not_other_load() -> None:
     window_s = 2 * SOLO_S
     assert "foreign-load" in {each.code for each in explain(seen_by_sql(0.6, SOLO_S)).findings}

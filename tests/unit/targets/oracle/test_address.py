@@ -1,11 +1,14 @@
 """What an Oracle URL means: SQLAlchemy's forms, every option known, no secret, nothing guessed."""
 
+import re
+
 import pytest
 from sqlalchemy.engine import make_url
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
-from dbcpu.targets.oracle.address import Address, from_environment, from_url, same_host
+from dbcpu.targets.oracle.address import OPTIONS, Address, from_environment, from_url, same_host
+from support.paths import ROOT
 
 
 def address(text: str, has_password: bool = True) -> Address:
@@ -82,3 +85,10 @@ def test_urls_and_the_bare_name_resolve_to_oracle_and_lose_their_password() -> N
 def test_host_names_are_compared_without_their_domain() -> None:
     assert same_host("DB1.example.com", "db1")
     assert not same_host("db1", "db10")
+
+
+def test_the_document_names_every_option() -> None:
+    text = (ROOT / "docs" / "oracle.md").read_text("utf-8")
+    connecting = text.partition("## Connecting")[2].partition("### Autonomous")[0]
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", connecting))))
+    assert set(OPTIONS) <= named

@@ -1,5 +1,9 @@
 """Counters before and after become differences with their units; waits for the driver are no waits."""
 
+from dataclasses import replace
+
+import pytest
+
 from dbcpu.record import Wait
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.plans import is_query, shape, sql_id
@@ -34,6 +38,15 @@ def test_differences() -> None:
     counters, waits = difference(before, after)
     assert counters == {"db_cpu_s": 0.25, "pga_max_bytes": 9.0}
     assert waits == (Wait("a", 2, 0.25), Wait("c", 1, 0.125))
+
+
+@pytest.mark.parametrize(("waited_ms", "waits"), [(900, (Wait("resmgr:cpu quantum", 3, 0.9),)), (900_000, ())])
+def test_a_wait_longer_than_the_time_that_passed_is_not_believed(waited_ms: int, waits: tuple[Wait, ...]) -> None:
+    """V$RSRC_SESSION_INFO names no unit: were it microseconds, all would look a thousand times as long."""
+    before = snapshot(None, None, [("resmgr:cpu quantum", 0, 0)], 10.0)
+    after = snapshot(None, None, [("resmgr:cpu quantum", 3, waited_ms * 1000)], 11.0)
+    assert difference(before, after)[1] == waits
+    assert difference(replace(before, at_s=None), after)[1], "where the unit is known, it is"
 
 
 def test_views_that_may_not_be_read_leave_nothing() -> None:

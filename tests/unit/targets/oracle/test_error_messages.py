@@ -18,6 +18,8 @@ from dbcpu.targets.oracle.error_messages import codes, explained, one_line
         ("ORA-01017: invalid username/password; logon denied", "check user and password"),
         ("DPY-3010: connections to this database server version are not supported", "sqlplus-fanout"),
         ("DPY-3001: Native Network Encryption and Data Integrity is only supported in thick mode", "thick=1"),
+        ("DPI-1047: Cannot locate a 64-bit Oracle Client library", "export LD_LIBRARY_PATH=FOLDER, or ldconfig"),
+        ("DPY-3015: password verifier type 0x939 is not supported by python-oracledb in thin mode", "10G"),
     ],
 )  # fmt: skip
 def test_each_refusal_has_its_remedy(text: str, remedy: str) -> None:

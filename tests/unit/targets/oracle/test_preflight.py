@@ -106,13 +106,15 @@ def test_autonomous_service_levels(service: str, level: Level) -> None:
     found = by_code(replace(QUIET, cloud_service="OLTP", service=f"{service}.adb.example.com"))
     (told,) = (finding for code, finding in found.items() if code.startswith("autonomous"))
     assert told.level == level
+    assert ("`_low`" in told.remedy) is (level == Level.PROBLEM)
+    assert ("`_tpurgent` has a larger share" in told.meaning) is (level == Level.INFO)
 
 
 def test_only_the_kinds_of_autonomous_database_are_autonomous() -> None:
     """Databases of other services of Oracle's cloud say ``paas``: they have a SYS, and ALTER SYSTEM."""
     assert by_code(replace(QUIET, cloud_service="paas")) == {}
     denied = replace(QUIET, cloud_service="paas", denied={"osstat": "ORA-00942"})
-    assert by_code(denied)["oracle-privileges"].remedy == "`grant select on sys.v_$osstat to bench;`"
+    assert by_code(denied)["oracle-privileges"].remedy == "`grant read on sys.v_$osstat to bench;`"
 
 
 def test_standard_edition_matters_only_beyond_its_cap() -> None:
@@ -140,6 +142,100 @@ def test_a_cpu_count_that_the_edition_sets_is_not_blamed() -> None:
     assert set(by_code(replace(free, parameters={"cpu_count": "1"}))) == {"edition-cap", "cpu-count"}
 
 
+@pytest.mark.parametrize(
+    ("version", "verb"),
+    [("23.6.0.24.10", "read"), ("12.1.0.2.0", "read"), ("12.1.0.1.0", "select"), ("11.2.0.4.0", "select")],
+)
+def test_read_is_granted_where_the_version_has_it(version: str, verb: str) -> None:
+    """Unlike SELECT it permits no locking."""
+    found = by_code(replace(QUIET, version=version, server=None, denied={"osstat": "ORA-00942"}))
+    assert found["oracle-privileges"].remedy == f"`grant {verb} on sys.v_$osstat to bench;`"
+    assert found["not-identified"].remedy == (
+        f"`grant {verb} on sys.v_$process to bench; grant {verb} on sys.v_$session to bench;`"
+    )
+
+
+CHANGED = (
+    ({"parameters": {"cpu_count": "4"}}, "cpu-count", "cpu_count = 0", "cpu_count = 4"),
+    (
+        {"plan": ("P", True, True), "parameters": {"cpu_count": "4"}},
+        "instance-caging", "cpu_count = 0", "cpu_count = 4",
+    ),
+    (
+        {"plan": ("DAY", True, False), "parameters": {"resource_manager_plan": "SCHEDULER[0x4AC4]:DAY"}},
+        "resource-manager", "resource_manager_plan = ''", "resource_manager_plan = 'DAY'",
+    ),
+    (
+        {"plan": ("DAY", True, False), "parameters": {"resource_manager_plan": "FORCE:DAY"}},
+        "resource-manager", "resource_manager_plan = ''", "resource_manager_plan = 'FORCE:DAY'",
+    ),
+    ({"parameters": {"sql_trace": "TRUE"}}, "sql-trace", "sql_trace = false", "sql_trace = true"),
+    ({"parameters": {"max_idle_time": "30"}}, "idle-limits", "max_idle_time = 0", "max_idle_time = 30"),
+    ({"parameters": {"max_idle_blocker_time": "5"}}, "idle-limits", "blocker_time = 0", "blocker_time = 5"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "code", "there", "back"), CHANGED)
+def test_what_changes_the_database_comes_with_the_way_back(
+    changed: dict[str, Any], code: str, there: str, back: str
+) -> None:
+    remedy = by_code(replace(QUIET, **changed))[code].remedy
+    first, _, second = remedy.partition("afterwards ")
+    assert f"{there} scope = memory sid = 'ORCL'`" in first
+    assert f"{back} scope = memory sid = 'ORCL'`" in second
+
+
+def test_a_value_that_may_not_be_read_is_not_invented() -> None:
+    remedy = by_code(replace(QUIET, plan=("P", True, True), parameters={}))["instance-caging"].remedy
+    assert "cpu_count = VALUE scope" in remedy
+    odd = replace(QUIET, plan=("x'y", True, False), instance_name="a'b")
+    assert "resource_manager_plan = 'VALUE' scope = memory sid = 'INSTANCE'" in by_code(odd)["resource-manager"].remedy
+
+
+@pytest.mark.parametrize(("changed", "code", "there", "back"), CHANGED)
+def test_a_managed_service_gets_remedies_that_can_be_run_there(
+    changed: dict[str, Any], code: str, there: str, back: str
+) -> None:
+    on_rds = by_code(replace(QUIET, **changed, rds=True))[code].remedy
+    assert "alter system set" not in on_rds
+    assert "aws rds" in on_rds
+    assert f"{there.split(' ')[0]}," in on_rds
+    autonomous = by_code(replace(QUIET, **changed, cloud_service="OLTP"))[code].remedy
+    assert "alter system set" not in autonomous
+    assert "refused on Autonomous Database" in autonomous
+
+
+def test_who_the_server_process_belongs_to_is_granted_by_the_service() -> None:
+    unseen = replace(QUIET, server=None)
+    assert by_code(replace(unseen, cloud_service="OLTP"))["not-identified"].remedy == (
+        "`grant select_catalog_role to bench;`"
+    )
+    assert "rdsadmin_util.grant_sys_object('V_$PROCESS'" in by_code(replace(unseen, rds=True))["not-identified"].remedy
+
+
+@pytest.mark.parametrize(
+    ("role", "mode", "said", "statements"),
+    [
+        ("PHYSICAL STANDBY", "READ ONLY WITH APPLY", "applying redo uses CPU too", (
+            "recover managed standby database cancel", "recover managed standby database disconnect", "APPLY-OFF",
+            "APPLY-ON", "in the root")),
+        ("PHYSICAL STANDBY", "READ ONLY", "no redo is applied", ()),
+        ("PHYSICAL STANDBY", "", "is not known", ("recover managed standby database disconnect",)),
+        ("LOGICAL STANDBY", "", "which was not looked at", (
+            "alter database stop logical standby apply", "alter database start logical standby apply immediate",
+            "APPLY-OFF")),
+    ],
+)  # fmt: skip
+def test_the_apply_of_a_standby_is_stopped_and_started_by_its_kind(
+    role: str, mode: str, said: str, statements: tuple[str, ...]
+) -> None:
+    found = by_code(replace(QUIET, role=role, open_mode=mode))["data-guard-standby"]
+    assert said in found.meaning
+    assert all(each in found.remedy for each in statements)
+    assert ("managed standby" in found.remedy) is (role == "PHYSICAL STANDBY" and bool(statements))
+    assert ("APPLY-OFF" in found.remedy) is bool(statements)
+
+
 def test_missing_privileges_come_with_their_grants() -> None:
     denied = {"server_process": "ORA-00942", "osstat": "ORA-01031", "container": "ORA-02003"}
     (told,) = privileges.findings(denied, "BENCH", rds=False)
@@ -155,7 +251,16 @@ def test_missing_privileges_come_with_their_grants() -> None:
 
 def test_on_autonomous_database_a_role_stands_for_the_grants() -> None:
     facts = replace(QUIET, cloud_service="OLTP", denied={"osstat": "ORA-00942", "waits": "ORA-00942"})
-    assert by_code(facts)["oracle-privileges"].remedy == "`grant select_catalog_role to bench;`"
+    remedy = by_code(facts)["oracle-privileges"].remedy
+    assert remedy.startswith("`grant select_catalog_role to bench;`")
+    assert "Diagnostics Pack" in remedy
+    assert "`revoke select_catalog_role from bench`" in remedy
+
+
+def test_what_a_grant_on_the_sql_area_opens_is_said() -> None:
+    said = "granting V_$SQL shows the SQL text of all users"
+    assert said in by_code(replace(QUIET, denied={"cursor_plans": "ORA-00942"}))["oracle-privileges"].meaning
+    assert said not in by_code(replace(QUIET, denied={"osstat": "ORA-00942"}))["oracle-privileges"].meaning
 
 
 def test_what_is_not_granted_is_not_checked() -> None:

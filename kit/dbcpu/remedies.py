@@ -1,0 +1,89 @@
+"""Remedies as they can be carried out where the database is, and the way back from those that change it: pure.
+
+A managed service lets nobody onto its host and refuses ALTER SYSTEM for most parameters, or all.
+Source: Amazon RDS User Guide, Parameter groups for RDS for Oracle; Using Oracle Autonomous Database Serverless, SQL
+Commands; AWS CLI, modify-db-parameter-group and reset-db-parameter-group
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dbcpu.findings import Finding
+
+RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"
+NOT_REQUESTED = "requested by --host none"
+"""Why a host is not sampled that nobody wanted to be."""
+UNKNOWN_VALUE = "VALUE"
+_SET_BY_WINDOW = re.compile(r"SCHEDULER\[\w*\]:")
+"""What stands before a plan that a scheduler window has set."""
+_SAFE = re.compile(r"[\w$#:.]*")
+_INSTANCE = re.compile(r"[\w$#]{1,16}")
+_CHANGE = re.compile(r"alter system set (\w+) = '?([^'` ]*)'? scope = (memory|spfile)(?: sid = '[^']*')?")
+_GROUP = "--db-parameter-group-name GROUP --parameters ParameterName={},"
+_NO_ALTER_SYSTEM = (
+    "nothing that a user can change: the service sets it, and `alter system` for it is refused on Autonomous Database; "
+    "compare runs under the same setting"
+)
+_OF_SERVICE = {
+    "setting-refused": "{service} sets the lockdown profile, and no user changes it there; `--workload arithmetic` has "
+    "no optimizer and no cache",
+    "not-dedicated": "use another service of the database that has dedicated servers; `lsnrctl` is not there on "
+    "{service}",
+    "one-container": "where `v$osstat` is granted and no process is sampled, each round shows what others used; nobody "
+    "has the root on {service}",
+    "not-sampled": "nothing on {service}, which lets nobody onto the database's host; for full attribution measure on "
+    "a host of your own: `dbcpu run` there",
+}
+_LEAVE_OUT = (
+    "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
+)
+
+
+def service_of(parameters: Mapping[str, str]) -> str:
+    """The managed service in a record's parameters of the database; '' for none."""
+    if parameters.get("autonomous") == "ON":
+        return AUTONOMOUS
+    return RDS if parameters.get("managed_service") == RDS else ""
+
+
+def where(finding: Finding, service: str) -> Finding:
+    """The finding with a remedy that can be carried out on a managed service; itself for ''."""
+    if not service:
+        return finding
+    if finding.code in _OF_SERVICE:
+        return replace(finding, remedy=_OF_SERVICE[finding.code].format(service=service))
+    if not _CHANGE.search(finding.remedy):
+        return finding
+    if service == AUTONOMOUS:
+        count = "`--vcpus N` says how many count; besides that " if finding.code == "cpu-count" else ""
+        return replace(finding, remedy=count + _NO_ALTER_SYSTEM)
+    remedy = _CHANGE.sub(_in_parameter_group, finding.remedy)
+    return replace(finding, remedy=f"{remedy}. Amazon RDS refuses ALTER SYSTEM, but RDS Custom does not")
+
+
+def without_host(finding: Finding, reason: str, service: str) -> Finding:
+    """The finding ``not-sampled``, whose remedy depends on why the host is not seen."""
+    if not service and NOT_REQUESTED in reason:
+        return replace(finding, remedy=_LEAVE_OUT)
+    return where(finding, service)
+
+
+def value_to_restore(parameters: Mapping[str, str], name: str, otherwise: str = UNKNOWN_VALUE) -> str:
+    """What puts a parameter back to what was read: a plan without the window that set it; ``VALUE`` where unknown."""
+    value = _SET_BY_WINDOW.sub("", parameters.get(name) or otherwise)
+    return value if _SAFE.fullmatch(value) else UNKNOWN_VALUE
+
+
+def instance_name(name: str) -> str:
+    """As it can stand in a statement: ``INSTANCE`` where it is not known."""
+    return name if _INSTANCE.fullmatch(name) else "INSTANCE"
+
+
+def _in_parameter_group(change: re.Match[str]) -> str:
+    """The same by the AWS CLI; an empty value is the engine's own."""
+    name, value, scope = change[1], change[2], change[3]
+    apply = f"ApplyMethod={'immediate' if scope == 'memory' else 'pending-reboot'}"
+    if not value:
+        return f"aws rds reset-db-parameter-group {_GROUP.format(name)}{apply}"
+    return f"aws rds modify-db-parameter-group {_GROUP.format(name)}ParameterValue={value},{apply}"
