@@ -53,7 +53,7 @@ def headline(analysis: Analysis) -> Headline:
     if analysis.reference is None or not any(each.level > 1 for each in levels):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
         return Headline(UNKNOWN, words, _alone(analysis), _noise_remedy(analysis) if levels else "")
-    if unreliable([each for each in levels if each.level > 1]) > UNRELIABLE:
+    if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
         remedy = "measure again on a quieter host, with longer executions: `--size long`"
         return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
     if not all(each.shares_known for each in levels):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
-from dbcpu.analysis.levels.outcome import is_loss, outcome
+from dbcpu.analysis.levels.outcome import is_loss, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.results.answer import Answer
@@ -207,11 +207,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
 
 def impossible_figures(given: CheckInput) -> Finding | None:
     """More throughput than so many sessions alone could have: the baseline, and all that rests on it, is wrong."""
-    seen = [
-        (each.throughput / each.ideal_throughput, each.level)
-        for each in given.levels
-        if each.level > 1 and each.throughput and each.ideal_throughput
-    ]
+    seen = [(over_ideal(each, given.vcpus), each.level) for each in given.levels if each.level > 1]
     fast = [each for each in seen if each[0] > EQUAL]
     if not fast:
         return None

@@ -5,7 +5,16 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
-from dbcpu.analysis.levels.outcome import Outcome, is_counted_only, is_fine, is_loss, loss, lost_to, outcome
+from dbcpu.analysis.levels.outcome import (
+    Outcome,
+    is_counted_only,
+    is_fine,
+    is_loss,
+    loss,
+    lost_to,
+    outcome,
+    over_ideal,
+)
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
@@ -99,10 +108,10 @@ class _Words:
             )
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
-        if unreliable(together) > UNRELIABLE:
+        if (fast := unreliable(together, self.vcpus)) > UNRELIABLE:
             return (
-                f"The baseline is not reliable: the throughput is up to {times(unreliable(together))} of what single "
-                "sessions would reach. Measure again on a quieter host, with longer executions (`--size long`)."
+                f"The baseline is not reliable: the throughput is up to {times(fast)} of what single sessions would "
+                "reach. Measure again on a quieter host, with longer executions (`--size long`)."
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         single = found.alone_undecided and self.reference.noise_range is not None
@@ -301,10 +310,9 @@ def lost_words(level: LevelView) -> str:
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
 
 
-def unreliable(levels: Sequence[LevelView]) -> float:
+def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:
     """Throughput over what so many single sessions would reach, the largest of all levels; above 1 it is impossible."""
-    seen = [each.throughput / each.ideal_throughput for each in levels if each.throughput and each.ideal_throughput]
-    return max(seen, default=1.0)
+    return max((over_ideal(each, vcpus) for each in levels), default=1.0)
 
 
 def fast_levels(found: Outcome) -> tuple[LevelView, ...]:

@@ -27,6 +27,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.noise import gap_gate
+from dbcpu.analysis.levels.outcome import over_ideal
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
@@ -99,7 +100,7 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         each.variant
         for each in found
         if (each.level == 1 and each.full_speed is Answer.NO)
-        or (each.level > 1 and (each.throughput or 0.0) > EQUAL * (each.ideal_throughput or float("inf")))
+        or (each.level > 1 and over_ideal(each, context.vcpus) > EQUAL)
     }
     return tuple(
         replace(each, full_speed=Answer.UNDECIDED)

@@ -68,6 +68,16 @@ def loss(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
 
+def over_ideal(level: LevelView, vcpus: int | None) -> float:
+    """Throughput over what so many single sessions would reach; above 1 it is impossible, but for noise.
+
+    Above the vCPUs by the makespan: those who end while others still wait their turn make the sum of rates too high.
+    """
+    beyond = vcpus is not None and level.level > vcpus
+    found = level.makespan_throughput if beyond else level.throughput
+    return found / level.ideal_throughput if found and level.ideal_throughput else 1.0
+
+
 def is_counted_only(level: LevelView) -> bool:
     """Whether a loss was counted that the slowdown does not show: one session alone loses as much."""
     counted = level.counted_slowdown or 1.0
