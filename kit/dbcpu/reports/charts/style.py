@@ -37,6 +37,8 @@ NARROW = 4.4
 """Inches: what a phone shows without scrolling."""
 PAIRED_LETTERS = 32
 """Longer words of a legend get a line of their own there."""
+LETTER_INCHES, MARK_INCHES = 0.066, 0.55
+"""Of the legend's entries: a letter of its size, and the mark with the space around it."""
 _most_width: ContextVar[float] = ContextVar("most_width", default=float("inf"))
 
 STYLE: dict[Any, Any] = {
@@ -85,7 +87,8 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     """Below the picture, in as many columns as fit; an entry of several panels appears once."""
     handles = list({str(each.get_label()): each for each in handles}.values())
     longest = max((len(str(each.get_label())) for each in handles), default=0)
-    fit = (2 if longest <= PAIRED_LETTERS else 1) if is_narrow() else columns
+    room = int(figure.get_figwidth() / (longest * LETTER_INCHES + MARK_INCHES))
+    fit = (2 if longest <= PAIRED_LETTERS else 1) if is_narrow() else max(1, min(columns, room))
     figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
 
 
