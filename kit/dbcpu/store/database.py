@@ -165,8 +165,9 @@ class Store(AbstractContextManager["Store"]):
         """The run_id meant by a run_id, an unambiguous beginning of one, or ``last``.
 
         Raises:
-            UsageError: none or several are; the message names some.
+            UsageError: none or several are; the message names some. Or a URL was given.
         """
+        record_file.refuse_url(name)
         newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
         fits = run.c.run_id.startswith(name, autoescape=True)
         with translated_errors(self._location), self._reading.connect() as connection:

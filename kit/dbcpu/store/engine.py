@@ -107,6 +107,7 @@ def open_engine(location: Location) -> Engine:
             path = location.path
             event.listen(engine, "do_connect", lambda *_: sidecars.prepare(path))
             event.listen(engine, "connect", _set_up_sqlite)
+            # Once more, for what came in between. As root SQLite has given it to the store's owner by now.
             event.listen(engine, "connect", lambda *_: sidecars.check(path))
         event.listen(engine, "begin", _begin_sqlite)
     elif location.url.get_backend_name() == "postgresql":
