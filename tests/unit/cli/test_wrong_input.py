@@ -187,7 +187,8 @@ WITH_PASSWORD = "postgresql://u:S3CRET/@w@h/x"
     "command",
     [
         ("show", WITH_PASSWORD), ("show", WITH_PASSWORD, "--history"), ("report", WITH_PASSWORD),
-        ("check", WITH_PASSWORD), ("export", WITH_PASSWORD, "run.json"), ("export", WITH_PASSWORD, "--csv", "tables"), ("more", WITH_PASSWORD),
+        ("check", WITH_PASSWORD), ("export", WITH_PASSWORD, "run.json"), ("export", WITH_PASSWORD, "--csv", "tables"),
+        ("more", WITH_PASSWORD),
         ("compare", WITH_PASSWORD, "last"), ("compare", "last", f"last,{WITH_PASSWORD}"),
         ("compare", "last", "last", "--aa", WITH_PASSWORD), ("delete", WITH_PASSWORD, "--yes"),
         ("delete", "--like", WITH_PASSWORD, "--yes"), ("show", f"{WITH_PASSWORD}.json"),
