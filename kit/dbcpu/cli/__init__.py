@@ -112,7 +112,7 @@ def _report(error: BaseException) -> int:
     if os.environ.get("DBCPU_DEBUG") == "1" and not isinstance(error, SystemExit):
         import traceback
 
-        traceback.print_exception(error)
+        sys.stderr.write(_without_password("".join(traceback.format_exception(error))))
     match error:
         case click.ClickException():
             shown = io.StringIO()

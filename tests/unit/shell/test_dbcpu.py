@@ -200,7 +200,8 @@ def test_the_lock_of_a_killed_start_does_not_hold(clone: Clone) -> None:
         ({"FAKE_FAIL": "ERROR: some wheel is broken"}, "failed: ERROR: some wheel is broken. Log: "),
         (
             {
-                "FAKE_FAIL": "      error: could not create 'x': Permission denied\nerror: subprocess-exited-with-error\n"
+                "FAKE_FAIL": "      error: could not create 'x': Permission denied\n"
+                "error: subprocess-exited-with-error\n"
                 "note: This error originates from a subprocess, and is likely not a problem with pip."
             },
             "failed: error: could not create 'x': Permission denied. Log: ",
