@@ -15,7 +15,8 @@ from pathlib import Path
 from dbcpu.config.trusted_file import ROOT, user_name
 from dbcpu.errors import StoreError
 
-SUFFIXES = ("-journal", "-wal", "-shm")
+JOURNAL = "-journal"
+SUFFIXES = (JOURNAL, "-wal", "-shm")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _AS_WAL = b"\x02\x02"
@@ -103,8 +104,10 @@ def _take_names(store: Path) -> None:
         with suppress(FileExistsError):
             new = os.open(store.with_name(store.name + suffix), _NEW, 0o600)
             try:
-                if os.geteuid() == ROOT:
-                    os.fchown(new, main.st_uid, main.st_gid)  # as SQLite does, so that the owner can go on
+                # So that the owner can go on. SQLite gives away the others as it opens them, and could not
+                # if they were not its own. Source: proc_sys_fs(5), protected_regular
+                if os.geteuid() == ROOT and suffix == JOURNAL:
+                    os.fchown(new, main.st_uid, main.st_gid)
                 os.fchmod(new, main.st_mode & 0o666)
             finally:
                 os.close(new)
