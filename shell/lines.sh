@@ -159,9 +159,10 @@ say() {
 # a new one: no link of another user is followed, and whoever reads meanwhile reads the one before.
 keep() {
     draft=$output.$$.draft
-    rm -f "$draft"
+    rm -f "$draft" 2>/dev/null || :
     if ! { (set -C && { cat "$work/lines" && echo "end status=$1"; } >"$draft") && mv -f "$draft" "$output"; } 2>/dev/null; then
-        rm -f "$draft"
+        rm -f "$draft" 2>/dev/null || :
+        delivered=yes # not tried, and not said, once more at the end
         fail "$output could not be written"
     fi
 }
@@ -178,9 +179,12 @@ deliver() {
     if into_file; then keep "$1"; return; fi
     say "end status=$1"
     if [ -n "$output" ]; then
-        cat "$work/lines" >"$output" || fail "$output could not be written"
+        { cat "$work/lines" >"$output"; } 2>/dev/null || fail "$output could not be written"
     else
-        cat "$work/lines"
+        code=0
+        cat "$work/lines" 2>/dev/null || code=$?
+        [ "$code" -le 128 ] || exit "$code" # its reader is gone
+        [ "$code" -eq 0 ] || fail "the result could not be written to standard output; is the disk full? Name a file by -o"
     fi
 }
 
@@ -230,6 +234,8 @@ leave() {
 begin() {
     output=$1 sessions='' sampler='' delivered='' cpus=${cpus:-$(processors)}
     case $output in '' | /*) ;; *) output=$PWD/$output ;; esac
+    # The draft beside it has a longer name.
+    [ "${#output}" -le 4000 ] || fail "-o has a path of ${#output} characters; give one of at most 4000" 2
     umask 077
     name_leftovers
     work=${TMPDIR:-/tmp}/dbcpu-$program.$$

@@ -45,3 +45,10 @@ def test_the_readme_shows_what_is_printed() -> None:
     printed = table.render(document(record, explain(record))).splitlines()
     (shown,) = re.findall(r"\n\n```\n(.*?)\n```\n", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert [line for line in shown.splitlines() if line != " ..." and line not in printed] == []
+
+
+def test_the_commands_of_the_readme_need_nothing_beyond_its_install() -> None:
+    """Forms that a package of an extra writes are in the documents that name the extra."""
+    commands = re.findall(r"^shell/.*", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert any(" export " in line for line in commands)
+    assert [line for line in commands if ".pftrace" in line or "--parquet" in line] == []

@@ -72,6 +72,13 @@ def test_a_pattern_that_awk_does_not_understand_is_refused(script: str, kit: Kit
     assert err == (f"{script}: -p [a is no regular expression that awk understands; correct it\n")
 
 
+@pytest.mark.parametrize("script", ["sample-psr", "watch-psr"])
+def test_a_pattern_that_would_take_awk_long_is_refused(script: str, kit: Kit) -> None:
+    code, out, err = kit.run(script, "-p", "a?" * 35_000)
+    assert (code, out) == (2, "")
+    assert err == f"{script}: -p is a pattern of 70000 characters; give one of at most 1000\n"
+
+
 def test_a_signal_ends_the_lines_whole(kit: Kit, tmp_path: Path) -> None:
     file = tmp_path / "samples"
     with kit.start("sample-psr", "-i", "300", "-o", str(file), str(os.getpid())) as process:

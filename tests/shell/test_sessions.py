@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
 from dbcpu.store import line_file
-from plugins.shell_kit import Kit
+from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit
 
 
 def test_counting_becomes_a_record(kit: Kit) -> None:
@@ -132,7 +133,26 @@ def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
 def test_a_result_that_cannot_be_written_is_said_and_nothing_is_left(one_kit: Kit, tmp_path: Path) -> None:
     code, out, err = one_kit.run("increment", "-o", str(tmp_path / "none" / "result"), "1", "1")
     assert (code, out) == (3, "")
-    assert f"increment: {tmp_path}/none/result could not be written\n" in err
+    assert err.count(f"increment: {tmp_path}/none/result could not be written\n") == 1
+    assert [line for line in err.splitlines() if not line.startswith("increment: ")] == []
+
+
+def test_a_result_for_a_full_disk_is_said_in_one_sentence(kit: Kit) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [*kit.shell.split(), str(SCRIPTS / "increment"), "1", "1"]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=kit.environment, timeout=LIMIT_S
+        )
+    kit.nothing_is_left()
+    _, last = done.stderr.splitlines()
+    assert done.returncode == 3
+    assert last.startswith("increment: the result could not be written to standard output; ")
+
+
+def test_a_path_that_is_too_long_is_refused_before_anything_is_measured(kit: Kit) -> None:
+    code, out, err = kit.run("increment", "-o", f"/{'x' * 70_000}/result", "1", "1")
+    assert (code, out) == (2, "")
+    assert err == "increment: -o has a path of 70008 characters; give one of at most 4000\n"
 
 
 @pytest.mark.parametrize(

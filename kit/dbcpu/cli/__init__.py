@@ -6,7 +6,9 @@ file's. Command files import nothing heavy before they run, so that ``dbcpu --he
 
 import errno
 import fcntl
+import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,6 +30,7 @@ AGAIN_S = 0.02
 """After this time a Ctrl-C that Python dropped comes again."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
+_PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
 _CLOSED = "standard output is closed; send it to a file, or to /dev/null"
 
 
@@ -109,10 +112,12 @@ def _report(error: BaseException) -> int:
     if os.environ.get("DBCPU_DEBUG") == "1" and not isinstance(error, SystemExit):
         import traceback
 
-        traceback.print_exception(error)
+        sys.stderr.write(_without_password("".join(traceback.format_exception(error))))
     match error:
         case click.ClickException():
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            click.echo(_without_password(shown.getvalue()), nl=False, err=True)
             return error.exit_code if error.exit_code != FINDINGS else USAGE
         case DbcpuError():
             return _say(str(error), error.exit_code)
@@ -136,11 +141,18 @@ def _report(error: BaseException) -> int:
     return _say(_unexpected(error), FAILED)
 
 
+def _without_password(sentence: str) -> str:
+    """A URL is quoted also where none was expected, such as in place of a file."""
+    return _PASSWORD.sub(r"\1:***@", sentence)
+
+
 def _say(sentence: str, code: int) -> int:
     from dbcpu.formatting import plain
 
     with suppress(OSError, ValueError):
-        click.echo(f"dbcpu: {plain(sentence)}", err=True)  # it may quote a server, a file, or the far end of ssh
+        click.echo(
+            f"dbcpu: {plain(_without_password(sentence))}", err=True
+        )  # it may quote a server, a file, or the far end of ssh
     return code
 
 

@@ -18,12 +18,13 @@ from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, retention, schema
-from dbcpu.store.engine import Location, NotWritable, as_it_is, locate, open_engine, translated_errors
+from dbcpu.store.engine import Location, as_it_is, locate, open_engine, translated_errors
 from dbcpu.store.figures import FigureTable
 from dbcpu.store.record_checks import inconsistency
 from dbcpu.store.schema import rows, upgrade
 from dbcpu.store.schema.rows import RunSummary
 from dbcpu.store.schema.tables import figure, round_, run
+from dbcpu.store.sidecars import NotWritable
 
 __all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
 
@@ -164,8 +165,9 @@ class Store(AbstractContextManager["Store"]):
         """The run_id meant by a run_id, an unambiguous beginning of one, or ``last``.
 
         Raises:
-            UsageError: none or several are; the message names some.
+            UsageError: none or several are; the message names some. Or a URL was given.
         """
+        record_file.refuse_url(name)
         newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
         fits = run.c.run_id.startswith(name, autoescape=True)
         with translated_errors(self._location), self._reading.connect() as connection:

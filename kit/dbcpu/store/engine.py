@@ -17,7 +17,9 @@ from sqlalchemy.pool import NullPool
 
 from dbcpu.config.folders import data_folder
 from dbcpu.errors import StoreError
+from dbcpu.store import sidecars
 from dbcpu.store.schema import VERSION_TABLE
+from dbcpu.store.sidecars import NotWritable
 
 BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
@@ -45,10 +47,6 @@ class Location:
     """Whether the user named it; False for the default place."""
     immutable: bool = False
     """Read as it is in the file, without locks: for a store of SQLite beside which nothing can be written."""
-
-
-class NotWritable(StoreError):
-    """SQLite cannot write, or cannot make the files beside the store that even a reader shares with writers."""
 
 
 def locate(text: str | None) -> Location:
@@ -103,7 +101,14 @@ def open_engine(location: Location) -> Engine:
             f"the store {location.shown} cannot be used: {reason}; use SQLite or postgresql://, or install that driver"
         ) from None
     if location.path is not None:
-        event.listen(engine, "connect", _read_only if location.immutable else _set_up_sqlite)
+        if location.immutable:
+            event.listen(engine, "connect", _read_only)
+        else:
+            path = location.path
+            event.listen(engine, "do_connect", lambda *_: sidecars.prepare(path))
+            event.listen(engine, "connect", _set_up_sqlite)
+            # Once more, for what came in between. As root SQLite has given it to the store's owner by now.
+            event.listen(engine, "connect", lambda *_: sidecars.check(path))
         event.listen(engine, "begin", _begin_sqlite)
     elif location.url.get_backend_name() == "postgresql":
         # Before SQLAlchemy's own first statements.

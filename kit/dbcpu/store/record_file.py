@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,17 +11,25 @@ from typing import IO
 
 from dbcpu.config.drafts import draft_of, is_descriptor, open_device
 from dbcpu.config.given_file import read_given
-from dbcpu.errors import RecordFormatError, StoreError
+from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec
 
 SUFFIXES = (".json", ".json.gz")
+_URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def is_file_name(text: str) -> bool:
-    """Whether ``text`` means a record file rather than a run_id."""
+    """Whether ``text`` means a record file rather than a run_id. Raises UsageError for a URL, which is neither."""
+    refuse_url(text)
     return text.endswith(SUFFIXES) or "/" in text
+
+
+def refuse_url(run: str) -> None:
+    """Raises UsageError where a URL was given for a run; it is not repeated, because it may hold a password."""
+    if found := _URL.match(run):
+        raise UsageError(f"a run was expected, and not {found[0]}***; give the store by --store URL")
 
 
 def read(path: Path | str) -> RunRecord:

@@ -31,7 +31,7 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
 from dbcpu.reports.documents.lines import with_findings
 from dbcpu.store.database import load_run, open_store
-from dbcpu.store.record_file import SUFFIXES
+from dbcpu.store.record_file import SUFFIXES, refuse_url
 from dbcpu.workflows.given_shapes import with_shapes
 from dbcpu.workflows.readable_runs import say_left_out
 from dbcpu.workflows.run_history import with_history
@@ -230,6 +230,7 @@ def _labelled(label: str, store: str | None) -> list[str]:
 
 def _candidates(text: str, store: str | None) -> list[Candidate]:
     """``RUN[:VARIANT]``, without a name; without a variant all of them."""
+    refuse_url(text)
     run, variant = (text, "") if Path(text).exists() else _run_and_variant(text)
     record = load_run(run, store)
     if parties := party_runs(record):

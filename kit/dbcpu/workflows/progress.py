@@ -27,7 +27,8 @@ class ProgressWatcher(Watcher):
     """Shows level, repeat and remaining time; calls ``confirm`` for targets that are not private.
 
     ``rounds``: those that are finished, if it ``keeps`` them. ``verbose``: a line of figures after each round.
-    ``log_file``: all lines go there too, with the time, and those of ``verbose``; what it cannot take is lost.
+    ``log_file``: all lines go there too, with the time, and those of ``verbose``. Where it cannot be
+    written that is said once, and the run goes on.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class ProgressWatcher(Watcher):
         self._quiet = quiet
         self._verbose = verbose
         self._log = _opened(log_file) if log_file else None
+        self._log_failed = False
         self._figures = LiveFigures()
         self._last = ""
         self._stream = sys.stderr
@@ -131,15 +133,22 @@ class ProgressWatcher(Watcher):
 
     def _write(self, text: str) -> None:
         """To the log alone."""
-        if self._log is not None:
-            with suppress(OSError):
-                self._log.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {plain(text)}\n")
-                self._log.flush()
+        if self._log is None:
+            return
+        try:
+            self._log.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {plain(text)}\n")
+            self._log.flush()
+        except OSError as error:
+            if not self._log_failed:
+                self._log_failed = True
+                self._show(f"--log-file could not be written: {error.strerror}; it lacks lines, the run goes on")
 
     def _say(self, text: str) -> None:
         self._write(text)
-        if self._quiet:
-            return
+        if not self._quiet:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
         if self._bar is None:
             print(plain(text), file=self._stream, flush=True)
         else:

@@ -88,8 +88,11 @@ def test_unexpected_failure_without_any_place_for_its_traceback_still_ends_well(
 
 def test_debugging_shows_the_traceback(failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     failing.setenv("DBCPU_DEBUG", "1")
-    assert fail_with(failing, MeasureError("17 of 32 connected")) == 3
-    assert "Traceback (most recent call last)" in capsys.readouterr().err
+    assert fail_with(failing, MeasureError("17 of 32 connected to postgresql://u:S3CRET@h")) == 3
+    said = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in said
+    assert said.count("postgresql://u:***@h") == 2
+    assert "S3CRET" not in said
 
 
 @pytest.mark.parametrize("arguments", [["lisst"], ["list", "--limit", "-1"], ["list", "--nonsense"], ["show"], []])

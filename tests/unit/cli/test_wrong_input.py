@@ -178,3 +178,42 @@ def test_text_that_is_not_unicode_is_shown(store: str, capsys: pytest.CaptureFix
         assert main(["show", "with-odd-label", "--format", form]) == 0
     assert main(["list"]) == 0
     assert "internal error" not in capsys.readouterr().err
+
+
+WITH_PASSWORD = "postgresql://u:S3CRET/@w@h/x"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", WITH_PASSWORD), ("show", WITH_PASSWORD, "--history"), ("report", WITH_PASSWORD),
+        ("check", WITH_PASSWORD), ("export", WITH_PASSWORD, "run.json"), ("export", WITH_PASSWORD, "--csv", "tables"),
+        ("more", WITH_PASSWORD),
+        ("compare", WITH_PASSWORD, "last"), ("compare", "last", f"last,{WITH_PASSWORD}"),
+        ("compare", "last", "last", "--aa", WITH_PASSWORD), ("delete", WITH_PASSWORD, "--yes"),
+        ("delete", "--like", WITH_PASSWORD, "--yes"), ("show", f"{WITH_PASSWORD}.json"),
+    ],
+    ids=lambda command: " ".join(command).replace("/", " "),
+)  # fmt: skip
+def test_a_url_is_no_run(store: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "a run was expected, and not postgresql://***; give the store by --store URL" in said
+    assert "CRET" not in said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import", WITH_PASSWORD), ("export", "last", WITH_PASSWORD), ("topology", WITH_PASSWORD),
+        ("simulate", WITH_PASSWORD), ("topology", "--host", WITH_PASSWORD),
+        ("compare", f"label:{WITH_PASSWORD}", "last"),
+    ],
+    ids=lambda command: " ".join(command).replace("/", " "),
+)  # fmt: skip
+def test_a_password_is_not_repeated(store: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
+    """Where a URL was given in place of a file, a name or by mistake."""
+    assert main(command) in (2, 3)
+    said = capsys.readouterr().err
+    assert "u:***@h" in said
+    assert "CRET" not in said

@@ -46,7 +46,7 @@ class Clone:
         self.python = self.bin / "python3.14"
         self.python.write_text(FAKE_PYTHON)
         self.python.chmod(0o755)
-        basics = ("sh cat cksum cp flock grep id ls mkdir mv", "readlink rm rmdir sleep sort tail touch")
+        basics = ("sh cat cksum cp flock grep id ln ls mkdir mv", "readlink rm rmdir sed sleep sort tail touch")
         for name in " ".join(basics).split():
             (self.bin / name).symlink_to(shutil.which(name) or name)
         self.venv = self.folder / ".venv"
@@ -93,7 +93,10 @@ def test_first_use_installs_and_later_ones_are_silent(clone: Clone) -> None:
     assert errors.splitlines() == [
         f"dbcpu: first use: installing into {clone.venv} with Python 3.14; this takes a minute or two"
     ]
-    assert f"-e {clone.folder}" in clone.notes.read_text()
+    source = clone.venv / "dbcpu-source"
+    assert f"-e {source}\n" in clone.notes.read_text()
+    assert (source / "kit" / "dbcpu").readlink() == clone.folder / "kit" / "dbcpu"
+    assert (source / "pyproject.toml").read_text() == "[project]\n"
     assert clone.run("list") == (0, f"ran in {clone.folder.parent}:\n<list>\n", "")
     assert clone.installs() == 1
 
@@ -195,6 +198,14 @@ def test_the_lock_of_a_killed_start_does_not_hold(clone: Clone) -> None:
         ({"FAKE_FAIL": "NewConnectionError: refused"}, "the package index could not be reached"),
         ({"FAKE_FAIL": "OSError: No space left on device"}, "no space is left for"),
         ({"FAKE_FAIL": "ERROR: some wheel is broken"}, "failed: ERROR: some wheel is broken. Log: "),
+        (
+            {
+                "FAKE_FAIL": "      error: could not create 'x': Permission denied\n"
+                "error: subprocess-exited-with-error\n"
+                "note: This error originates from a subprocess, and is likely not a problem with pip."
+            },
+            "failed: error: could not create 'x': Permission denied. Log: ",
+        ),
         ({"DBCPU_PYTHON": "/nowhere/python3.12"}, "DBCPU_PYTHON=/nowhere/python3.12 is not a Python 3.11 or newer"),
         ({"DBCPU_VENV": "/proc/venv"}, "/proc is not writable; name a folder"),
     ],
@@ -295,6 +306,32 @@ def test_what_another_user_installed_is_not_started(shared: Clone) -> None:
     assert errors.startswith(f"dbcpu: {shared.venv} belongs to user ")
     os.chown(shared.folder / "pyproject.toml", NOBODY, NOBODY)
     assert shared.run("list")[0] == 0, "its scripts are run anyway"
+
+
+def test_another_user_installs_from_roots_clone_without_writing_to_it(shared: Clone) -> None:
+    own = shared.folder.parent / "own"
+    own.mkdir()
+    os.chown(own, NOBODY, NOBODY)
+    shared.notes.chmod(0o666)
+    before = sorted(str(each) for each in shared.folder.rglob("*"))
+    shared.user = NOBODY
+    assert shared.run("list", DBCPU_VENV=str(own / "venv"))[0] == 0
+    assert sorted(str(each) for each in shared.folder.rglob("*")) == before
+    installed = Path(shared.notes.read_text().splitlines()[-1].rpartition(" -e ")[2])
+    assert installed == own / "venv" / "dbcpu-source"
+    assert {each.lstat().st_uid for each in (installed, installed / "kit")} == {NOBODY}
+
+
+def test_root_installs_into_no_environment_of_another_user(shared: Clone) -> None:
+    for each in [shared.venv, *shared.venv.rglob("*")]:
+        os.chown(each, NOBODY, NOBODY, follow_symlinks=False)
+    (shared.folder / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    os.chown(shared.folder / "pyproject.toml", NOBODY, NOBODY)
+    installs = shared.installs()
+    code, out, errors = shared.run("list")
+    assert (code, out, shared.installs()) == (3, "", installs)
+    assert errors.startswith("dbcpu: pyproject.toml or the folder has changed since user ")
+    assert {each.lstat().st_uid for each in shared.venv.rglob("*")} == {NOBODY}
 
 
 def test_a_virtual_environment_made_by_hand_is_used_and_kept(clone: Clone) -> None:

@@ -292,3 +292,14 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     assert (report / "report.md").is_file()
     assert "1 comparable run" in (report / "history.txt").read_text("utf-8")
     assert (report / "history.svg").is_file()
+
+
+def test_a_log_on_a_full_disk_is_said_once(night: Night) -> None:
+    night.state.mkdir()
+    (night.state / "nightly.log").symlink_to("/dev/full")
+    code, out, errors = night.run("box", FAKE_RUN="3")
+    assert (code, out) == (3, "")
+    assert errors.splitlines() == [
+        "nightly: box was not measured: dbcpu: connection refused; is it running?",
+        f"nightly: {night.state}/nightly.log could not be written; is the disk full?",
+    ]

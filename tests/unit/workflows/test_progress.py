@@ -90,7 +90,10 @@ def test_a_log_that_cannot_be_written_is_refused_before_anything_is_measured(tmp
 
 
 def test_a_full_disk_under_the_log_stops_no_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "round 2 of" in watched(capsys, log_file=Path("/dev/full"))
+    said = watched(capsys, log_file=Path("/dev/full"))
+    assert "round 2 of" in said
+    assert said.count("--log-file could not be written: No space left on device; ") == 1
+    assert watched(capsys, quiet=True, log_file=Path("/dev/full")).startswith("--log-file could not be written: ")
 
 
 @pytest.mark.parametrize(("took_s", "least_s", "most_s"), [(1.0, 18, 22), (3.0, 40, 62), (0.5, 9, 15)])

@@ -178,7 +178,7 @@ def test_an_older_store_that_cannot_be_written_to_is_read_without_figures(
     shutil.copy(TESTS / "runs" / "store-1.db", place)
 
     def full(*_: object) -> object:
-        from dbcpu.store.engine import NotWritable
+        from dbcpu.store.sidecars import NotWritable
 
         raise NotWritable("the store failed: the disk is full")
 

@@ -22,8 +22,9 @@ from sqlalchemy import (
 from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
-from dbcpu.store.engine import Location, NotWritable, schema_of, translated_errors
+from dbcpu.store.engine import Location, schema_of, translated_errors
 from dbcpu.store.schema.tables import metadata
+from dbcpu.store.sidecars import NotWritable
 
 MAY_NOT = (
     "the user may not create or change its tables; let the owner of the tables run dbcpu store upgrade (docs/store.md)"
@@ -101,6 +102,7 @@ def revision(connection: Connection, location: Location) -> str | None:
     """The store's revision, or None for one without tables of ours. Raises StoreError for what cannot be one."""
     if not inspect(connection).has_table(schema.VERSION_TABLE, schema_of(connection)):
         return None
+    _refuse_programs(connection, location)
     found: object = connection.scalar(select(_version_table.c.version_num))
     if found is None or (isinstance(found, str) and _REVISION.fullmatch(found)):
         return found
@@ -108,6 +110,18 @@ def revision(connection: Connection, location: Location) -> str | None:
         f"the store {location.shown} has schema {str(found)[:40]!r}, which is none of dbcpu's; "
         "go back to a copy, or name another by --store or DBCPU_STORE"
     )
+
+
+def _refuse_programs(connection: Connection, location: Location) -> None:
+    """A trigger would run with the rights of whoever writes, and a view may say anything in place of a table."""
+    if location.path is None:
+        return  # who may have made one there is the server's to decide: its owner
+    found = connection.exec_driver_sql("select type, name from sqlite_schema where type in ('trigger', 'view')").first()
+    if found:
+        raise StoreError(
+            f"the store {location.shown} has a {found[0]} {str(found[1])[:40]!r}, which dbcpu never makes; "
+            "go back to a copy, or name another by --store or DBCPU_STORE"
+        )
 
 
 def _create(connection: Connection) -> None:
