@@ -21,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
+_URL = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/", re.IGNORECASE)
 LONGEST_S = 30 * 86400.0
 
 
@@ -153,10 +154,13 @@ def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]
 
 
 def _checked_way(ctx: click.Context, parameter: click.Parameter, place: Any) -> Any:
-    """Raises UntrustedFile before anything is measured, where nothing could be written."""
+    """Raises UntrustedFile before anything is measured, where nothing could be written, and BadParameter for a URL."""
     if place is not None and str(place) != "-":
         from dbcpu.config.drafts import check_way
 
+        # A path has its double slashes in one; what follows may be a password, and is not repeated.
+        if found := _URL.match(str(place)):
+            raise click.BadParameter(f"a place on this machine was expected, and not {found[1]}://***")
         check_way(Path(place))
     return place
 

@@ -125,3 +125,15 @@ def test_a_link_of_another_user_is_refused_before_anything_is_measured(
     place = tmp_path / "link" / "x.json" if option == "--json" else tmp_path / "link"
     assert main([command, option, str(place), "no-such-thing"]) == 3
     assert capsys.readouterr().err.startswith(f"dbcpu: {tmp_path}/link is a link of user ")
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "--out"), ("run", "--json"), ("export", "--all", "--parquet"), ("list", "--history", "--out")]
+)
+def test_a_url_is_no_place_to_write_to_and_its_password_is_not_repeated(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "postgresql://me:geheim@db1/runs"]) == 2
+    err = capsys.readouterr().err
+    assert "a place on this machine was expected, and not postgresql://***" in err
+    assert "geheim" not in err
