@@ -19,10 +19,10 @@ import json
 import os
 import re
 import sys
-import tempfile
 import time
 from typing import Any
 
+MOUNT_POINT = "/sys/kernel/tracing"
 PREFIX = "dbcpu-"
 EVENTS = ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_migrate_task")
 BUFFER_KB, MIN_BUFFER_KB, ALL_BUFFERS_KB = 8192, 1024, 262_144
@@ -152,23 +152,17 @@ class Instance:
 
 
 def _mounted() -> str:
-    """Where tracefs is, mounted for this process alone. Raises NoTrace."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    folder = tempfile.mkdtemp(prefix="dbcpu-tracefs-")
-    try:
+    """Where tracefs is; where it is not mounted, it is for this process alone. Raises NoTrace."""
+    if not os.path.isdir(f"{MOUNT_POINT}/instances"):  # noqa: PTH112
+        libc = ctypes.CDLL(None, use_errno=True)
         done = libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
-        # Below /tmp it would show for as long as this process lives; in place of /sys/kernel it hides nothing of use.
-        done = done or libc.mount(b"tracefs", folder.encode(), b"tracefs", 0, None)
+        done = done or libc.mount(b"tracefs", MOUNT_POINT.encode(), b"tracefs", 0, None)
         if done:
-            raise NoTrace(f"tracefs could not be mounted: {os.strerror(ctypes.get_errno())}")
-        os.chdir(folder)
-        if not os.path.isdir("instances"):  # noqa: PTH112
+            raise NoTrace(f"tracefs could not be mounted at {MOUNT_POINT}: {os.strerror(ctypes.get_errno())}")
+        if not os.path.isdir(f"{MOUNT_POINT}/instances"):  # noqa: PTH112
             raise NoTrace("this kernel's tracefs has no instances")
-        return folder
-    except NoTrace:
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)  # noqa: PTH106
-        raise
+    os.chdir(MOUNT_POINT)
+    return MOUNT_POINT
 
 
 def _remove(folder: str) -> None:
