@@ -85,7 +85,8 @@ def _words(found: Outcome, vcpus: int | None) -> str:
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if found.kind == BAD:
         return _loss_words(found, up_to)
-    where = f"N={short_ranges(each.level for each in found.undecided)}" if found.undecided else "all levels"
+    open_ = [*([1] if found.alone_undecided else []), *(each.level for each in found.undecided)]
+    where = f"N={short_ranges(open_)}" if open_ else "all levels"
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
 
 

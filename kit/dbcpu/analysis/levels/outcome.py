@@ -41,7 +41,7 @@ class Outcome:
     def kind(self) -> str:
         if self.losses:
             return BAD
-        if self.undecided or not self.levels:
+        if self.undecided or self.alone_undecided or not self.levels:
             return UNKNOWN
         if not self.fine:  # only levels above the vCPUs were measured
             return PARTLY if all(map(is_loss, self.beyond)) else UNKNOWN

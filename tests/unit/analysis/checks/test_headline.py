@@ -40,7 +40,7 @@ def test_noise_that_hides_a_shared_core_is_no_yes() -> None:
 def test_noise_by_waiting_asks_for_a_quieter_host() -> None:
     alone = [round_of([session(0, 0.9, gap_s=gap_s)], repeat=i, order=i) for i, gap_s in enumerate((0.1, 0.9, 2.2))]
     found = answered(record([*alone, *pairs()]))
-    assert found.headline == "Inconclusive at N=2"
+    assert found.headline == "Inconclusive at N=1-2", "nor is it known what a single session gets"
     assert "measure on a quieter host" in found.remedy
 
 
