@@ -22,7 +22,7 @@ def fifo(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a FIFO of another user's")
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give a FIFO to another user")
 def test_a_fifo_of_another_user_is_not_waited_for(fifo: Path) -> None:
     os.chown(fifo, NOBODY, NOBODY)
     with pytest.raises(UntrustedFile, match=rf"^{fifo} is a FIFO of user .*; name a file$"):

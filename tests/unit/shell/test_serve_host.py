@@ -101,6 +101,8 @@ def test_many_paths_at_once_are_all_answered(served: Served, tmp_path: Path) -> 
 def test_command_lines_lose_their_zero_bytes(served: Served) -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
+            while not Path(f"/proc/{child.pid}/cmdline").read_bytes():
+                pass  # empty for a moment, while the program is loaded
             assert served.ask("f", f"/proc/{child.pid}/cmdline") == [f"+/proc/{child.pid}/cmdline", "|sleep 60 "]
         finally:
             child.kill()

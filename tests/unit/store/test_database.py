@@ -314,6 +314,7 @@ def test_ctrl_c_while_a_connection_is_closed_stops_without_a_traceback(tmp_path:
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite as Dialect
 from dbcpu.store.database import open_store
 def interrupted(dialect, connection):
+    connection.close()
     raise KeyboardInterrupt
 with open_store({str(tmp_path / "runs.db")!r}) as store:
     Dialect.do_close = interrupted
