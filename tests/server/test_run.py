@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -206,7 +207,8 @@ def test_connections_that_run_out_at_the_gate_are_counted(drive: Drive, debian_s
     finally:
         debian_server.ask("drop role narrow")
     assert code == 3
-    assert "2 of 5 sessions connected: " in err
+    # A server process of the round before may be on its way out, and still counts.
+    assert re.search(r"\b[0-2] of 5 sessions connected: ", err), err
     assert "lower --sessions or raise max_connections" in err
     record = drive.last()
     assert record.header.status == "failed"
