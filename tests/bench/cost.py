@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
-from bench.rounds import one_round, opened, sampling
+from bench.rounds import executions_per_s, one_round, opened, sampling, say_level
 from dbcpu.record import Round
 
 TITLE = "Cost of measuring at 20 Hz"
@@ -32,7 +32,7 @@ def run(setup: Setup) -> Result:
                 name: partial(one_round, target, sampler, setup.guard, level, WORK[level][1], WORK[level][0])
                 for name, sampler in samplers.items()
             }
-            found[level] = interleaved(contestants, setup.rounds, partial(_tell, setup, level))
+            found[level] = interleaved(contestants, setup.rounds, partial(say_level, setup.say, level))
     bars, rows = [], []
     samples: dict[str, list[float]] = {}
     for level, by_sampler in found.items():
@@ -42,7 +42,7 @@ def run(setup: Setup) -> Result:
         hertz = [cost.polls / cost.window_s for cost in costs]
         slack = [max(1.0, (cost.hz or 0.0) / rate) for cost, rate in zip(costs, hertz, strict=True)]
         both = [one + other * more for one, other, more in zip(driver, sampler_, slack, strict=True)]
-        with_, without = ([_per_s(one) for one in by_sampler[name]] for name in ("procfs", "none"))
+        with_, without = ([executions_per_s(one) for one in by_sampler[name]] for name in ("procfs", "none"))
         kept = ratio(with_, without)
         bars.append(Bar(f"driver + sampler, N = {level}", statistics.median(both), LIMITS[level], "% of one CPU"))
         size, executions = WORK[level]
@@ -71,12 +71,3 @@ def run(setup: Setup) -> Result:
         "throughput, sampled / not sampled",
     )
     return Result(tuple(bars), (Table(columns, tuple(rows)),), samples)
-
-
-def _tell(setup: Setup, level: int, text: str) -> None:
-    setup.say(f"N = {level}, {text}")
-
-
-def _per_s(one: Round) -> float:
-    assert one.cost is not None
-    return sum(len(session.executions) for session in one.sessions) / one.cost.window_s

@@ -1,7 +1,7 @@
 """Real rounds for benches, through the same code as a run: target, gate, sampler, measure."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dbcpu.config.targets import Request
@@ -57,3 +57,14 @@ def one_round(
     if failed:
         raise SystemExit(f"{len(failed)} of {level} sessions did not do the work: {failed[0]}")
     return done
+
+
+def executions_per_s(one: Round) -> float:
+    """Throughput: executions by the time of the last answer."""
+    assert one.cost is not None
+    return sum(len(session.executions) for session in one.sessions) / one.cost.window_s
+
+
+def say_level(say: Callable[[str], None], level: int, text: str) -> None:
+    """Progress, with the number of sessions before it."""
+    say(f"N = {level}, {text}")

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
-from bench.rounds import one_round, opened, sampling
+from bench.rounds import executions_per_s, one_round, opened, sampling, say_level
 from dbcpu.errors import MeasureError
 from dbcpu.record import Round
 
@@ -35,11 +35,11 @@ def run(setup: Setup) -> Result:
                 name: partial(one_round, target, sampler, setup.guard, level, executions)
                 for name, sampler in samplers.items()
             }
-            found[level] = interleaved(contestants, setup.rounds, partial(_tell, setup, level))
+            found[level] = interleaved(contestants, setup.rounds, partial(say_level, setup.say, level))
     bars, rows = [], []
     samples: dict[str, list[float]] = {}
     for level, by_sampler in found.items():
-        rates = {name: [_per_s(one) for one in by_sampler[name]] for name in by_sampler}
+        rates = {name: [executions_per_s(one) for one in by_sampler[name]] for name in by_sampler}
         cpu = {name: [_cpu_ms(one) for one in by_sampler[name]] for name in by_sampler}
         events = [one.trace.events / one.cost.window_s for one in by_sampler["trace"] if one.trace and one.cost]
         taken = 100 * (1 - ratio(rates["trace"], rates["procfs"]))
@@ -59,15 +59,6 @@ def run(setup: Setup) -> Result:
             samples[f"N={level} {name} cpu_ms"] = cpu[name]
     columns = ("N", "throughput lost", "CPU time more", "events per second", "rounds whose trace is whole")
     return Result(tuple(bars), (Table(columns, tuple(rows)),), samples)
-
-
-def _tell(setup: Setup, level: int, text: str) -> None:
-    setup.say(f"N = {level}, {text}")
-
-
-def _per_s(one: Round) -> float:
-    assert one.cost is not None
-    return sum(len(session.executions) for session in one.sessions) / one.cost.window_s
 
 
 def _cpu_ms(one: Round) -> float:

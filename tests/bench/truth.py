@@ -10,79 +10,82 @@ from types import TracebackType
 from typing import Self
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
-from bench.rounds import one_round, opened, sampling
-from bench.tracing import Trace, Traced, Unavailable, tracefs
+from bench.rounds import HZ, one_round, opened
+from dbcpu.errors import MeasureError
+from dbcpu.measure.samplers._local import open_local
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
-from dbcpu.record import Round, Session
+from dbcpu.measure.samplers.trace import TraceSampler
+from dbcpu.record import Residency, Round
 
 TITLE = "Sampling and the kernel's truth"
 HOW = (
     "Rounds of about four seconds of cartesian short on the embedded PostgreSQL, polled at 20 Hz as in any run, "
-    "while sched_switch and sched_migrate_task trace the same processes. For each session and CPU the share of the "
+    "while `--sampler trace` has every switch of the same processes. For each session and CPU the share of the "
     "session's CPU time by polls is held against the traced one. Moves: those that the polls saw, and "
-    "the kernel's own counter (nr_migrations of /proc/PID/sched); what was not seen is the difference. "
-    "Tracing begins a moment before the counters are read."
+    "the kernel's own counter (nr_migrations of /proc/PID/sched); what was not seen is the difference."
 )
 LIMIT = 0.04
 EXECUTIONS = {2: 24, 3: 18, 5: 12}
 
 
-class TracedSampler:
-    """A sampler with tracing around it, so that both see the same stretch of time."""
+class KeptPolls:
+    """A sampler that keeps what its polls saw of the last round, beside what is made of them."""
 
-    def __init__(self, sampler: Sampler, trace: Trace | None) -> None:
-        self._sampler, self._trace = sampler, trace
-        self.pid = sampler.pid
-        self.traced: Traced | None = None
+    def __init__(self, polls: Sampler) -> None:
+        self._polls = polls
+        self.last: Sampled | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._polls.pid
 
     def __enter__(self) -> Self:
+        self._polls.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        return None
+        self._polls.__exit__(kind, error, at)
 
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
-        if self._trace:
-            self._trace.begin(one.pid for one in watched)
-        self._sampler.start(watched, kit_pids)
+        self._polls.start(watched, kit_pids)
 
     def stop(self) -> Sampled:
-        sampled = self._sampler.stop()
-        self.traced = self._trace.end() if self._trace else None
-        return sampled
+        self.last = self._polls.stop()
+        return self.last
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One round as sampled, and as traced where that was possible."""
+    """One round as polled, and as traced where that was possible and the trace is whole."""
 
-    sampled: Round
-    traced: Traced | None
+    polled: Sampled
+    traced: Round | None
 
 
 def run(setup: Setup) -> Result:
     notes = []
     with ExitStack() as stack:
         target = stack.enter_context(opened("embedded", setup.guard, max(EXECUTIONS)))
+        polls = KeptPolls(open_local(target.host(), HZ))
         try:
-            trace: Trace | None = stack.enter_context(Trace(stack.enter_context(tracefs())))
-        except Unavailable as why:
-            trace = None
+            sampler: Sampler = stack.enter_context(TraceSampler(polls))
+        except MeasureError as why:
+            sampler = stack.enter_context(polls)
             notes.append(f"Residency was not held against tracing: {why}.")
-        sampler = TracedSampler(stack.enter_context(sampling("procfs", target)), trace)
 
         def pair(level: int) -> Pair:
-            sampled = one_round(target, sampler, setup.guard, level, EXECUTIONS[level])
-            return Pair(sampled, sampler.traced)
+            measured = one_round(target, sampler, setup.guard, level, EXECUTIONS[level])
+            assert polls.last is not None
+            return Pair(polls.last, measured if measured.trace and not measured.trace.why else None)
 
         contestants = {str(level): partial(pair, level) for level in EXECUTIONS}
         found = interleaved(contestants, setup.rounds, lambda text: setup.say(f"sessions, {text}"))
     apart = {name: [gap for one in pairs for gap in _apart(one)] for name, pairs in found.items()}
     everything = [gap for gaps in apart.values() for gap in gaps]
     rows = tuple((name, *_row(pairs, apart[name])) for name, pairs in found.items())
-    lost = sum(one.traced.lost for pairs in found.values() for one in pairs if one.traced)
-    if lost:
-        notes.append(f"{lost} trace events were lost; the largest difference is not to be trusted.")
+    broken = sum(one.traced is None for pairs in found.values() for one in pairs)
+    if broken and not notes:
+        notes.append(f"The trace of {broken} rounds was not whole; they are left out of the shares.")
     columns = ("N", "moves counted by the kernel", "seen by polls", "not seen", "traced moves",
                "share per CPU, largest difference per session", "sessions within 0.04")  # fmt: skip
     bars = (
@@ -96,20 +99,19 @@ def run(setup: Setup) -> Result:
 
 
 def _row(pairs: Sequence[Pair], apart: Sequence[float]) -> tuple[str, ...]:
-    sessions = [session for one in pairs for session in one.sampled.sessions]
+    sessions = [session for one in pairs for session in one.polled.sessions]
     counted = sum(session.migrations or 0 for session in sessions)
-    seen = sum(session.migrations_seen or 0 for session in sessions)
-    traced = sum(sum(one.traced.migrations.values()) for one in pairs if one.traced)
-    has_trace = any(one.traced for one in pairs)
+    seen = sum(session.migrations_seen for session in sessions)
+    traced = [session.migrations_seen or 0 for one in pairs if one.traced for session in one.traced.sessions]
     gap = shown(apart, digits=2) if apart else "not traced"
     within = f"{sum(one <= LIMIT for one in apart)} of {len(apart)}"
-    return str(counted), str(seen), str(counted - seen), str(traced) if has_trace else "not traced", gap, within
+    return str(counted), str(seen), str(counted - seen), str(sum(traced)) if traced else "not traced", gap, within
 
 
 def _beyond(found: dict[str, list[Pair]]) -> float:
     """Moves that polls saw and the kernel did not count: there can be none."""
-    sessions = [session for pairs in found.values() for one in pairs for session in one.sampled.sessions]
-    return sum(max(0, (session.migrations_seen or 0) - (session.migrations or 0)) for session in sessions)
+    sessions = [session for pairs in found.values() for one in pairs for session in one.polled.sessions]
+    return sum(max(0, session.migrations_seen - (session.migrations or 0)) for session in sessions)
 
 
 def _apart(one: Pair) -> list[float]:
@@ -117,20 +119,16 @@ def _apart(one: Pair) -> list[float]:
     if one.traced is None:
         return []
     found = []
-    for session in one.sampled.sessions:
-        traced = _shares(one.traced.run_s.get(session.server.pid or 0, {}))
-        polled = _shares(_polled(session))
-        found.append(max(abs(traced.get(cpu, 0.0) - polled.get(cpu, 0.0)) for cpu in traced.keys() | polled.keys()))
+    for polled, traced in zip(one.polled.sessions, one.traced.sessions, strict=True):
+        by_polls, by_trace = _shares(polled.residency), _shares(traced.residency)
+        found.append(max(abs(by_trace.get(cpu, 0.0) - by_polls.get(cpu, 0.0)) for cpu in by_trace.keys() | by_polls))
     return found
 
 
-def _polled(session: Session) -> dict[int, float]:
+def _shares(stretches: Sequence[Residency]) -> dict[int, float]:
+    """Of each CPU, its share of the session's CPU time."""
     by_cpu: dict[int, float] = defaultdict(float)
-    for stretch in session.residency:
+    for stretch in stretches:
         by_cpu[stretch.cpu] += stretch.cpu_s or 0.0
-    return by_cpu
-
-
-def _shares(by_cpu: dict[int, float]) -> dict[int, float]:
     total = sum(by_cpu.values())
     return {cpu: spent / total for cpu, spent in by_cpu.items()} if total else {}

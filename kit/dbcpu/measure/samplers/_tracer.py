@@ -136,7 +136,7 @@ class Instance:
             for line in lines:
                 tally.take(line)
         self.write("trace", "")
-        return tally.told(until_s, lost)
+        return tally.sum_up(until_s, lost)
 
     def remove(self) -> None:
         """Stop tracing, and leave nothing behind."""
@@ -290,7 +290,7 @@ class Tally:
             instead_s = self.lives[pid].instead_s
             instead_s[who] = instead_s.get(who, 0.0) + now_s - since_s
 
-    def told(self, until_s: float, lost: int) -> "dict[str, Any]":
+    def sum_up(self, until_s: float, lost: int) -> "dict[str, Any]":
         """The answer: by session stretches, migrations, who ran instead, and how long it took to run once woken."""
         sessions, why = [], ""
         for pid, life in self.lives.items():

@@ -57,7 +57,7 @@ def tally(*lines: str, until_s: float, **states: tuple[str, int]) -> dict[str, A
     made = Tally(watched, 1.0, {int(name[1:]): state for name, state in states.items()})
     for line in lines:
         made.take(line)
-    told = made.told(until_s, 0)
+    told = made.sum_up(until_s, 0)
     for session in told["sessions"]:
         session["instead"] = [row[:4] for row in session["instead"]]  # the group is that of a real process
     return told
