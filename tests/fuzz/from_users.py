@@ -13,6 +13,9 @@ from fuzz.sandbox import Sandbox
 from support.builders.record import record, solos
 from support.paths import HOSTS
 
+MUCH = {"--sessions": 400, "--repeats": 12}
+"""More than that is simulated and explained for longer than the limit of CPU time, as it should be."""
+
 _WORDS = st.one_of(
     TEXTS.filter(lambda text: "\0" not in text),  # no argument of a process holds one
     NUMBERS.map(repr),
@@ -60,7 +63,11 @@ def command_lines(draw: Any) -> list[str]:
             choices = getattr(option.type, "choices", None)
             value = draw(st.sampled_from(list(choices))) if choices and draw(st.booleans()) else draw(_WORDS)
             parts.append([draw(st.sampled_from(option.opts)), str(value)])
-    return [*name.split(), *(word for part in parts for word in part)]
+    return [*name.split(), *(word for part in parts for word in part if name != "simulate" or not _is_much(part))]
+
+
+def _is_much(part: list[str]) -> bool:
+    return part[-1].isdecimal() and int(part[-1]) > MUCH.get(part[0], int(part[-1]))
 
 
 def run_command_line(box: Sandbox, words: list[str]) -> None:

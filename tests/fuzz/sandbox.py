@@ -25,6 +25,8 @@ from support.builders.record import record, solos
 
 CODES = (0, 1, 2, 3, 4, 130)
 CPU_S = 10.0
+CPU_TIME = "CPU time"
+"""The place of a failure at that limit."""
 MEMORY_BYTES = 1 << 30
 KIT = str(Path(dbcpu.__file__).parent)
 _CLEAR_PEAK = "5"  # /proc/self/clear_refs: the peak of memory begins anew (proc(5))
@@ -140,7 +142,7 @@ class Sandbox:
             signal.signal(signal.SIGPROF, previous)
         spent_s, taken = time.process_time() - began_s, _peak_bytes() - before
         if spent_s > CPU_S:
-            raise Failure("CPU time", f"{spent_s:.1f} s")
+            raise Failure(CPU_TIME, f"{spent_s:.1f} s")
         if taken > MEMORY_BYTES:
             raise Failure("memory", f"{taken >> 20} MiB")
 
