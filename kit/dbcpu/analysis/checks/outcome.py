@@ -7,7 +7,7 @@ from dataclasses import replace
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.outcome import is_loss, outcome, over_ideal
-from dbcpu.analysis.levels.rounds_needed import why_no_more
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import REGIME_SHARE
@@ -16,6 +16,7 @@ from dbcpu.formatting import count, listed, number, percent, plural, ranges, sec
 
 TAIL_S = 0.1
 QUIETER = "longer executions (`--size long`), or a quieter host"
+ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
 HIDDEN = 4.0
 """A larger limit of what noise hides is not written out."""
 BALANCING_KERNEL = (6, 6)
@@ -198,11 +199,12 @@ def inconclusive(given: CheckInput) -> Finding | None:
     elif all(each.full_speed is Answer.YES for each in undecided):
         asked = "whether shares are equal; the median session is at full speed"
     found = noted("inconclusive", f"{where} {asked}{limit}", repeats=rounds)
-    if more is None:
-        return replace(found, remedy=QUIETER)
-    if why_no_more(given.record.header):
-        return replace(found, remedy=f"more rounds (`--repeats {rounds}`), {QUIETER}")
-    return found
+    if more is not None and not why_no_more(given.record.header):
+        return found
+    remedy = QUIETER if more is None else f"more rounds (`--repeats {rounds}`), {QUIETER}"
+    if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
+        remedy += f"; {ALL_LEVELS}"
+    return replace(found, remedy=remedy)
 
 
 def impossible_figures(given: CheckInput) -> Finding | None:

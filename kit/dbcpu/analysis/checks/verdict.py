@@ -15,7 +15,7 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_needed import why_no_more
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
@@ -172,7 +172,7 @@ class _Words:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
             why = "one round of a level proves no equality"
-        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide()}"
+        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide(found)}"
 
     def _pace(self, found: Outcome) -> str:
         """What the witness saw of the CPUs themselves; '' where their speed did not change by turns."""
@@ -191,12 +191,15 @@ class _Words:
             )
         return f"the CPUs themselves change speed also with a single session ({how})"
 
-    def _would_decide(self) -> str:
+    def _would_decide(self, found: Outcome) -> str:
         assert self.reference is not None
         more = self.more
         if self.reference.noise_range is None:
             return "more rounds of one session would decide"
         if more is None:
+            levels = [each.level for each in found.levels]
+            if hidden_cores_possible(levels, self.vcpus, self.cores):
+                return "all levels (`--sessions auto`), a quieter host or longer executions would decide"
             return "a quieter host or longer executions would decide"
         return (
             f"{plural(more.more, 'more round')} (about {duration(more.about_s)}: {more.rounds} of each level) "

@@ -15,6 +15,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, MoreRounds, Reference
 from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, usual_range
+from dbcpu.plan import auto_levels
 from dbcpu.record import Header, Round
 
 POWER = 0.90
@@ -50,6 +51,13 @@ def why_no_more(header: Header) -> str:
     if header.status == "running":
         return "it is still being measured"
     return ""
+
+
+def hidden_cores_possible(measured: Sequence[int], vcpus: int | None, cores: int | None) -> bool:
+    """Whether CPUs may share cores that the host does not show, and the levels that would show it are missing."""
+    if vcpus is None or vcpus <= 2 or cores not in (vcpus, None):
+        return False
+    return not set(auto_levels(vcpus, cores)) <= set(measured)
 
 
 def _needed(level: LevelView, reference: Reference) -> int | None:

@@ -75,6 +75,18 @@ def test_where_solo_sessions_differ_like_a_shared_core_equality_is_not_claimed()
     assert "equal CPU" not in said
 
 
+@pytest.mark.parametrize(("threads", "asked"), [(1, True), (2, False)])
+def test_where_cores_may_be_hidden_all_levels_are_asked_for(threads: int, asked: bool) -> None:
+    """Sessions that differ by hidden cores look like noise in a few levels."""
+    alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
+    shown = explain(record([*alone, *pairs(SOLO_S, 1.85)], host(8 // threads, threads), vcpus=8))
+    assert (
+        "; all levels (`--sessions auto`), a quieter host or longer executions would decide" in shown.verdict
+    ) == asked
+    remedies = {each.code: each.remedy for each in shown.findings}
+    assert ("share cores that this host does not show" in remedies["inconclusive"]) == asked
+
+
 def test_steal_that_hides_losses_is_said() -> None:
     """Or the reader looks for a busy process on a host whose hypervisor gave the time to others."""
 
