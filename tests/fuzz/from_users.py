@@ -13,7 +13,7 @@ from fuzz.sandbox import Sandbox
 from support.builders.record import record, solos
 from support.paths import HOSTS
 
-MUCH = {"--sessions": 400, "--repeats": 12}
+MUCH = {"--sessions": 400, "--repeats": 12, "--executions": 50, "--seconds": 10, "--for": 10}
 """More than that is simulated and explained for longer than the limit of CPU time, as it should be."""
 
 _WORDS = st.one_of(
@@ -67,7 +67,9 @@ def command_lines(draw: Any) -> list[str]:
 
 
 def _is_much(part: list[str]) -> bool:
-    return part[-1].isdecimal() and int(part[-1]) > MUCH.get(part[0], int(part[-1]))
+    if part[0] not in MUCH:
+        return False
+    return part[-1] in ("90s", "1h30m") or (part[-1].isdecimal() and int(part[-1]) > MUCH[part[0]])
 
 
 def run_command_line(box: Sandbox, words: list[str]) -> None:
