@@ -7,6 +7,7 @@ from dbcpu.errors import did_you_mean
 
 GROUPS = {
     "Measure": ("run", "vary", "soak", "pool", "more", "simulate"),
+    "Many hosts": ("fleet",),
     "Look at results": ("show", "compare", "check", "list", "report"),
     "Keep results": ("import", "export", "delete", "store"),
     "Look at a host": ("doctor", "topology", "restore"),

@@ -291,6 +291,23 @@ _aa_option = click.option(
 )
 
 
+_seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
+    help="Random seed for the order of rounds.  [default: a new one, which is recorded]",
+)  # fmt: skip
+
+
+def _sampling(hz: float) -> tuple[Callable[[Function], Function], ...]:
+    return (
+        click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
+                     help="How to sample the server processes.  [default: the best that works here]"),
+        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True, metavar="HZ",
+                     help="Sampling rate per server process."),
+        click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
+                     help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
+    )  # fmt: skip
+
+
 def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     """What every measuring command has.
 
@@ -299,12 +316,7 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     """
     return together(
         host_option,
-        click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
-                     help="How to sample the server processes.  [default: the best that works here]"),
-        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True, metavar="HZ",
-                     help="Sampling rate per server process."),
-        click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
-                     help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
+        *_sampling(hz),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it."),
         click.option("--cores", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
@@ -312,8 +324,7 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
         click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
                      help="The same as vCPUs per core: 2 with SMT, 1 without."),
         click.option("--label", "-l", metavar="TEXT", default="", help="Label stored with the run."),
-        click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
-                     help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
+        _seed_option,
         store_option,
         out_option("Folder of the report.  [default: reports/<run>]"),
         report_option,
@@ -323,9 +334,10 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     )  # fmt: skip
 
 
-_MEASURING = (
-    _sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option, watching_options()
-)  # fmt: skip
+_WORK = (_sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option)
+_MEASURING = (*_WORK, watching_options())
+work_options = together(*_WORK, *_sampling(20.0), _seed_option)
+"""What is measured, and how: ``sessions workload size executions seconds for_s repeats aa sampler hz pace seed``."""
 
 
 def measuring_options(function: Function) -> Function:

@@ -13,7 +13,6 @@ password. DBCPU_CONFIG names one file to read instead. A secret never stands in 
 import getpass
 import os
 import re
-import stat
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
+from dbcpu.config.passwords import asked_for, password_from
 from dbcpu.config.toml_checks import only
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import UnknownName, UsageError
@@ -37,9 +37,9 @@ MAX_BYTES = 64 * 1024
 """A file of a hundred targets has a third of it."""
 MAX_DOTS = 200
 """In a line: time and memory of the parser grow with the square of the parts of a dotted key."""
-TABLES = ("targets", "licences", "prices", "check")
+TABLES = ("targets", "defaults", "licences", "prices", "check")
 """The last three are read by ``settings``."""
-TARGET_KEYS = ("url", "host", "password", "password_env", "password_file")
+TARGET_KEYS = ("url", "host", "password", "password_env", "password_file", "tags", "group")
 PROMPT = "prompt"
 _NO_STORE = frozenset({"oracle"})
 """Kinds whose driver looks nowhere for a password, as libpq does in ~/.pgpass."""
@@ -72,7 +72,8 @@ class Request:
 class Named:
     """One ``[targets.NAME]`` table, checked. ``file`` is where it stands; relative password files start there.
 
-    ``replaces``: the file with another target of that name, which is not used.
+    ``replaces``: the file with another target of that name, which is not used. ``tags`` and ``group`` (of targets that
+    are never measured at the same time) are for fleets.
     """
 
     name: str
@@ -83,6 +84,8 @@ class Named:
     prompt: bool = False
     host: str | None = None
     replaces: Path | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
 
 
 def _to_stderr(sentence: str) -> None:
@@ -156,13 +159,18 @@ def _configured() -> Mapping[str, Named | UsageError]:
         for name, table in _tables(file, content).items():
             earlier = found.get(name)
             try:
-                named = _checked(name, table, file)
+                named = checked(name, table, file)
             except UsageError as fault:
                 found[name] = fault
                 continue
             differs = isinstance(earlier, Named) and named != replace(earlier, file=file)
             found[name] = replace(named, replaces=earlier.file) if isinstance(earlier, Named) and differs else named
     return found
+
+
+def targets_in(file: Path) -> tuple[Named, ...]:
+    """Those of one configuration file, which the user named. Raises UsageError at the first that is wrong."""
+    return tuple(checked(name, table, file) for name, table in _tables(file, _read(file, file)).items())
 
 
 def safe_url(url: str) -> str:
@@ -225,21 +233,37 @@ def _read(file: Path, source: Path | int) -> dict[str, Any]:
 
 
 def _tables(file: Path, content: Mapping[str, Any]) -> dict[str, object]:
-    tables = content.get("targets", {})
+    """Those of the targets, each with the defaults that it does not have itself."""
+    tables, defaults = content.get("targets", {}), content.get("defaults", {})
     if not isinstance(tables, dict):
         raise UsageError(f"{file}: targets is not a table; write [targets.NAME] and below it url = ...")
-    return tables
+    if not isinstance(defaults, dict):
+        raise UsageError(f"{file}: defaults is not a table; write [defaults] and below it what all targets have")
+    only(defaults, TARGET_KEYS, f"{file}, [defaults]")
+    return {name: _with_defaults(defaults, each) if isinstance(each, dict) else each for name, each in tables.items()}
 
 
-def _checked(name: str, table: object, file: Path) -> Named:
+def _with_defaults(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> Mapping[str, Any]:
+    own = any(key.startswith("password") for key in table)
+    fitting = {key: value for key, value in defaults.items() if not (own and key.startswith("password"))}
+    tags = [each for each in (defaults.get("tags"), table.get("tags")) if isinstance(each, dict)]
+    merged = {**fitting, **table}
+    return {**merged, "tags": tags[0] | tags[1]} if len(tags) == 2 else merged
+
+
+def checked(name: str, table: object, file: Path) -> Named:
+    """The table of one target as a ``Named``. Raises UsageError that names file, target and what is wrong."""
     where = f"{file}, [targets.{name}]"
     if not isinstance(table, dict):
         raise UsageError(f"{where} is not a table; write [targets.{name}] and below it url = ...")
     if name in registry.names("targets"):
         raise UsageError(f"{where}: {name!r} is a kind of database already; give the target another name")
     only(table, TARGET_KEYS, where)
+    tags = table.get("tags", {})
+    if not isinstance(tags, dict) or not all(isinstance(each, str) and each for each in tags.values()):
+        raise UsageError(f'{where}: tags is not a table of texts; write tags = {{ region = "eu" }}')
     for key, value in table.items():
-        if not isinstance(value, str) or not value:
+        if key != "tags" and (not isinstance(value, str) or not value):
             raise UsageError(f'{where}: {key} is not text; write {key} = "..."')
     if "url" not in table:
         raise UsageError(f'{where} has no url; add url = "postgresql://USER@HOST/DATABASE"')
@@ -260,6 +284,8 @@ def _checked(name: str, table: object, file: Path) -> Named:
         texts.get("password_file"),
         "password" in texts,
         texts.get("host"),
+        tags=tags,
+        group=texts.get("group", ""),
     )
 
 
@@ -277,32 +303,10 @@ def _from_config(named: Named) -> Request:
             raise UsageError(f"{where}: the environment has no {named.password_env}; export it before the run")
         return Request(named.name, kind, url, password, options)
     if named.password_file:
-        return Request(named.name, kind, url, _password_from(named.file.parent, named.password_file, where), options)
+        return Request(named.name, kind, url, password_from(named.file.parent, named.password_file, where), options)
     if named.prompt:
-        return Request(named.name, kind, url, _ask(named.name, where), options)
+        return Request(named.name, kind, url, asked_for(named.name, where), options)
     return Request(named.name, kind, url, _asked(kind, url, named.name), options)
-
-
-def _password_from(folder: Path, name: str, where: str) -> str:
-    """The first line of a file that no other user can read, or can have written."""
-    try:
-        file = folder / Path(name).expanduser()
-        with open(open_trusted(file), "rb") as stream:  # noqa: PTH123 - a Path opens no descriptor
-            mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-            lines = stream.read(MAX_BYTES).decode("utf-8").splitlines()
-    except UntrustedFile as error:
-        raise UsageError(f"{where}: password_file {error}") from None
-    except OSError as error:
-        raise UsageError(f"{where}: password_file {file} could not be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{where}: password_file {file} is not UTF-8 text") from None
-    except (RuntimeError, ValueError) as error:  # no such user's home, or a NUL
-        raise UsageError(f"{where}: password_file {name!r} is no path: {error}") from None
-    if mode & 0o077:
-        raise UsageError(f"{where}: {file} can be read by others (mode {mode:04o}); chmod 600 {file}")
-    if not lines or not lines[0]:
-        raise UsageError(f"{where}: password_file {file} has an empty first line; the password goes there")
-    return lines[0]
 
 
 def _asked(kind: str, url: str, name: str) -> str | None:
@@ -312,15 +316,6 @@ def _asked(kind: str, url: str, name: str) -> str | None:
     parsed = _parse(url)
     external = str(parsed.query.get("externalauth", "0")).lower() not in ("0", "false", "no", "off")
     return None if not parsed.username or external else getpass.getpass(f"password for {name}: ")
-
-
-def _ask(name: str, where: str) -> str:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"{where}: the password is to be asked for, and standard input is no terminal; "
-            "use password_env or password_file for runs without one"
-        )
-    return getpass.getpass(f"password for {name}: ")
 
 
 # --- URLs ---------------------------------------------------------------------------------------

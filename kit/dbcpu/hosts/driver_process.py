@@ -15,11 +15,16 @@ FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 def this_process(host: Host | None = None) -> Driver:
     """The running process as the record names it."""
+    return process(os.getpid(), host)
+
+
+def process(pid: int, host: Host | None = None) -> Driver:
+    """The same of another process of this machine."""
     host = host or LocalHost()
-    found = _stat(host, os.getpid())
+    found = _stat(host, pid)
     return Driver(
         hostname=platform.node(),
-        pid=os.getpid(),
+        pid=pid,
         start_ticks=found.start_ticks if found else None,
         python=platform.python_version(),
         boot_id=boot_id(host),

@@ -18,6 +18,7 @@ from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, retention, schema
+from dbcpu.store.campaigns import CampaignTable
 from dbcpu.store.engine import Location, as_it_is, locate, open_engine, translated_errors
 from dbcpu.store.figures import FigureTable
 from dbcpu.store.record_checks import inconsistency
@@ -97,6 +98,7 @@ class Store(AbstractContextManager["Store"]):
         self._reading = open_engine(location)
         self._writing = self._reading.execution_options(writes=True)
         self.figures = FigureTable(location, self._reading, there=has_figures)
+        self.campaigns = CampaignTable(location, self._reading)
 
     def __enter__(self) -> Self:
         return self

@@ -1,5 +1,7 @@
 """``dbcpu run --dry-run``: what would be measured, and for how long. Nothing is connected to, started or kept."""
 
+from dataclasses import dataclass
+
 import click
 
 from dbcpu import plan
@@ -26,8 +28,41 @@ def say(request: Request, choices: Choices) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run would be. ``total_s`` and ``rounds`` are upper limits where ``most`` is ``at most ``."""
+
+    workload: str
+    levels: tuple[int, ...]
+    rounds: int
+    session_s: float
+    total_s: float
+    cpu_s: float
+    memory_bytes: int
+    most: str
+    assumed: str
+    memory_available_bytes: int | None
+
+
 def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
-    """The plan in a few lines.
+    """The plan in a few lines. Raises as ``forecast``."""
+    found = forecast(request, choices)
+    levels = found.levels
+    lines = [
+        f"{request.name}, {found.workload}: {'levels' if len(levels) > 1 else 'level'} {short_ranges(levels)}, "
+        f"{found.most}{plural(found.rounds, 'round')}",
+        f"a single session works for about {duration(found.session_s)} in a round{found.assumed}; {found.most}about "
+        f"{duration(found.total_s)} in all",
+        f"{found.memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
+    ]
+    available = found.memory_available_bytes
+    if available is not None and found.memory_bytes > MEMORY_SHARE * available:
+        lines.append(f"that is more than 60 % of the {available / 1e9:.1f} GB available here: the run would be refused")
+    return (*lines, "nothing was connected to, started or stored")
+
+
+def forecast(request: Request, choices: Choices) -> Forecast:
+    """Nothing is connected to.
 
     Raises:
         UsageError: the options do not fit each other, or the vCPUs, on which the levels depend, are not known.
@@ -54,15 +89,9 @@ def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
     by_rows = choices.for_s is None and (choices.executions is not None or execution_s > fixed_s)
     total_s = plan.estimate_s(specs, session_s, plan.MAX_SESSIONS if choices.for_s else vcpus or 1)
     assumed = f", at an assumed {TYPICAL_ROWS_PER_S / 1e6:g} million rows a second" if by_rows else ""
-    memory_bytes = work.memory_bytes * max(levels)
-    lines = [
-        f"{request.name}, {work.name} {work.size}: {'levels' if len(levels) > 1 else 'level'} {short_ranges(levels)}, "
-        f"{most}{plural(len(specs), 'round')}",
-        f"a single session works for about {duration(session_s)} in a round{assumed}; {most}about {duration(total_s)} "
-        "in all",
-        f"{memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
-    ]
+    cpu_s = sum(min(each.level, vcpus or each.level) * session_s for each in specs)
     available = info.limits.memory_available_bytes if info else None
-    if available is not None and memory_bytes > MEMORY_SHARE * available:
-        lines.append(f"that is more than 60 % of the {available / 1e9:.1f} GB available here: the run would be refused")
-    return (*lines, "nothing was connected to, started or stored")
+    return Forecast(
+        f"{work.name} {work.size}", levels, len(specs), session_s, total_s, cpu_s, work.memory_bytes * max(levels),
+        most, assumed, available,
+    )  # fmt: skip

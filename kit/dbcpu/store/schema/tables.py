@@ -61,3 +61,37 @@ figure = Table(
     Column("text", Text),
     sqlite_with_rowid=False,  # the key is most of a row: kept once, not twice
 )
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("name", String(_ID), primary_key=True),
+    Column("created_at", String(32)),
+    Column("tool_version", Text),
+    Column("options", Text),
+    Column("at_once", Integer),
+    Column("failures_share", Float(53)),
+    Column("stop", String(16)),
+    Column("lease_owner", Text),
+    Column("lease_until_s", Float(53)),
+)
+"""One plan over many targets; ``options`` are those of ``dbcpu run``, as JSON. The lease is of who drives it now."""
+
+campaign_item = Table(
+    "campaign_item",
+    metadata,
+    Column("campaign", String(_ID), ForeignKey("campaign.name", ondelete="CASCADE"), primary_key=True),
+    Column("target", String(128), primary_key=True),
+    Column("position", Integer),
+    Column("request", Text),
+    Column("tags", Text),
+    Column("exclusive_group", Text),
+    Column("state", String(16)),
+    Column("run_id", String(_ID)),
+    Column("why", Text),
+    Column("station", Text),
+    Column("driver", Text),
+    Column("started_at", String(32)),
+    Column("ended_at", String(32)),
+)
+"""One target of a campaign. ``request`` says where it is and where its password is found, as JSON, without a secret."""

@@ -56,7 +56,7 @@ def check(engine: Engine, location: Location) -> bool:
     if found == schema.HEAD:
         return True
     if location.immutable and found in schema.READABLE:
-        return False
+        return found not in schema.WITHOUT_FIGURES
     if location.path is None:
         state = (
             f"is at schema {found}, older than {schema.HEAD}"

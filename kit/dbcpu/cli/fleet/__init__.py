@@ -1,0 +1,14 @@
+"""``dbcpu fleet``: one plan over many targets."""
+
+import click
+
+from dbcpu.cli.fleet import _check, _report, _resume, _run, _status, _stop
+
+
+@click.group(short_help="Measure many databases by one plan.")
+def command() -> None:
+    """Measure many databases by one plan: a campaign. docs/fleet.md"""
+
+
+for _module in (_check, _run, _status, _resume, _stop, _report):
+    command.add_command(_module.command)
