@@ -81,7 +81,7 @@ def _grid(table: Table) -> Grid:
 def _heading(column: Column) -> str:
     """Above what is never broken the words stand below each other: a figure is narrower than ``slowdown (max)``."""
     heading = plain(column.heading)
-    return heading if column.may_break else heading.replace(" ", "\n")
+    return heading if column.may_break else heading.replace(" %", "\u00a0%").replace(" ", "\n")
 
 
 def _finding(finding: Finding) -> Text:
