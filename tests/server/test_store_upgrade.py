@@ -123,8 +123,9 @@ def test_an_upgrade_that_is_killed_changes_nothing_and_the_next_one_keeps_every_
     engine.dispose()
 
 
-def test_whoever_may_read_or_write_runs_may_do_so_with_figures_after_the_upgrade(
-    postgres_database: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("table", ["figure", "campaign", "campaign_item"])
+def test_whoever_may_read_or_write_runs_may_do_so_with_newer_tables_after_the_upgrade(
+    postgres_database: str, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     with monkeypatch.context() as then:
         then.setattr(schema, "HEAD", "0001")
@@ -141,8 +142,8 @@ def test_whoever_may_read_or_write_runs_may_do_so_with_figures_after_the_upgrade
                 connection.execute(text(f"create role {role}"))
             connection.execute(text("grant select on run, round to figures_reader, figures_writer"))
             connection.execute(text("grant insert, update on run, round to figures_writer"))
-        assert "went from 0001 to schema 0002" in upgrade_store(postgres_database)
-        asked = "select privilege_type from information_schema.role_table_grants where table_name = 'figure'"
+        assert f"went from 0001 to schema {schema.HEAD}" in upgrade_store(postgres_database)
+        asked = f"select privilege_type from information_schema.role_table_grants where table_name = '{table}'"
         with engine.begin() as connection:
             for role, expected in rights.items():
                 found = connection.scalars(text(f"{asked} and grantee = '{role}' order by 1")).all()

@@ -1,6 +1,6 @@
 """Which hosts are unlike their twins: hosts of the same hardware, hypervisor, database and work.
 
-A host is held against all others of its kind, in units of their spread, which has what differs from host to host and
+A host is compared with all others of its kind, in units of their spread, which has what differs from host to host and
 from hour to hour; what its own rounds leave open takes its place where it is larger. Twice: with mean and standard
 deviation, which few hosts need, and with median and median absolute deviation, which several odd ones do not hide. The
 smaller p value counts, doubled (Bonferroni). So many hosts are looked at that some are far out by chance: the share of

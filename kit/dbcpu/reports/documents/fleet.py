@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dbcpu.analysis.fleet.hosts import FleetHost, Kind
+from dbcpu.analysis.fleet.kinds import LOTTERY, HostType
 from dbcpu.analysis.fleet.twins import FALSE_SHARE, FEWEST_TWINS, WORTH_NAMING, Twins, Unlike
-from dbcpu.analysis.fleet.types import LOTTERY, HostType
 from dbcpu.analysis.levels.outcome import BAD, GOOD
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import Fact
@@ -25,7 +25,7 @@ READING = (
     "curve the hosts are alike; an end that falls off is a few that are slower than the others."
 )
 NOTES = (
-    f"Twins: hosts with the same CPU model, vCPUs, cores, hypervisor, database and work. A host is held against the "
+    f"Twins: hosts with the same CPU model, vCPUs, cores, hypervisor, database and work. A host is compared with the "
     f"median of all others of its kind, at least {FEWEST_TWINS}. It is named from a difference of "
     f"{percent(WORTH_NAMING)} on; of all that are named at most {percent(FALSE_SHARE)} are false on average "
     "(Benjamini-Hochberg). A host that is not named is not shown to be like its twins.",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from dbcpu.analysis.fleet.hosts import FleetHost, Kind, fleet_host
+from dbcpu.analysis.fleet.kinds import host_types
 from dbcpu.analysis.fleet.twins import unlike_their_twins
-from dbcpu.analysis.fleet.types import host_types
 from dbcpu.errors import UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import work_words
