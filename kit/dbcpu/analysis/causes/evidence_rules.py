@@ -6,6 +6,7 @@ Each part of the loss is divided among causes: seconds, and the evidence in word
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
@@ -114,7 +115,7 @@ def queueing(
     if evidence.foreign_cpu_s is None:
         return _behind_sessions(queue_s, min(queue_s, sessions_s), where, partners)
     if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + evidence.foreign_cpu_s, queue_s):
-        return [Share(Cause.UNEXPLAINED, queue_s, lambda: f"{where()}, though idle (a hidden CPU quota?)")]
+        return [Share(Cause.UNEXPLAINED, queue_s, lambda: f"{where()}, though idle (CPU quota?)")]
     if sessions_s + evidence.foreign_cpu_s <= 0:
         return [Share(Cause.RUN_QUEUE, queue_s, where)]
     return _divided(queue_s, (sessions_s, evidence.foreign_cpu_s), evidence, where, partners, foreign)
@@ -211,7 +212,8 @@ def inflation(
     """More CPU time for the same work.
 
     What is counted comes first: steal and interrupts that the kernel left in the CPU time, and a lower
-    frequency. The rest is a shared core or remote memory if there was enough of it, else a slower CPU.
+    frequency, as far as it explains it. The rest is a shared core or remote memory if there was enough of it, else a
+    slower CPU.
     """
 
     def more() -> str:
@@ -219,7 +221,8 @@ def inflation(
 
     if evidence is None:
         return [Share(Cause.SLOWER_CPU, inflation_s, lambda: f"{more()} (placement not sampled)")]
-    steal_s, irq_s, slow_s = counted.steal_s, counted.irq_s, counted.slow_clock_s
+    steal_s, irq_s = counted.steal_s, counted.irq_s
+    slow_s = inflation_s * _clock_share(cpu_s, inflation_s, counted) if counted.slow_clock_s > 0 else 0.0
     found = [
         Share(Cause.STEAL, steal_s, lambda: f"{more()}, with {seconds(steal_s)} of steal on its CPUs"),
         Share(Cause.IRQ, irq_s, lambda: f"{more()}, with {seconds(irq_s)} of interrupts on its CPUs"),
@@ -230,6 +233,14 @@ def inflation(
     if covered_s >= ACCOUNTS * inflation_s:
         return _scaled(found, inflation_s / covered_s)
     return [*found, *_placed(inflation_s - covered_s, cpu_s, more, evidence, partners, core_of)]
+
+
+def _clock_share(cpu_s: float, inflation_s: float, counted: Counted) -> float:
+    """Of the inflation, what the lower frequency explains: causes multiply, so their logarithms are shared out."""
+    alone_s = cpu_s - inflation_s
+    if not counted.mhz or not counted.alone_mhz or alone_s <= 0:
+        return 1.0
+    return min(1.0, log(counted.alone_mhz / counted.mhz) / log(cpu_s / alone_s))
 
 
 def clocks(counted: Counted) -> str:

@@ -109,12 +109,15 @@ def oversubscribed(given: CheckInput) -> Finding | None:
         shares = f"took turns, in unequal shares: {times(worst.max_over_min)} between fastest and slowest"
     slowdown = worst.slowdown_median or 1.0
     median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
-    return noted(
+    found = noted(
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}: "
         f"they {shares}{median}",
         vcpus=vcpus,
     )
+    host = given.record.header.host
+    limited = host is not None and host.limits.quota_cpus is not None and (vcpus or 0) < len(host.topology.cpus)
+    return replace(found, remedy=found.remedy.replace("add vCPUs", "raise the CPU quota")) if limited else found
 
 
 def sticky_placement(given: CheckInput) -> Finding | None:

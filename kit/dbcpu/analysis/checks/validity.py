@@ -220,10 +220,12 @@ def not_settled(given: CheckInput) -> Finding | None:
 
 def quick_run(given: CheckInput) -> Finding | None:
     plan = given.record.header.plan
-    if plan.repeats >= NORMAL:
+    # Rounds may have been added later.
+    repeats = max(plan.repeats, min((each.rounds for each in given.levels), default=0))
+    if repeats >= NORMAL:
         return None
     most = "at most " if plan.rounds is None else ""
-    return noted("quick-run", f"{most}{plural(plan.repeats, 'repeat')} of each level")
+    return noted("quick-run", f"{most}{plural(repeats, 'repeat')} of each level")
 
 
 def client_clock(given: CheckInput) -> Finding | None:

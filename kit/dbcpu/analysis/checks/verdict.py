@@ -140,6 +140,10 @@ class _Words:
                 parts.append(self._at(worst))
         elif worst is not None and loss(worst) > MUCH_WORSE * loss(first):
             parts.append(self._at(worst))
+        named = [each for each in (first, worst) if each is not None]
+        uneven = [each for each in found.losses if each.even is Answer.NO]
+        if uneven and len(parts) == len(named) and not any(each.even is Answer.NO for each in named):
+            parts.insert(1, self._at(max(uneven, key=lambda each: each.max_over_min or 1.0)))
         return ", and ".join(parts)
 
     def _beyond(self, found: Outcome) -> str:
@@ -199,8 +203,8 @@ class _Words:
         if more is None:
             levels = [each.level for each in found.levels]
             if hidden_cores_possible(levels, self.vcpus, self.cores):
-                return "all levels (`--sessions auto`), a quieter host or longer executions would decide"
-            return "a quieter host or longer executions would decide"
+                return "all levels (`--sessions auto`), a quieter host or longer executions may decide"
+            return "a quieter host or longer executions may decide"
         return (
             f"{plural(more.more, 'more round')} (about {duration(more.about_s)}: {more.rounds} of each level) "
             "would probably decide"

@@ -133,14 +133,14 @@ def _level(
     slower = [_slower(members, views, same) for members in used if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     causes = [[_cause(views[each.key], same) for each in members] for members in used]
-    main_cause = _main_cause(causes)
     counted = _counted([[views[each.key] for each in members] for members in used])
-    whole = used and all(len(members) == level for members in used)
+    whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
     paced = pace_seen(level, context)
     answered = (
         answers(_seen(level, figures, slower, counted, context, scatter), reference, paced) if whole else Answers()
     )
+    main_cause = _main_cause([_lost(members, views, same, answered.even) for members in used])
     return LevelView(
         level=level,
         variant=variant,
@@ -175,7 +175,9 @@ def _level(
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
         counted_slowdown=counted.slowdown if counted else None,
-        counted_cause=_main_cause([[views[each.key].counted_cause for each in members] for members in used]),
+        counted_cause=_main_cause(
+            [[(views[e.key].counted_cause, views[e.key].counted_s or 0.0) for e in members] for members in used]
+        ),
         alone_s=median_of_known(each.alone_s for each in spent),
         misplaced_s=median_of_known(each.misplaced_s for each in spent),
         sharing_s=median_of_known(each.sharing_s for each in spent),
@@ -336,10 +338,29 @@ def _cause(view: SessionView, same: bool) -> str:
     return Cause.NONE if same and view.pace_only else view.cause
 
 
-def _main_cause(causes: Sequence[Sequence[str]]) -> str:
-    """Rounds vote, not sessions: one bad round with all its sessions shall not speak for the others."""
-    lost = [[cause for cause in members if cause != Cause.NONE] for members in causes]
-    votes = Counter(Counter(members).most_common(1)[0][0] for members in lost if members)
+def _lost(
+    members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView], same: bool, even: Answer
+) -> list[tuple[str, float]]:
+    """Of each session of a round its cause, and how much it lost: over the fastest where shares are unequal.
+
+    What all of them lose alike makes none of them slower than another.
+    """
+    slowdowns = [views[each.key].slowdown or 1.0 for each in members]
+    least = min(slowdowns) if even is Answer.NO else 1.0
+    causes = [_cause(views[each.key], same) for each in members]
+    return [(cause, max(0.0, slowdown - least)) for cause, slowdown in zip(causes, slowdowns, strict=True)]
+
+
+def _main_cause(rounds: Iterable[Iterable[tuple[str, float]]]) -> str:
+    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others."""
+    votes: Counter[str] = Counter()
+    for members in rounds:
+        lost: dict[str, float] = {}
+        for cause, much in members:
+            if cause != Cause.NONE:
+                lost[cause] = lost.get(cause, 0.0) + much
+        if lost:
+            votes[max(lost, key=lambda name: lost[name])] += 1
     return votes.most_common(1)[0][0] if votes else Cause.NONE
 
 

@@ -79,9 +79,9 @@ def over_ideal(level: LevelView, vcpus: int | None) -> float:
 
 
 def is_counted_only(level: LevelView) -> bool:
-    """Whether a loss was counted that the slowdown does not show: one session alone loses as much."""
+    """Whether a loss was counted that slowdown and max/min do not show: one session alone loses as much."""
     counted = level.counted_slowdown or 1.0
-    alike = (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2
+    alike = (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2 and (level.max_over_min or 1.0) < counted
     return counted > EQUAL and (level.level == 1 or alike)
 
 

@@ -71,7 +71,7 @@ def test_where_solo_sessions_differ_like_a_shared_core_equality_is_not_claimed()
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     said = explain(record([*alone, *pairs(SOLO_S, 1.85)])).verdict
     assert said.startswith("Inconclusive at N=2: even a slowdown of 4.00x is within noise; ")
-    assert said.endswith("a quieter host or longer executions would decide.")
+    assert said.endswith("a quieter host or longer executions may decide.")
     assert "equal CPU" not in said
 
 
@@ -81,7 +81,7 @@ def test_where_cores_may_be_hidden_all_levels_are_asked_for(threads: int, asked:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     shown = explain(record([*alone, *pairs(SOLO_S, 1.85)], host(8 // threads, threads), vcpus=8))
     assert (
-        "; all levels (`--sessions auto`), a quieter host or longer executions would decide" in shown.verdict
+        "; all levels (`--sessions auto`), a quieter host or longer executions may decide" in shown.verdict
     ) == asked
     remedies = {each.code: each.remedy for each in shown.findings}
     assert ("share cores that this host does not show" in remedies["inconclusive"]) == asked
@@ -197,3 +197,18 @@ def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
 def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
     found = simulated((1, 2), cores=2, threads=1, noisy_neighbour=1.0)
     assert "run-queue wait: sessions waited for each other while other processes used " in found.verdict
+
+
+def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:
+    """Turbo slows all of a round alike, a shared core only some of it."""
+    turbo = SimulatedHost(cores=4, threads=2, turbo_slope=0.2, hypervisor=None)
+    found = explain(simulate(turbo, levels=(1, 4, 6, 8), repeats=6, seed=2))
+    causes = {each.level: each.main_cause for each in found.levels}
+    assert (causes[4], causes[6]) == ("frequency", "shared_core")
+    assert "at 6 sessions the slowest took" in found.verdict, "between levels that are equally slow"
+
+
+def test_a_quota_is_raised_where_it_makes_the_vcpus_so_few() -> None:
+    found = explain(simulate(SimulatedHost(cores=4, threads=1, quota_cpus=2.5), levels=(1, 2, 5), repeats=6, seed=2))
+    remedies = {each.code: each.remedy for each in found.findings}
+    assert "or raise the CPU quota" in remedies["oversubscribed"]
