@@ -291,20 +291,25 @@ _aa_option = click.option(
 )
 
 
-_seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
-    help="Random seed for the order of rounds.  [default: a new one, which is recorded]",
-)  # fmt: skip
-
-
-def _sampling(hz: float) -> tuple[Callable[[Function], Function], ...]:
-    return (
+def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
+    """``host sampler hz pace vcpus cores threads_per_core label seed``: how a run is watched and called."""
+    return together(
+        host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
                      help="How to sample the server processes.  [default: the best that works here]"),
         click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
         click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
+        click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
+                     help="Number of vCPUs of the database, if dbcpu cannot determine it."),
+        click.option("--cores", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
+                     help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
+        click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
+                     help="The same as vCPUs per core: 2 with SMT, 1 without."),
+        click.option("--label", "-l", metavar="TEXT", default="", help="Label stored with the run."),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
+                     help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
     )  # fmt: skip
 
 
@@ -315,29 +320,17 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     log_file brief``
     """
     return together(
-        host_option,
-        *_sampling(hz),
-        click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
-                     help="Number of vCPUs of the database, if dbcpu cannot determine it."),
-        click.option("--cores", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
-                     help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
-        click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
-                     help="The same as vCPUs per core: 2 with SMT, 1 without."),
-        click.option("--label", "-l", metavar="TEXT", default="", help="Label stored with the run."),
-        _seed_option,
+        sampling_options(hz),
         store_option,
         out_option("Folder of the report.  [default: reports/<run>]"),
         report_option,
         record_option,
         yes_option,
         *_TALKING,
-    )  # fmt: skip
+    )
 
 
-_WORK = (_sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option)
-_MEASURING = (*_WORK, watching_options())
-work_options = together(*_WORK, *_sampling(20.0), _seed_option)
-"""What is measured, and how: ``sessions workload size executions seconds for_s repeats aa sampler hz pace seed``."""
+_PLAN = (_sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option)
 
 
 def measuring_options(function: Function) -> Function:
@@ -347,7 +340,15 @@ def measuring_options(function: Function) -> Function:
     seed store out formats json_file yes quiet verbose log_file brief``; at most one of ``executions``, ``seconds`` and
     ``for_s`` is not None.
     """
+    return together(*_PLAN, watching_options())(_one_amount(function))
 
+
+def plan_options(function: Function) -> Function:
+    """Those that say what is measured and how, without where it is kept and shown: ``sessions`` to ``seed``."""
+    return together(*_PLAN, sampling_options())(_one_amount(function))
+
+
+def _one_amount(function: Function) -> Function:
     @functools.wraps(function)
     def checked(*args: Any, **given: Any) -> Any:
         amounts = {"--executions": "executions", "--seconds": "seconds", "--for": "for_s"}
@@ -356,4 +357,4 @@ def measuring_options(function: Function) -> Function:
             raise click.UsageError(f"{' and '.join(used)} contradict each other; give one of them")
         return function(*args, **given)
 
-    return together(*_MEASURING)(checked)  # type: ignore[return-value]
+    return checked  # type: ignore[return-value]

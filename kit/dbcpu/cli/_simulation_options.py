@@ -80,6 +80,8 @@ HOST_OPTIONS = (
                "or up to so many: 3.5:2,3.3:4,2.9."),
     HostOption("--bare-metal", "", lambda _: {"hypervisor": None}, "",
                "No hypervisor: the frequency can be measured, as in no guest."),
+    HostOption("--slow", "FACTOR", _of("slow", float), "no number from 0.01 to 100 such as 1.15",
+               "The host is FACTOR times slower than its like: a slow one among twins."),
     HostOption("--noise", "SD", _of("noise", float), "no number from 0 to 0.2",
                "Relative standard deviation of a session's work, 0 to 0.2."),
     HostOption("--steal", "SHARE", _of("steal", float), "no number from 0 to 0.9",

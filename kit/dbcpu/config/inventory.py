@@ -1,194 +1,182 @@
-"""The targets of a fleet: read from dbcpu.toml, from what ``ansible-inventory --list`` prints, or from CSV.
+"""The targets of a fleet with their tags: from a dbcpu.toml, Ansible's inventory, a CSV table, or names of ssh_config.
 
-All three name targets with tags, and hold no secret: only where to find one (see ``targets``). In Ansible's JSON a host
-is a target if it has the variable ``dbcpu_url``; ``dbcpu_host``, ``dbcpu_password_env``, ``dbcpu_password_file``,
-``dbcpu_group`` and ``dbcpu_tags`` are its other keys, and each of its groups is a tag. In CSV the first line names the
-columns: ``name``, ``url`` and any of ``host``, ``password_env``, ``password_file``, ``group``; every other is a tag.
-Source: Ansible documentation, "Developing dynamic inventory"
+    [defaults]
+    url = "postgresql://bench@{name}.example/postgres"     # {name}, and {host}: its address where Ansible knows one
+    password_env = "BENCH_PASSWORD"
+    [targets.db-17]
+    tags = { region = "eu", instance = "m5.4xlarge", production = "yes-measure" }
+    group = "hypervisor-7"                                # targets of a group are never measured at the same time
+
+Passwords are references here, as in dbcpu.toml, and are looked up by the station that measures.
 """
 
-import csv
-import io
-import json
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from dbcpu.config import inventory_forms
 from dbcpu.config.given_file import read_given
-from dbcpu.config.targets import TARGET_KEYS, Named, checked, targets, targets_in
-from dbcpu.config.trusted_file import UntrustedFile
+from dbcpu.config.targets import MAX_DOTS, TABLES, checked, safe_url, tables_of
+from dbcpu.config.toml_checks import only
 from dbcpu.errors import UsageError
 
-MAX_BYTES = 16 << 20
-MAX_TARGETS = 100_000
-LONGEST_NAME = 128
-"""It is part of a label, and of a key in the store."""
-PREFIX = "dbcpu_"
-ENVIRONMENT, PRODUCTION, ALLOWED = "env", "production", "dbcpu"
-"""A target with the tag ``env = "production"`` is measured only if it has the tag ``dbcpu = "allowed"`` as well."""
+MAX_BYTES = 4 << 20
+"""A thousand targets of Ansible with all their variables have about a fourth of it."""
+MAX_TARGETS = 10_000
+MAX_NAME = 128
+PRODUCTION, ON_PURPOSE = "production", "yes-measure"
+_NOT_PRODUCTION = ("no", "false", "")
+_REFERENCES = ("url", "host", "password_env", "password_file")
 
 
-def read_inventory(file: Path | None) -> tuple[Named, ...]:
-    """The targets of ``file`` in its order; of the usual configuration files where none is named.
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One target of an inventory. It holds no secret; ``password_file`` is an absolute path."""
+
+    name: str
+    url: str
+    host: str | None = None
+    password_env: str | None = None
+    password_file: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+
+    @property
+    def kind(self) -> str:
+        """postgresql, oracle ...: the scheme of its URL without driver, or the bare kind."""
+        return self.url.partition(":")[0].partition("+")[0]
+
+    def table(self) -> dict[str, str]:
+        """Its ``[targets.NAME]``, as ``dbcpu run`` reads it."""
+        return {key: value for key in _REFERENCES if (value := getattr(self, key))}
+
+
+def read_inventory(file: Path, url: str | None = None) -> tuple[Listed, ...]:
+    """All targets of ``file``, in its order; its form follows from its ending: .toml, .json, .csv, else ssh_config(5).
+
+    Args:
+        url: of targets that have none; ``{name}`` and ``{host}`` in it are replaced.
 
     Raises:
-        UsageError: it cannot be read, names no target, or what is wrong with which target.
+        UsageError: it cannot be read, or a target in it is wrong; the sentence names both.
+        UntrustedFile: it is a FIFO of another user.
     """
-    found = tuple(targets().values()) if file is None else _from_file(file)
-    if not found:
-        where = str(file) if file else "dbcpu.toml"
-        raise UsageError(f"{where} names no target; docs/fleet.md shows what an inventory looks like")
-    for each in found:
-        if each.prompt:
-            raise UsageError(
-                f'{each.file}, [targets.{each.name}]: password = "prompt" is not possible in a fleet; '
-                "use password_env or password_file"
-            )
-        if len(each.name) > LONGEST_NAME:
-            raise UsageError(f"{each.file}: the name {each.name[:20]!r}... has more than {LONGEST_NAME} letters")
-    return tuple(_with_whole_path(each) for each in found)
-
-
-def selected(given: tuple[Named, ...], conditions: str) -> tuple[Named, ...]:
-    """Those with all tags of ``conditions``, such as ``region=eu kind=oracle``; ``name=`` is the target's own.
-
-    Raises UsageError: not KEY=VALUE, or no target fits.
-    """
-    wanted = dict(_condition(part) for part in conditions.split())
-    found = tuple(each for each in given if all(_tag(each, key) == value for key, value in wanted.items()))
-    if not found:
-        raise UsageError(f"no target of the inventory has {conditions!r}; its tags are {_known_tags(given)}")
-    return found
-
-
-def is_held_back(target: Named) -> bool:
-    """Whether it is a production target that nobody allowed to be measured."""
-    return target.tags.get(ENVIRONMENT) == PRODUCTION and target.tags.get(ALLOWED) != "allowed"
-
-
-def _from_file(file: Path) -> tuple[Named, ...]:
-    if file.suffix not in (".json", ".csv"):
-        if not file.is_file():
-            raise UsageError(f"there is no inventory {file}; give a file ending in .toml, .json (Ansible) or .csv")
-        return targets_in(file)
     try:
-        text = read_given(file, MAX_BYTES + 1).decode("utf-8-sig")
-    except UntrustedFile as error:
-        raise UsageError(str(error)) from None
+        data = read_given(file, MAX_BYTES + 1)
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{file} is not UTF-8 text; save it as UTF-8") from None
     except (OSError, ValueError) as error:
+        raise UsageError(f"{file} could not be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{file} is larger than {MAX_BYTES >> 20} MiB; make several inventories of it")
+    tables = _tables(file, text)
+    if not tables:
+        raise UsageError(f"{file} has no target in it; docs/fleet.md shows the forms of an inventory")
+    if len(tables) > MAX_TARGETS:
+        raise UsageError(f"{file} has {len(tables)} targets, more than {MAX_TARGETS}; make several inventories of it")
+    return tuple(_listed(name, table, file, url) for name, table in tables.items())
+
+
+def selected(targets: Sequence[Listed], select: str | None) -> tuple[Listed, ...]:
+    """Those that have all tags of ``select``: ``region=eu kind=oracle``; ``*`` and ``?`` in a value as in a shell.
+
+    ``name``, ``kind`` and ``group`` are asked for like tags.
+
+    Raises:
+        UsageError: it is not understood, or no target fits.
+    """
+    wanted = [part.partition("=") for part in (select or "").split()]
+    for key, equals, _ in wanted:
+        if not equals or not key:
+            raise UsageError(f"--select {select!r} is not understood; write TAG=VALUE, several between spaces")
+    found = tuple(each for each in targets if all(_fits(each, key, value) for key, _, value in wanted))
+    if not found:
+        tags = sorted({tag for each in targets for tag in each.tags})
+        raise UsageError(f"no target has {select!r}; the inventory's tags are {', '.join(tags) or 'none'}")
+    return found
+
+
+def refuse_production(targets: Sequence[Listed]) -> None:
+    """Raises UsageError for a target with a tag ``production`` that is not on purpose."""
+    found = [each.name for each in targets if each.tags.get(PRODUCTION, "") not in (*_NOT_PRODUCTION, ON_PURPOSE)]
+    if found:
+        named = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         raise UsageError(
-            f"the inventory {file} could not be read: {getattr(error, 'strerror', None) or error}"
-        ) from None
-    if len(text) > MAX_BYTES:
-        raise UsageError(f"the inventory {file} is larger than {MAX_BYTES >> 20} MiB")
-    found = tuple(_ansible(file, text) if file.suffix == ".json" else _rows(file, text))
-    if len(found) > MAX_TARGETS:
-        raise UsageError(f"the inventory {file} has more than {MAX_TARGETS} targets")
-    twice = [name for name, times in Counter(each.name for each in found).items() if times > 1]
-    if twice:
-        raise UsageError(f"the inventory {file} has {twice[0]!r} twice; a target is measured once")
-    return found
+            f"{named}: tagged production, and a measurement saturates it for minutes; leave it out by --select, "
+            f'or tag it on purpose: {PRODUCTION} = "{ON_PURPOSE}"'
+        )
 
 
-def _ansible(file: Path, text: str) -> list[Named]:
+def _fits(target: Listed, key: str, value: str) -> bool:
+    own = {"name": target.name, "kind": target.kind, "group": target.group} | dict(target.tags)
+    return key in own and fnmatchcase(own[key], value)
+
+
+def _tables(file: Path, text: str) -> dict[str, object]:
+    match file.suffix.lower():
+        case ".toml":
+            return tables_of(file, _toml(file, text))
+        case ".json":
+            return inventory_forms.ansible(text, str(file))
+        case ".csv":
+            return inventory_forms.csv_table(text, str(file))
+    return inventory_forms.ssh_names(text)
+
+
+def _toml(file: Path, text: str) -> dict[str, Any]:
+    if any(line.count(".") > MAX_DOTS for line in text.splitlines()):
+        raise UsageError(f"{file} has more than {MAX_DOTS} dots in a line; write the tables under headings")
     try:
-        content = json.loads(text)
+        content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is not valid JSON: {str(error)[:200]}") from None
-    meta = content.get("_meta") if isinstance(content, dict) else None
-    variables = meta.get("hostvars") if isinstance(meta, dict) else None
-    if not isinstance(variables, dict):
-        raise UsageError(f"{file} has no _meta.hostvars; write it by: ansible-inventory --list")
-    groups = _groups(content)
-    return [
-        checked(name, _ansible_table(own, groups.get(name, {})), file)
-        for name, own in variables.items()
-        if isinstance(own, dict) and f"{PREFIX}url" in own
-    ]
+        raise UsageError(f"{file} is not valid TOML: {str(error)[:200]}") from None
+    only(content, TABLES, str(file))
+    return content
 
 
-def _ansible_table(own: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str, Any]:
-    table = {key.removeprefix(PREFIX): value for key, value in own.items() if key.startswith(PREFIX)}
-    tags = table.get("tags", {})
-    return {**table, "tags": {**groups, **tags} if isinstance(tags, dict) else tags}
+def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
+    where = f"{file}, [targets.{name[:MAX_NAME]}]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is not a table; write [targets.{name}] and below it url = ...")
+    given = dict(table)
+    address = given.pop(inventory_forms.ADDRESS, name)
+    if url and "url" not in given:
+        given["url"] = url
+    for key, value in given.items():
+        if isinstance(value, str) and not value.isprintable():
+            raise UsageError(f"{where}: {key} has a character in it that cannot be printed; write it without")
+    if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise UsageError(f"{where}: a name has 1 to {MAX_NAME} characters that can be printed")
+    for key in ("url", "host"):
+        if isinstance(given.get(key), str):
+            given[key] = given[key].replace("{name}", name).replace("{host}", str(address))
+    given["tags"] = _tags(given.get("tags", {}), where)
+    if "group" in given:
+        given["group"] = _text(given["group"], "group", where)
+    named = checked(name, given, file)
+    if "://" in named.url and "***" in safe_url(named.url):
+        raise UsageError(f"{where}: the url has a parameter that may hold a secret, and a campaign is kept in a store")
+    if named.prompt:
+        raise UsageError(f"{where}: no password can be asked for in a fleet; use password_env or password_file")
+    secret = named.password_file and str(file.absolute().parent / Path(named.password_file).expanduser())
+    return Listed(name, named.url, named.host, named.password_env, secret, named.tags, named.group)
 
 
-def _groups(content: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Host -> its groups as tags, those that a group is a child of as well."""
-    parents: dict[str, set[str]] = {}
-    members: dict[str, set[str]] = {}
-    for name, group in content.items():
-        if name in ("_meta", "all", "ungrouped") or not isinstance(group, dict):
-            continue
-        for child in _texts(group.get("children")):
-            parents.setdefault(child, set()).add(name)
-        for host in _texts(group.get("hosts")):
-            members.setdefault(host, set()).add(name)
-    found = {}
-    for host, own in members.items():
-        reached, new = set(own), set(own)
-        while new := {parent for name in new for parent in parents.get(name, ())} - reached:
-            reached |= new
-        found[host] = dict.fromkeys(sorted(reached), "yes")
-    return found
+def _tags(found: object, where: str) -> dict[str, str]:
+    if not isinstance(found, dict):
+        raise UsageError(f'{where}: tags is not a table; write tags = {{ region = "eu" }}')
+    return {_text(key, "a tag's name", where): _text(value, f"the tag {key}", where) for key, value in found.items()}
 
 
-def _texts(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _rows(file: Path, text: str) -> list[Named]:
-    try:
-        rows = csv.DictReader(io.StringIO(text), restkey="", strict=True)
-        names = [name.strip() for name in rows.fieldnames or ()]
-        if missing := {"name", "url"} - set(names):
-            raise UsageError(f"{file}: the first line has no column {' and '.join(sorted(missing))}; {_FORM}")
-        return [_from_row(file, rows.line_num, dict(zip(names, row.values(), strict=False)), row) for row in rows]
-    except csv.Error as error:
-        raise UsageError(f"{file} is not valid CSV: {error}; {_FORM}") from None
-
-
-_FORM = "the first line is: name,url,host,password_env,group and any tags"
-
-
-def _from_row(file: Path, line: int, cells: Mapping[str, str | None], row: Mapping[str, Any]) -> Named:
-    if "" in row:
-        raise UsageError(f"{file}, line {line}, has more cells than the first line has names")
-    full = {key: text.strip() for key, text in cells.items() if text and text.strip()}
-    name = full.pop("name", "")
-    if not name:
-        raise UsageError(f"{file}, line {line}, has no name")
-    tags = {key: text for key, text in full.items() if key not in TARGET_KEYS}
-    return checked(name, {**{key: text for key, text in full.items() if key in TARGET_KEYS}, "tags": tags}, file)
-
-
-def _with_whole_path(target: Named) -> Named:
-    """A password file is named as seen from the inventory, and read elsewhere."""
-    if target.password_file is None:
-        return target
-    try:
-        whole = target.file.absolute().parent / Path(target.password_file).expanduser()
-    except RuntimeError as error:
-        raise UsageError(f"{target.file}, [targets.{target.name}]: password_file is no path: {error}") from None
-    return replace(target, password_file=str(whole))
-
-
-def _condition(part: str) -> tuple[str, str]:
-    key, equals, value = part.partition("=")
-    if not (key and equals and value):
-        raise UsageError(f"--select {part!r} is not KEY=VALUE; for example: --select 'region=eu kind=oracle'")
-    return key, value
-
-
-def _tag(target: Named, key: str) -> str | None:
-    return target.name if key == "name" else target.tags.get(key)
-
-
-def _known_tags(given: tuple[Named, ...]) -> str:
-    known = sorted({f"{key}={value}" for each in given for key, value in each.tags.items()})
-    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
-    return (", ".join(known[:10]) or "none") + more
+def _text(value: object, what: str, where: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return str(value)
+    if not isinstance(value, str) or len(value) > MAX_NAME or not value.isprintable():
+        raise UsageError(f"{where}: {what} is not a text of at most {MAX_NAME} characters; write it shorter")
+    return value

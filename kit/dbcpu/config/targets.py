@@ -156,7 +156,7 @@ def _configured() -> Mapping[str, Named | UsageError]:
     """By name, each as it is in the last file that has it; a fault refuses its target alone. Raises UsageError."""
     found: dict[str, Named | UsageError] = {}
     for file, content in contents():
-        for name, table in _tables(file, content).items():
+        for name, table in tables_of(file, content).items():
             earlier = found.get(name)
             try:
                 named = checked(name, table, file)
@@ -166,11 +166,6 @@ def _configured() -> Mapping[str, Named | UsageError]:
             differs = isinstance(earlier, Named) and named != replace(earlier, file=file)
             found[name] = replace(named, replaces=earlier.file) if isinstance(earlier, Named) and differs else named
     return found
-
-
-def targets_in(file: Path) -> tuple[Named, ...]:
-    """Those of one configuration file, which the user named. Raises UsageError at the first that is wrong."""
-    return tuple(checked(name, table, file) for name, table in _tables(file, _read(file, file)).items())
 
 
 def safe_url(url: str) -> str:
@@ -232,8 +227,8 @@ def _read(file: Path, source: Path | int) -> dict[str, Any]:
     return content
 
 
-def _tables(file: Path, content: Mapping[str, Any]) -> dict[str, object]:
-    """Those of the targets, each with the defaults that it does not have itself."""
+def tables_of(file: Path, content: Mapping[str, Any]) -> dict[str, object]:
+    """The tables of the targets by name, with the defaults that they do not have themselves. Raises UsageError."""
     tables, defaults = content.get("targets", {}), content.get("defaults", {})
     if not isinstance(tables, dict):
         raise UsageError(f"{file}: targets is not a table; write [targets.NAME] and below it url = ...")

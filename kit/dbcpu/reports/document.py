@@ -190,12 +190,25 @@ class FigureHistory:
 
 
 @dataclass(frozen=True, slots=True)
+class Strips:
+    """Many hosts as dots, a strip for each kind: (name of the kind, ((host, ratio, marked), ...)).
+
+    Marked dots stand out, and are named as far as there is room. ``x_title``: what the ratios are.
+    """
+
+    title: str
+    strips: tuple[tuple[str, tuple[tuple[str, float, bool], ...]], ...]
+    x_title: str
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A picture that can be drawn (see ``reports.charts``): ``name`` of its file, and how it is read."""
 
     name: str
     title: str
-    data: RunPicture | Panels | Bars | Curves | FigureHistory
+    data: RunPicture | Panels | Bars | Curves | FigureHistory | Strips
     reading: str = ""
 
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dbcpu.errors import UnknownName
+from dbcpu.errors import UnknownName, UsageError
 from dbcpu.simulator.host import MAX_NAME, SimulatedHost
 
 USUAL = "c4.4xlarge"
+SLOW = "slow"
+"""Among changes: how many times slower the host is than the preset."""
 _PLAIN = SimulatedHost("plain", cores=4, threads=1, scheduler="smt_balancing", about="nothing but cores")
 """What a host is where only its shape is given."""
 _SHAPE = frozenset({"cores", "threads", "efficiency_cores"})
@@ -68,6 +70,11 @@ def host_with(name: str | None, changes: Mapping[str, Any], words: str = "") -> 
     if not changes:
         return base
     words = words or " ".join(f"{field}={value}" for field, value in sorted(changes.items()))
+    changes = dict(changes)
+    slow = changes.pop(SLOW, 1.0)
+    if not 0.01 <= slow <= 100:
+        raise UsageError(f"a host {slow:g} times slower is not between 0.01 and 100 times; 1.15 is 15 % slower")
+    changes.setdefault("mrows_per_s", base.mrows_per_s / slow)
     about = words if base is _PLAIN else f"{base.name} with {words}"
     return replace(base, **{"name": _named(base.name, words), "about": about, **changes})
 

@@ -1,208 +1,256 @@
-"""The tables ``campaign`` and ``campaign_item`` of a store: one plan over many targets, and how far each of them is.
+"""The tables ``campaign`` and ``campaign_item`` of a store: one plan over many targets, and what became of each.
 
-Who drives a campaign holds its lease; a second one is refused until it is released, or was not renewed for a while.
-The runs of a campaign are ordinary runs, which are found by their label.
+An item's state changes by compare-and-set, so that of two drivers, or a driver and a late station, only one succeeds.
+The lease of a campaign does the same for its driver.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Engine, Row, exc, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, exc, func, insert, literal, or_, select, update
 
 from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.record import Driver
-from dbcpu.store import codec
 from dbcpu.store.engine import Location, translated_errors
-from dbcpu.store.schema import rows
-from dbcpu.store.schema.rows import RunSummary
+from dbcpu.store.schema.rows import driver_at
 from dbcpu.store.schema.tables import campaign, campaign_item, run
 
-PLANNED, RUNNING = "planned", "running"
-DONE, REFUSED, PARTIAL, UNKNOWN, CANCELLED = "done", "refused", "partial", "unknown", "cancelled"
+PLANNED, RUNNING, DONE, REFUSED = "planned", "running", "done", "refused"
+PARTIAL, UNKNOWN, CANCELLED = "partial", "unknown", "cancelled"
 STATES = (PLANNED, RUNNING, DONE, REFUSED, PARTIAL, UNKNOWN, CANCELLED)
-"""Of an item. Refused: nothing was measured, and ``why`` says what the run said. Partial: the finished rounds are kept.
-Unknown: who watched the measurement is gone. Cancelled: stopped before a round was finished."""
-NO_NEW, NOW = "no new", "now"
-"""What is wished of a campaign that is driven: start nothing more; or stop what is measured as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Campaign:
-    """One plan. ``options`` are those of ``dbcpu run``; ``failures_share``: with more refused targets none is begun."""
-
-    name: str
-    created_at: str
-    tool_version: str
-    options: tuple[str, ...]
-    at_once: int
-    failures_share: float
-    stop: str | None = None
-    lease_owner: str | None = None
-    lease_until_s: float | None = None
+"""``refused``: nothing was measured, ``why`` says the reason. ``partial``: some rounds are stored. ``unknown``: nobody
+can say whether it was measured. ``cancelled``: stopped by the user before it was complete."""
+FAILED = (REFUSED, PARTIAL, UNKNOWN)
+GO_ON, STOP, STOP_NOW = "", "stop", "now"
+"""What is asked of the driver: nothing; to start no more; to cancel what is measured, too."""
+MAX_NAME = 64
+SIMULATED = "simulated"
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One target of a campaign.
+    """One target of a campaign. Times are UTC, ISO 8601.
 
-    ``request`` has url, host, password_env and password_file as an inventory has them. ``driver`` is the process that
-    measures it, on ``station``.
+    ``station``, ``pid``, ``boot_id`` and ``start_ticks`` name the process that measures as the table ``run`` does:
+    ``boot_id`` has its pid namespace and machine too, where they are known.
     """
 
     target: str
-    request: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     state: str = PLANNED
     run_id: str | None = None
     why: str = ""
-    station: str = ""
-    driver: Driver | None = None
-    started_at: str = ""
-    ended_at: str = ""
+    station: str | None = None
+    pid: int | None = None
+    boot_id: str | None = None
+    start_ticks: int | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+
+    @property
+    def process(self) -> Driver:
+        """Raises ValueError where none was started."""
+        if self.pid is None:
+            raise ValueError(f"no process was started for {self.target}")
+        return driver_at(self.station or "", self.pid, self.start_ticks, self.boot_id or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """One plan over many targets. ``plan`` is JSON: options of ``run``, limits, and how each target is reached.
+
+    ``lease_until_s``: seconds since 1970 by the clock of the database's server; None: nobody drives it.
+    """
+
+    name: str
+    created_at: str
+    tool_version: str
+    sql_hash: str
+    plan: Mapping[str, Any]
+    stop: str = GO_ON
+    lease_owner: str | None = None
+    lease_until_s: float | None = None
+
+
+_ITEM = tuple(campaign_item.c["group_name" if each.name == "group" else each.name] for each in fields(Item))
+_CAMPAIGN = tuple(campaign.c[each.name] for each in fields(Campaign))
 
 
 class CampaignTable:
-    """Those of an open store. All methods raise StoreError when the database fails."""
+    """That of an open store. ``there`` False: the store is older, cannot be written to, and has none.
 
-    def __init__(self, location: Location, reading: Engine) -> None:
-        self._location, self._reading = location, reading
+    All methods raise StoreError when the database fails.
+    """
+
+    def __init__(self, location: Location, reading: Engine, *, there: bool) -> None:
+        self._location, self._reading, self._there = location, reading, there
         self._writing = reading.execution_options(writes=True)
 
-    def begin(self, made: Campaign, items: Sequence[Item]) -> None:
-        """Keep a new campaign. Raises UsageError if there is one of that name."""
-        values = {each: getattr(made, each) for each in ("name", "created_at", "tool_version", "at_once")}
-        values |= {"failures_share": made.failures_share, "options": codec.dumps(list(made.options))}
+    def create(self, made: Campaign, items: Sequence[Item]) -> None:
+        """Keep a new campaign with its items, all or nothing. Raises UsageError if the name is taken."""
         with translated_errors(self._location), self._writing.begin() as connection:
             try:
-                connection.execute(insert(campaign).values(values))
+                connection.execute(insert(campaign).values(_campaign_values(made)))
             except exc.IntegrityError:
                 raise UsageError(
-                    f"there is a campaign {made.name!r} in the store {self._location.shown} already; go on with it by "
-                    f"dbcpu fleet resume {made.name}, or give another --campaign"
+                    f"the store has a campaign {made.name!r} already; go on with it by dbcpu fleet resume "
+                    f"{made.name}, or give another --campaign"
                 ) from None
-            connection.execute(
-                insert(campaign_item), [_item_values(made.name, at, each) for at, each in enumerate(items)]
-            )
+            rows = [{"campaign": made.name, "place": at, **_item_values(each)} for at, each in enumerate(items)]
+            connection.execute(insert(campaign_item), rows)
+
+    def names(self) -> tuple[str, ...]:
+        """Of all campaigns, the newest first."""
+        if not self._there:
+            return ()
+        with translated_errors(self._location), self._reading.connect() as connection:
+            return tuple(connection.scalars(select(campaign.c.name).order_by(campaign.c.created_at.desc())))
 
     def load(self, name: str) -> Campaign:
-        """Raises UnknownName, which lists what there is."""
+        """Raises UnknownName where there is none; StoreError where its plan is no JSON table."""
+        found = None
+        if self._there:
+            with translated_errors(self._location), self._reading.connect() as connection:
+                found = connection.execute(select(*_CAMPAIGN).where(campaign.c.name == name)).first()
+        if found is None:
+            raise UnknownName("campaign", name, self.names())
+        values = dict(zip((each.name for each in fields(Campaign)), found, strict=True))
+        return Campaign(**{**values, "plan": _table(values["plan"], f"the plan of campaign {name}")})
+
+    def items(self, name: str) -> tuple[Item, ...]:
+        """Those of one campaign, in the order of its inventory; () for an unknown one."""
+        if not self._there:
+            return ()
+        wanted = select(*_ITEM).where(campaign_item.c.campaign == name).order_by(campaign_item.c.place)
         with translated_errors(self._location), self._reading.connect() as connection:
-            row = connection.execute(select(campaign).where(campaign.c.name == name)).first()
-            known = connection.scalars(select(campaign.c.name).order_by(campaign.c.created_at.desc()).limit(20)).all()
-        if row is None:
-            raise UnknownName("campaign", name, map(str, known))
-        source = f"campaign {name} in the store {self._location.shown}"
-        options = codec.loads(_text(row.options) or "[]", source)
-        if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
-            raise codec.damaged(source, "its options are no list of texts")
-        return Campaign(
-            name, _text(row.created_at), _text(row.tool_version), tuple(options), _whole(row.at_once),
-            _number(row.failures_share) or 0.0, row.stop if isinstance(row.stop, str) else None,
-            row.lease_owner if isinstance(row.lease_owner, str) else None, _number(row.lease_until_s),
+            return tuple(map(_item, connection.execute(wanted)))
+
+    def change(
+        self, name: str, target: str, *, was: Collection[str] = STATES, was_pid: int | None = None, **values: Any
+    ) -> bool:
+        """Set ``values`` (fields of Item) of one item whose state is in ``was``, by one statement.
+
+        Args:
+            was_pid: also only if no process was named so far (0), or exactly this one.
+
+        Returns whether it was so; if not, nothing is changed.
+        """
+        same = (
+            (campaign_item.c.campaign == name)
+            & (campaign_item.c.target == target)
+            & campaign_item.c.state.in_(was)
         )  # fmt: skip
+        if was_pid is not None:
+            same &= campaign_item.c.pid == was_pid if was_pid else campaign_item.c.pid.is_(None)
+        with translated_errors(self._location), self._writing.begin() as connection:
+            return bool(connection.execute(update(campaign_item).where(same).values(_named(values))).rowcount)
 
-    def items(self, name: str, target: str | None = None) -> tuple[Item, ...]:
-        """In the order of the inventory; only that of ``target`` if one is given."""
-        wanted = select(campaign_item).where(campaign_item.c.campaign == name).order_by(campaign_item.c.position)
-        wanted = wanted if target is None else wanted.where(campaign_item.c.target == target)
+    def run_of(self, name: str, item: Item) -> tuple[str, str, int] | None:
+        """run_id, status as stored and number of rounds of the run that the item's process measured, if it kept one.
+
+        A simulated run names no process: that with the label of the item is it.
+        """
+        same = (run.c.driver_pid == item.pid) & (run.c.driver_hostname == item.station)
+        same &= run.c.driver_boot_id == item.boot_id
+        if item.start_ticks is not None:
+            same &= run.c.driver_start_ticks == str(item.start_ticks)
+        same |= (run.c.database_kind == SIMULATED) & (run.c.label == label_of(name, item.target))
+        wanted = select(run.c.run_id, run.c.status, run.c.rounds).where(same).order_by(run.c.started_at.desc())
         with translated_errors(self._location), self._reading.connect() as connection:
-            found = connection.execute(wanted).all()
-        return tuple(self._item(row) for row in found)
+            found = connection.execute(wanted).first()
+        return (str(found[0]), str(found[1]), int(found[2] or 0)) if found else None
 
-    def change(self, name: str, target: str, **values: str | Driver | None) -> None:
-        """Set ``state``, ``run_id``, ``why``, ``station``, ``driver``, ``started_at`` or ``ended_at`` of one item."""
-        written = {key: _driver_text(each) if isinstance(each, Driver) else each for key, each in values.items()}
-        same = (campaign_item.c.campaign == name) & (campaign_item.c.target == target)
+    # --- who drives it
+
+    def take_lease(self, name: str, owner: str, for_s: float, instead_of: str | None = None) -> bool:
+        """Become its driver, or stay so, for so long from now. False while another is.
+
+        Args:
+            instead_of: an owner that is known to be gone.
+        """
         with translated_errors(self._location), self._writing.begin() as connection:
-            if not connection.execute(update(campaign_item).where(same).values(written)).rowcount:
-                raise StoreError(f"campaign {name} has no target {target!r} any more; was it deleted meanwhile?")
+            now_s = _now_s(connection)
+            free = or_(campaign.c.lease_owner.is_(None), campaign.c.lease_owner == owner)
+            free = or_(free, campaign.c.lease_until_s < now_s)
+            if instead_of is not None:
+                free = or_(free, campaign.c.lease_owner == instead_of)
+            taken = update(campaign).where((campaign.c.name == name) & free)
+            return bool(connection.execute(taken.values(lease_owner=owner, lease_until_s=now_s + for_s)).rowcount)
 
-    def runs(self, name: str, target: str | None = None) -> Mapping[str, RunSummary]:
-        """Target -> its newest run in this campaign; only that of ``target`` if one is given."""
-        prefix = f"{name}/"
-        fits = run.c.label.startswith(prefix, autoescape=True) if target is None else run.c.label == label(name, target)
-        wanted = select(*rows.SUMMARY_COLUMNS).where(fits)
-        with translated_errors(self._location), self._reading.connect() as connection:
-            found = [rows.summary(row) for row in connection.execute(wanted.order_by(run.c.started_at))]
-        # SQLite's LIKE takes a for A.
-        return {each.label.removeprefix(prefix): each for each in found if each.label.startswith(prefix)}
-
-    def take(self, name: str, owner: str, now_s: float, until_s: float) -> bool:
-        """Take or renew the lease; False where another owner has it. ``now_s`` is time of day, as all leases are."""
-        free = or_(campaign.c.lease_owner.is_(None), campaign.c.lease_owner == owner, campaign.c.lease_until_s < now_s)
-        wanted = update(campaign).where((campaign.c.name == name) & free)
+    def release_lease(self, name: str, owner: str) -> None:
+        """No more drive it; another owner's lease is left alone."""
+        own = (campaign.c.name == name) & (campaign.c.lease_owner == owner)
         with translated_errors(self._location), self._writing.begin() as connection:
-            return bool(connection.execute(wanted.values(lease_owner=owner, lease_until_s=until_s)).rowcount)
+            connection.execute(update(campaign).where(own).values(lease_owner=None, lease_until_s=None))
 
-    def release(self, name: str, owner: str) -> None:
-        """Give the lease back, if ``owner`` has it."""
-        mine = (campaign.c.name == name) & (campaign.c.lease_owner == owner)
+    def ask_to_stop(self, name: str, wish: str) -> None:
+        """``GO_ON``, ``STOP`` or ``STOP_NOW``; the driver looks at it every few seconds. Raises UnknownName."""
         with translated_errors(self._location), self._writing.begin() as connection:
-            connection.execute(update(campaign).where(mine).values(lease_owner=None, lease_until_s=None))
-
-    def wish(self, name: str, stop: str | None) -> None:
-        """What who drives it shall do: ``NO_NEW``, ``NOW``, or None to go on."""
-        with translated_errors(self._location), self._writing.begin() as connection:
-            connection.execute(update(campaign).where(campaign.c.name == name).values(stop=stop))
-
-    def _item(self, row: Row[Any]) -> Item:
-        source = f"target {row.target} of campaign {row.campaign} in the store {self._location.shown}"
-        driver = codec.decode(Driver, codec.loads(row.driver, source), source) if _text(row.driver) else None
-        state = _text(row.state)
-        if state not in STATES:
-            raise codec.damaged(source, f"its state is {state[:40]!r}")
-        return Item(
-            _text(row.target), _texts(row.request, source), _texts(row.tags, source), _text(row.exclusive_group), state,
-            _text(row.run_id) or None, _text(row.why), _text(row.station), driver, _text(row.started_at),
-            _text(row.ended_at),
-        )  # fmt: skip
+            found = connection.execute(update(campaign).where(campaign.c.name == name).values(stop=wish)).rowcount
+        if not found:
+            raise UnknownName("campaign", name, self.names())
 
 
-def now_text() -> str:
-    """As runs have the time at which they began, so that both can be compared as texts."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-def label(name: str, target: str) -> str:
+def label_of(name: str, target: str) -> str:
     """Of the runs of a target in a campaign."""
     return f"{name}/{target}"
 
 
-def _item_values(name: str, position: int, item: Item) -> dict[str, Any]:
-    return {
-        "campaign": name,
-        "target": item.target,
-        "position": position,
-        "request": codec.dumps(dict(item.request)),
-        "tags": codec.dumps(dict(item.tags)),
-        "exclusive_group": item.group,
-        "state": item.state,
-        "why": item.why,
-    }
+def now() -> str:
+    """UTC, ISO 8601, as the items have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _driver_text(driver: Driver) -> str:
-    return codec.dumps(codec.encode(driver))
+def _now_s(connection: Connection) -> ColumnElement[float]:
+    """By the clock that all drivers of this store share: the server's; a file is on one machine."""
+    if connection.dialect.name == "postgresql":
+        return func.pg_catalog.date_part("epoch", func.pg_catalog.clock_timestamp())
+    return literal(time.time())
 
 
-def _texts(value: object, source: str) -> Mapping[str, str]:
-    found = codec.loads(_text(value) or "{}", source)
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
-        raise codec.damaged(source, "its request or tags are no texts")
-    return found
+def _campaign_values(made: Campaign) -> dict[str, Any]:
+    values = {each.name: getattr(made, each.name) for each in fields(Campaign)}
+    return {**values, "plan": json.dumps(made.plan, allow_nan=False)}
 
 
-def _text(value: object) -> str:
+def _item_values(item: Item) -> dict[str, Any]:
+    return _named({each.name: getattr(item, each.name) for each in fields(Item)})
+
+
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of Item as columns."""
+    unknown = set(values) - {each.name for each in fields(Item)}
+    assert not unknown, unknown
+    made = {("group_name" if name == "group" else name): value for name, value in values.items()}
+    if "tags" in made:
+        made["tags"] = json.dumps(dict(made["tags"]), sort_keys=True)
+    if made.get("start_ticks") is not None:
+        made["start_ticks"] = str(made["start_ticks"])
+    return made
+
+
+def _item(row: Row[Any]) -> Item:
+    values = dict(zip((each.name for each in fields(Item)), row, strict=True))
+    ticks = values["start_ticks"]
+    tags = _table(values["tags"], f"the tags of {values['target']}")
+    known = values["state"] if values["state"] in STATES else UNKNOWN
+    return Item(**{
+        **values, "tags": tags, "group": values["group"] or "", "why": values["why"] or "", "state": known,
+        "start_ticks": int(ticks) if isinstance(ticks, str) and ticks.isdecimal() else None,
+    })  # fmt: skip
+
+
+def _table(text: object, what: str) -> dict[str, Any]:
     """A column of SQLite may hold a value of any type."""
-    return value if isinstance(value, str) else ""
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 1
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise StoreError(f"{what} in the store cannot be read: it is no JSON table; measure under another --campaign")
+    return found

@@ -45,13 +45,13 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
     location = locate(url)
     _make_room(location, create)
     try:
-        has_figures = upgrade.check(open_engine(location), location)
+        revision = upgrade.check(open_engine(location), location)
     except NotWritable:
         if create or location.path is None or not (location.path.is_file() and os.access(location.path, os.R_OK)):
             raise
         location = as_it_is(location)
-        has_figures = upgrade.check(open_engine(location), location)
-    return Store(location, has_figures)
+        revision = upgrade.check(open_engine(location), location)
+    return Store(location, revision)
 
 
 def upgrade_store(url: str | None = None) -> str:
@@ -92,13 +92,13 @@ def _make_room(location: Location, create: bool) -> None:
 class Store(AbstractContextManager["Store"]):
     """An open store. All methods raise StoreError when the database fails."""
 
-    def __init__(self, location: Location, has_figures: bool = True) -> None:
+    def __init__(self, location: Location, revision: str = schema.HEAD) -> None:
         self.shown = location.shown
         self._location = location
         self._reading = open_engine(location)
         self._writing = self._reading.execution_options(writes=True)
-        self.figures = FigureTable(location, self._reading, there=has_figures)
-        self.campaigns = CampaignTable(location, self._reading)
+        self.figures = FigureTable(location, self._reading, there=revision >= schema.FIGURES)
+        self.campaigns = CampaignTable(location, self._reading, there=revision >= schema.CAMPAIGNS)
 
     def __enter__(self) -> Self:
         return self

@@ -1,91 +1,212 @@
-"""What is known of one host of a fleet, and which hosts are twins of it."""
+"""The hosts of a campaign as the fleet's analysis reads them: small, made from kept figures and a run's header. Pure.
+
+A host has one run or several. Speeds are compared as logarithms: a ratio is the same in both directions.
+"""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.analysis.statistics.robust import MEDIAN
+import numpy as np
+
+from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
+from dbcpu.analysis.statistics.robust import median_factor
 from dbcpu.figures import RunFigures
+from dbcpu.record import Header, RunRecord
+
+ALONE, LOADED = "alone", "loaded"
+"""What is compared: the speed of a single session, and the throughput at the largest level up to the vCPUs."""
+NORMAL_95 = 1.96
+INSTANCE_TAGS = ("instance", "instance-type", "instance_type", "type", "shape")
+FIGURES = (
+    "headline", "lost_to", "unit", "variant", "vcpus", "cores", "solo_mrows_per_s", "noise_share", "usable_cores",
+    "evenness", "steal_share", "others_share", "two_speeds_x", "throughput_mrows_per_s", "slowdown_x",
+    "max_over_min_x", "run_delay_share", "level_steal_share", "throttled_share", "main_cause", "even", "elapsed_s",
+)  # fmt: skip
+"""Of a run, that ``host_run`` and ``shape`` need."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What twins have in common: hardware, hypervisor, database, and the work that was measured."""
+class Speed:
+    """``rate`` in the workload's unit; ``error``: standard error of its logarithm by the run's own rounds.
 
-    cpu_model: str
-    vcpus: int | None
-    cores: int | None
-    hypervisor: str | None
-    database: str
-    work: str
-
-    def __str__(self) -> str:
-        vcpus = f"{self.vcpus} vCPUs of " if self.vcpus else ""
-        under = f" ({self.hypervisor})" if self.hypervisor else ""
-        return f"{vcpus}{self.cpu_model or 'an unknown CPU'}{under}, {self.database}"
-
-
-@dataclass(frozen=True, slots=True)
-class FleetHost:
-    """One measured target. Rates in the unit of the work per second; None where a figure is not known.
-
-    ``error``: standard error of the logarithm of ``solo_rate``, by the rounds of its run alone.
+    ``error`` None: not known. ``level``: number of sessions. ``losses``: shares of time by the name of what took them.
     """
 
-    target: str
+    rate: float
+    error: float | None
+    level: int
+    losses: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def log(self) -> float:
+        return math.log(self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class HostRun:
+    """One run of a host: its speeds by ``ALONE`` and ``LOADED``, as far as they were measured."""
+
     run_id: str
-    kind: Kind
-    solo_rate: float
-    error: float
-    peak_rate: float | None = None
-    usable_cores: float | None = None
-    usable_cores_interval: Interval | None = None
-    evenness: float | None = None
+    started_at: str
+    speeds: Mapping[str, Speed]
     verdict: str = ""
-    lost_to: str = ""
-    findings: Mapping[str, str] = field(default_factory=dict)
+    headline: str = ""
+    cause: str = ""
+    max_over_min: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A measured target. ``settings`` do not make twins, and may explain why two of them differ.
+
+    ``work``: unit, workload and size; only hosts with the same are compared.
+    """
+
+    name: str
+    runs: tuple[HostRun, ...]
+    vcpus: int | None
+    cores: int | None
+    cpu_model: str
+    hypervisor: str
+    database: str
+    version: str
+    work: tuple[str, ...]
+    counted: LicenceFacts
+    group: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    sees_host: bool = True
+
+    @property
+    def unit(self) -> str:
+        return self.work[0]
+
+    @property
+    def instance(self) -> str:
+        """The instance type: of a tag, else the product that the host names; '' where neither is known."""
+        tagged = (self.tags[key] for key in INSTANCE_TAGS if self.tags.get(key))
+        return next(tagged, self.settings.get("product", ""))
+
+    def speeds(self, metric: str) -> tuple[Speed, ...]:
+        """Of all runs that measured it at the level of the newest of them."""
+        found = [each.speeds[metric] for each in self.runs if metric in each.speeds]
+        return tuple(each for each in found if each.level == found[-1].level)
+
+    def rate(self, metric: str) -> float | None:
+        """Geometric mean over the runs; None where it was not measured."""
+        found = self.speeds(metric)
+        return math.exp(float(np.mean([each.log for each in found]))) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A target without a whole run: its ``state`` (refused, partial, unknown, cancelled ...) and why."""
+
+    name: str
+    state: str
+    why: str
+    group: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def per_vcpu(self) -> float | None:
-        """The largest throughput of any level, of each vCPU."""
-        return self.peak_rate / self.kind.vcpus if self.peak_rate and self.kind.vcpus else None
 
-    @property
-    def per_core(self) -> float | None:
-        return self.peak_rate / self.kind.cores if self.peak_rate and self.kind.cores else None
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What the campaign says of a target: ``runs`` are its header and figures, the oldest first."""
+
+    name: str
+    runs: tuple[tuple[Header, RunFigures], ...]
+    group: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def fleet_host(
-    target: str, run_id: str, kind: Kind, figures: RunFigures, tags: Mapping[str, str], repeats: int
-) -> FleetHost | None:
-    """None where the run says nothing of a single session."""
-    rate, noise = figures.value("solo_mrows_per_s"), figures.value("noise_share")
-    if not rate or not math.isfinite(rate):
+def host_of(member: Member) -> Host | None:
+    """None without a run that measured a single session; facts are those of the newest run."""
+    runs = [(header, figures) for header, figures in member.runs if figures.value("solo_mrows_per_s")]
+    if not runs:
         return None
-    cores = next((each for each in figures.all if each.metric == "usable_cores"), None)
-    known = cores is not None and cores.low is not None and cores.high is not None
-    return FleetHost(
-        target=target,
-        run_id=run_id,
-        kind=kind,
-        solo_rate=rate,
-        error=(noise or 0.0) * MEDIAN / math.sqrt(max(1, repeats)),
-        peak_rate=figures.value("peak_mrows_per_s"),
-        usable_cores=cores.value if cores else None,
-        usable_cores_interval=Interval(cores.low, cores.high) if known else None,  # type: ignore[union-attr,arg-type]
-        evenness=figures.value("evenness"),
-        verdict=figures.text("verdict"),
-        lost_to=figures.text("lost_to"),
-        findings=figures.findings(),
-        tags=tags,
+    header, figures = runs[-1]
+    host, work = header.host, header.plan.workload
+    vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
+    return Host(
+        name=member.name,
+        runs=tuple(host_run(*each) for each in runs),
+        vcpus=vcpus,
+        cores=cores,
+        cpu_model=host.cpu_model if host else "",
+        hypervisor=(host.hypervisor or "none") if host else "",
+        database=header.database.kind,
+        version=header.database.version,
+        work=(figures.text("unit"), work.name, work.size, work.sql_hash or ""),
+        counted=facts_of(RunRecord(header, ()), vcpus, cores, member.name),
+        group=member.group,
+        tags=member.tags,
+        settings=_settings(header, cores),
+        sees_host=host is not None,
     )
 
 
-def by_kind(hosts: Iterable[FleetHost]) -> dict[Kind, list[FleetHost]]:
-    """The groups of twins, the largest first; in each the fastest single session first."""
-    found: dict[Kind, list[FleetHost]] = {}
-    for each in sorted(hosts, key=lambda host: -host.solo_rate):
-        found.setdefault(each.kind, []).append(each)
-    return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
+def host_run(header: Header, figures: RunFigures) -> HostRun:
+    """The figures of a run's first variant."""
+    variant, vcpus = figures.text("variant"), figures.value("vcpus")
+    within = [level for level in figures.levels(variant) if vcpus is None or level <= vcpus]
+    speeds = {ALONE: _alone(header, figures, variant)}
+    full = max(within, default=1)
+    together = figures.value("throughput_mrows_per_s", full, variant)
+    if full > 1 and together:
+        spread = _half_width(figures, full, variant)
+        speeds[LOADED] = Speed(together, spread, full, _losses(figures, full, variant))
+    uneven = [found for level in within if (found := figures.value("max_over_min_x", level, variant)) is not None]
+    return HostRun(
+        run_id=header.run_id,
+        started_at=header.started_at,
+        speeds=speeds,
+        verdict=figures.text("verdict"),
+        headline=figures.text("headline"),
+        cause=figures.text("lost_to"),
+        max_over_min=max(uneven, default=None),
+    )
+
+
+def _alone(header: Header, figures: RunFigures, variant: str) -> Speed:
+    noise, rounds = figures.value("noise_share"), header.plan.repeats
+    error = None if noise is None else noise * median_factor(rounds) / math.sqrt(max(1, rounds))
+    return Speed(figures.value("solo_mrows_per_s") or 1.0, error, 1, _losses(figures, 1, variant))
+
+
+def _half_width(figures: RunFigures, level: int, variant: str) -> float | None:
+    """Standard error by the interval of the slowdown at a level, in which that of the single session is, too."""
+    found = next((each for each in figures.all if (each.metric, each.level, each.variant) ==
+                  ("slowdown_x", level, variant)), None)  # fmt: skip
+    if found is None or not found.low or not found.high:
+        return None
+    return max(0.0, math.log(found.high / found.low)) / (2 * NORMAL_95)
+
+
+LOSSES: Mapping[str, Callable[[RunFigures, int, str], float | None]] = {
+    "steal": lambda figures, level, variant: figures.value("level_steal_share", level, variant),
+    "throttled": lambda figures, level, variant: figures.value("throttled_share", level, variant),
+    "run-queue wait": lambda figures, level, variant: figures.value("run_delay_share", level, variant),
+    "other processes": lambda figures, level, variant: figures.value("others_share"),
+    "CPUs slow by turns": lambda figures, level, variant: (figures.value("two_speeds_x") or 1.0) - 1.0,
+}
+"""What a run counts that takes speed from its sessions."""
+
+
+def _losses(figures: RunFigures, level: int, variant: str) -> Mapping[str, float]:
+    found = {name: of(figures, level, variant) for name, of in LOSSES.items()}
+    return {name: share for name, share in found.items() if share}
+
+
+def _settings(header: Header, cores: int | None) -> Mapping[str, str]:
+    host = header.host
+    found: dict[str, object] = {"cores": cores, "driver": header.database.driver}
+    if host is not None:
+        quota = f"{host.limits.quota_cpus:g} CPUs" if host.limits.quota_cpus else "none"
+        found |= {"kernel": host.kernel, "governor": host.governor, "quota": quota, "container": host.container}
+        found |= {"product": host.facts.get("product")}
+    return {name: str(value) for name, value in found.items() if value}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

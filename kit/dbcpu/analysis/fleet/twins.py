@@ -1,95 +1,246 @@
-"""Which hosts are unlike their twins: hosts of the same hardware, hypervisor, database and work.
+"""Which host is unlike its twins? Pure; all of logarithms of speeds.
 
-A host is compared with all others of its kind, in units of their spread, which has what differs from host to host and
-from hour to hour; what its own rounds leave open takes its place where it is larger. Twice: with mean and standard
-deviation, which few hosts need, and with median and median absolute deviation, which several odd ones do not hide. The
-smaller p value counts, doubled (Bonferroni). So many hosts are looked at that some are far out by chance: the share of
-false ones among those that are named is controlled.
-Sources: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation); Benjamini and Hochberg, Journal of the Royal
-Statistical Society B 57, 1995 (false discovery rate).
+Twins have the same CPU model, vCPUs, hypervisor, database kind and version, and did the same work. Every host is
+compared with the others of its group, in two ways. With their median, in units of their scatter, to which distances
+count up to ``BEND`` robust deviations: several odd hosts neither move the middle nor hide behind a scatter of their own
+making; Student's t has ``FREEDOM`` of the twins' degrees of freedom, which holds its promise from ``LEAST_TWINS`` on.
+And with their mean and standard deviation, by which one odd host among few is found. The smaller p counts, weighted.
+The scatter of twins has their runs' luck in it; a host that is known less well than they are is compared by its own
+error. Of all hosts and speeds together the share of false discoveries is bounded.
+Sources: Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57,
+1995; Huber, "Robust Statistics", 1981, ch. 5 and 6 (bent distances); Holm, Scandinavian
+Journal of Statistics 6, 1979 (weighted Bonferroni); Rousseeuw and Croux, JASA 88, 1993.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
-from dbcpu.analysis.fleet.hosts import FleetHost, by_kind
+from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
+from dbcpu.analysis.fleet.scatter import effect_of, own_error
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.analysis.statistics.robust import deviation
-from dbcpu.analysis.statistics.run_effect import Difference
+from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, median_factor
+from dbcpu.analysis.statistics.run_effect import BetweenRuns
 
-FEWEST_TWINS = 4
-"""Others of its kind, below which nothing is said of a host."""
-FALSE_SHARE = 0.05
-"""Of those that are named, so many may be false on average."""
-WORTH_NAMING = 0.03
-"""A smaller difference is not named, however sure it is."""
-LEAST_SPREAD = 0.005
-"""Hosts are not more alike than that; simulated ones may be."""
-EFFICIENCY = 0.37
-"""What a degree of freedom is worth to the median absolute deviation, against the standard deviation."""
-CONFIDENCE = 0.95
+FALSE_DISCOVERIES = 0.05
+"""Of the hosts that are named, on average at most this share is like its twins."""
+LEAST_TWINS = 5
+"""Against fewer nothing is said: a host of six or fewer would have to be far out to be seen."""
+LEAST_DIFFERENCE = 0.02
+"""A smaller one is not named, however sure it is."""
+BEND, BENT = 2.5, 0.9776
+"""Distances count up to so many robust deviations, and what their mean square then is for normal data."""
+FREEDOM = 0.55
+SHARE_OF_MEAN = 0.25
+"""Of the chance of a false discovery that the comparison with the mean may use up: it is blind to several odd hosts."""
+LEAST_SPREAD = 1e-3
+"""Twins that agree better than this do so by chance."""
+LEAST_LOSS = 0.01
+"""A cause takes at least this share of time more than it takes from the twins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unlike:
-    """A host unlike its ``twins`` others: its rate over their median, with the 95 % interval, and the p value."""
+class Kind:
+    """What twins have in common. ``level``: sessions of the speed that is compared."""
 
-    host: FleetHost
-    twins: int
-    rank: int
+    metric: str
+    level: int
+    cpu_model: str
+    vcpus: int | None
+    hypervisor: str
+    database: str
+    version: str
+    work: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A host against its twins: ``ratio`` of its speed to their median, with a 95 % interval; ``rank`` 1 is slowest.
+
+    ``p`` is two-sided; ``unlike``: named, false discoveries controlled over all hosts. ``runs`` of this host.
+    ``causes``: (name, its share of time, the twins' median share), the largest difference first. ``differs``: settings
+    that most twins have otherwise, in words.
+    """
+
+    host: str
+    kind: Kind
     ratio: float
     interval: Interval
+    rank: int
+    twins: int
     p: float
+    runs: int
+    unlike: bool = False
+    causes: tuple[tuple[str, float, float], ...] = ()
+    differs: tuple[str, ...] = ()
+    run_cause: str = ""
+
+    @property
+    def metric(self) -> str:
+        return self.kind.metric
+
+    @property
+    def slower(self) -> bool:
+        return self.ratio < 1
+
+
+@dataclass(frozen=True, slots=True)
+class TooFew:
+    """A group of which nothing can be said."""
+
+    kind: Kind
+    hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """``unlike``: the slowest first. ``tested`` hosts had twins enough, ``alone`` had too few."""
+    """Every comparison, those of hosts that are unlike first, the slowest first; and groups that are too small.
 
-    unlike: tuple[Unlike, ...]
-    tested: int
-    alone: int
+    ``detectable``: by metric the relative difference that would typically have been seen, with a power of 80 %.
+    """
 
+    compared: tuple[Compared, ...]
+    too_few: tuple[TooFew, ...]
+    detectable: Mapping[str, float]
 
-def unlike_their_twins(hosts: Sequence[FleetHost]) -> Twins:
-    """By the rate of a single session."""
-    found: list[Unlike] = []
-    alone = 0
-    for group in by_kind(hosts).values():
-        if len(group) <= FEWEST_TWINS:
-            alone += len(group)
-            continue
-        found += [_against_others(group, at) for at in range(len(group))]
-    named = _controlled(found)
-    worth = [each for each in named if abs(each.ratio - 1) >= WORTH_NAMING]
-    return Twins(tuple(sorted(worth, key=lambda each: each.ratio)), len(found), alone)
+    @property
+    def unlike(self) -> tuple[Compared, ...]:
+        return tuple(each for each in self.compared if each.unlike)
 
 
-def _against_others(group: Sequence[FleetHost], at: int) -> Unlike:
-    """``group`` is sorted, the fastest first."""
-    host = group[at]
-    others = np.log([each.solo_rate for index, each in enumerate(group) if index != at])
-    own, least, many = math.log(host.solo_rate), max(LEAST_SPREAD, host.error), others.size
-    # What others are compared by has an error of its own: that of a mean, or of a median.
-    ways = (
-        (own - float(np.mean(others)), float(np.std(others, ddof=1)), 1 / many, many - 1.0),
-        (own - float(np.median(others)), deviation(others), math.pi / 2 / many, max(1.0, EFFICIENCY * (many - 1))),
-    )
-    tests = [Difference(shift, max(spread, least) * math.sqrt(1 + more), free) for shift, spread, more, free in ways]
-    surest = min(tests, key=lambda each: each.p)
-    return Unlike(
-        host, many, at + 1, math.exp(surest.shift), surest.ratio_interval(CONFIDENCE), min(1.0, len(tests) * surest.p)
-    )
+def twins(hosts: Sequence[Host], share: float = FALSE_DISCOVERIES) -> Twins:
+    """Compare every host with its twins; ``share`` of those named may be false on average."""
+    found: list[Compared] = []
+    too_few: list[TooFew] = []
+    seen: dict[str, list[float]] = {}
+    for metric in (ALONE, LOADED):
+        effect = effect_of(hosts, metric)
+        groups: dict[Kind, list[Host]] = {}
+        for each in hosts:
+            if each.speeds(metric):
+                groups.setdefault(_kind(each, metric), []).append(each)
+        for kind, members in groups.items():
+            if len(members) <= LEAST_TWINS:
+                too_few.append(TooFew(kind, tuple(host.name for host in members)))
+                continue
+            compared, detectable = _compared(kind, members, effect)
+            found += compared
+            seen.setdefault(metric, []).append(detectable)
+    named = benjamini_hochberg([one.p for one in found], share)
+    judged = [
+        replace(one, unlike=is_named and abs(math.log(one.ratio)) >= math.log1p(LEAST_DIFFERENCE))
+        for one, is_named in zip(found, named, strict=True)
+    ]
+    judged.sort(key=lambda one: (not one.unlike, one.ratio, one.host))
+    return Twins(tuple(judged), tuple(too_few), {metric: median(known) for metric, known in seen.items()})
 
 
-def _controlled(found: Sequence[Unlike]) -> list[Unlike]:
-    """Those that the step-up procedure of Benjamini and Hochberg names."""
-    ordered = sorted(found, key=lambda each: each.p)
-    last = 0
-    for rank, each in enumerate(ordered, 1):
-        if each.p <= FALSE_SHARE * rank / len(ordered):
-            last = rank
-    return ordered[:last]
+def benjamini_hochberg(p: Sequence[float], share: float) -> list[bool]:
+    """Which of the tests are discoveries, of which on average at most ``share`` are false."""
+    ordered = sorted(range(len(p)), key=lambda at: p[at])
+    last = max((place for place, at in enumerate(ordered, 1) if p[at] <= share * place / len(p)), default=0)
+    found = [False] * len(p)
+    for at in ordered[:last]:
+        found[at] = True
+    return found
+
+
+def _kind(host: Host, metric: str) -> Kind:
+    level = host.speeds(metric)[-1].level
+    return Kind(
+        metric, level, host.cpu_model, host.vcpus, host.hypervisor, host.database, host.version, host.work
+    )  # fmt: skip
+
+
+def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -> tuple[list[Compared], float]:
+    """All of a group, and the difference that would typically have been seen."""
+    logs = np.log(np.asarray([each.rate(kind.metric) for each in members], dtype=np.float64))
+    own = np.asarray([own_error(each, kind.metric, effect) for each in members])
+    common = [_losses(each, kind.metric) for each in members]
+    usual = {name: median(each.get(name, 0.0) for each in common) for name in {key for each in common for key in each}}
+    settings = _usual_settings(members)
+    ranks = np.argsort(np.argsort(logs, kind="stable"), kind="stable") + 1
+    found, detectable = [], []
+    for at, host in enumerate(members):
+        others, errors = np.delete(logs, at), np.delete(own, at)
+        middle, scatter, freedom = _centre_and_scatter(others)
+        of_median = scatter * median_factor(others.size) / math.sqrt(others.size)
+        shift, usual_error = float(logs[at]) - middle, float(np.median(errors))
+        expected = math.hypot(_of_one(scatter, own[at], usual_error), of_median)
+        mean, deviation = float(others.mean()), max(LEAST_SPREAD, float(others.std(ddof=1)))
+        of_one = _of_one(deviation, own[at], usual_error)
+        by_mean = (float(logs[at]) - mean) / math.hypot(of_one, deviation / math.sqrt(others.size))
+        p = min(_p(shift / expected, freedom) / (1 - SHARE_OF_MEAN), _p(by_mean, others.size - 1) / SHARE_OF_MEAN, 1.0)
+        # Without a known run effect an hour's luck may be all that twins differ by.
+        its_own = max(float(own[at]), 0.0 if effect is not None else scatter)
+        width = Chance(math.hypot(its_own, of_median), freedom).passed_by(0.025)
+        detectable.append(math.expm1(Chance(expected, freedom).detectable(FALSE_DISCOVERIES)))
+        found.append(
+            Compared(
+                host=host.name,
+                kind=kind,
+                ratio=math.exp(shift),
+                interval=Interval(math.exp(shift - width), math.exp(shift + width)),
+                rank=int(ranks[at]),
+                twins=others.size,
+                p=p,
+                runs=len(host.speeds(kind.metric)),
+                causes=_causes(common[at], usual) if shift < 0 else (),
+                differs=tuple(
+                    f"{name} {value} (twins: {settings[name]})"
+                    for name, value in sorted(host.settings.items())
+                    if name in settings and value != settings[name]
+                ),
+                run_cause=host.runs[-1].cause,
+            )
+        )
+    return found, float(np.median(detectable))
+
+
+def _centre_and_scatter(values: Floats) -> tuple[float, float, float]:
+    """Median, standard deviation with distances bent, and its degrees of freedom."""
+    middle = float(np.median(values))
+    apart = np.abs(values - middle)
+    rough = NORMAL_CONSISTENT * float(np.median(apart)) * (1 + 0.9 / values.size)
+    square = float((np.minimum(apart, BEND * rough) ** 2).sum()) / (values.size - 1) / BENT
+    return middle, max(LEAST_SPREAD, math.sqrt(square)), max(1.0, FREEDOM * (values.size - 1))
+
+
+def _of_one(scatter: float, own: float, usual: float) -> float:
+    """What a host may be off by: as its twins, or by what they differ by beyond their errors and its own error."""
+    return math.sqrt(max(scatter**2, max(0.0, scatter**2 - usual**2) + own**2))
+
+
+def _p(distance: float, freedom: float) -> float:
+    from scipy.special import stdtr  # loads slowly
+
+    return float(2 * stdtr(freedom, -abs(distance)))
+
+
+def _losses(host: Host, metric: str) -> Mapping[str, float]:
+    """Shares of time by name, the mean over its runs."""
+    runs = host.speeds(metric)
+    names = {name for each in runs for name in each.losses}
+    return {name: sum(each.losses.get(name, 0.0) for each in runs) / len(runs) for name in names}
+
+
+def _causes(own: Mapping[str, float], usual: Mapping[str, float]) -> tuple[tuple[str, float, float], ...]:
+    more = [(name, share, usual[name]) for name, share in own.items() if share - usual[name] >= LEAST_LOSS]
+    return tuple(sorted(more, key=lambda each: each[2] - each[1]))
+
+
+def _usual_settings(members: Sequence[Host]) -> Mapping[str, str]:
+    """By name the value that more than half of the twins have."""
+    found: dict[str, dict[str, int]] = {}
+    for each in members:
+        for name, value in each.settings.items():
+            counts = found.setdefault(name, {})
+            counts[value] = counts.get(value, 0) + 1
+    return {
+        name: value for name, counts in found.items() for value, count in counts.items() if 2 * count > len(members)
+    }

@@ -2,13 +2,13 @@
 
 import click
 
-from dbcpu.cli.fleet import _check, _report, _resume, _run, _status, _stop
+from dbcpu.cli.fleet import _check, _report, _resume, _run, _status, _stop, _sync
 
 
 @click.group(short_help="Measure many databases by one plan.")
 def command() -> None:
-    """Measure many databases by one plan: a campaign. docs/fleet.md"""
+    """Measure many databases by one plan: a campaign over the targets of an inventory (docs/fleet.md)."""
 
 
-for _module in (_check, _run, _status, _resume, _stop, _report):
+for _module in (_check, _run, _status, _resume, _stop, _sync, _report):
     command.add_command(_module.command)

@@ -1,22 +1,23 @@
-"""``dbcpu fleet check``: can every target be measured?"""
+"""``dbcpu fleet check``: the doctor of every target."""
 
 from pathlib import Path
 
 import click
 
-from dbcpu.cli.fleet._options import at_once_option, inventory_argument, select_option
+from dbcpu.cli.fleet import _options as options
 
 
-@click.command("check")
-@inventory_argument
-@select_option
-@at_once_option
-def command(inventory: Path | None, select: str, at_once: int | None) -> int:
-    """Check every target of INVENTORY as dbcpu doctor does, without loading it.
+@click.command("check", short_help="Check all targets of an inventory, without loading them.")
+@options.listing_options
+@click.option("--at-once", type=click.IntRange(1, 100), default=8, show_default=True, help="Targets at the same time.")
+def command(inventory: Path, select: str | None, url: str | None, at_once: int) -> int:
+    """Check all targets of INVENTORY by dbcpu doctor: can they be reached and measured, and what would distort it?
+
+    Exit code 3 if some target cannot be examined, 1 if one has a problem.
 
     \b
-    Example: dbcpu fleet check hosts.csv --select region=eu
+    Example: dbcpu fleet check fleet.toml --select 'region=eu kind=oracle'
     """
-    from dbcpu.workflows.fleet import check, commands
+    from dbcpu.workflows.fleet.check import check
 
-    return check.check(inventory, select, at_once or commands.default_at_once(), commands.say)
+    return check(inventory, select, url, at_once)

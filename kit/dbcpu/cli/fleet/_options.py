@@ -1,62 +1,74 @@
-"""Options that commands of a fleet share, and the options of a run as they were given."""
+"""Options that the commands of ``dbcpu fleet`` share."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from dbcpu.cli._options import Function, store_option, together
+from dbcpu.cli._options import plan_options, store_option, together, yes_option
 
-name_argument = click.argument("name", metavar="CAMPAIGN")
-inventory_argument = click.argument("inventory", type=click.Path(path_type=Path, dir_okay=False), required=False)
-select_option = click.option(
-    "--select", metavar="TAGS", default="", help="Only targets with these tags: 'region=eu kind=oracle'; name= for one."
-)
-at_once_option = click.option(
-    "--at-once", type=click.IntRange(1, 1000), metavar="N", help="Targets measured at once.  [default: 4 per CPU here]"
-)
-_DRIVING = (
-    at_once_option,
-    click.option("--window", metavar="HH:MM-HH:MM", help="Begin targets only in this time of the day, if they will "
-                 "have ended by then."),
-    click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers measure: tls://HOST:PORT.  "
-                 "[default: this machine]"),
-    store_option,
-)  # fmt: skip
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-def driving_options(function: Function) -> Function:
-    """``at_once window scheduler store``."""
-    return together(*_DRIVING)(function)
+_TALK = click.option("--quiet", "-q", is_flag=True, help="Print only the result.")
 
 
 class Share(click.ParamType[float]):
-    """``10%`` or ``0.1``."""
+    """``10%`` or ``0.1``: 0 to 1."""
 
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         text = str(value).strip()
         try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+            found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail(f"{value!r} is not a share; give 10% or 0.1", param, ctx)
-        return share
+            found = -1.0
+        if not 0 <= found <= 1:
+            self.fail(f"{value!r} is not a share; give 0% to 100%", param, ctx)
+        return found
 
 
-def as_given(ctx: click.Context, names: Callable[[str], bool]) -> list[str]:
-    """The options whose parameters are among ``names`` and that were given, as words of a command line."""
-    words: list[str] = []
-    for param in ctx.command.params:
-        name = param.name or ""
-        value, source = ctx.params.get(name), ctx.get_parameter_source(name)
-        if not isinstance(param, click.Option) or not names(name) or source is not ParameterSource.COMMANDLINE:
-            continue
-        if name == "pace":
-            value = "auto" if value is None else value or "off"
-        words += [param.opts[0], *([] if param.is_flag else [str(value)])]
-    return words
+inventory_argument = click.argument(
+    "inventory", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="INVENTORY"
+)
+campaign_argument = click.argument("campaign", metavar="NAME")
+
+listing_options = together(
+    inventory_argument,
+    click.option("--select", metavar="TAGS", help="Only targets with these tags: 'region=eu kind=oracle'."),
+    click.option("--url", metavar="URL", help="URL of targets that have none; {name} and {host} are replaced."),
+)
+
+limit_options = together(
+    click.option("--at-once", type=click.IntRange(1, 1000), metavar="N",
+                 help="Targets measured at the same time.  [default: from CPUs and memory here, at most 20]"),
+    click.option("--failures", type=Share(), metavar="SHARE", default="10%", show_default=True,
+                 help="Start no more targets above this share of failures; one failure is always accepted, but by 0%."),
+    click.option("--window", metavar="HH:MM-HH:MM", help="Start measurements only then, if they end then."),
+)  # fmt: skip
+
+place_options = together(
+    click.option("--scheduler", metavar="URL", help="Measure by the workers of a Dask cluster, tls://HOST:PORT."),
+    store_option,
+    yes_option,
+    _TALK,
+)
+
+
+def words(context: click.Context) -> tuple[str, ...]:
+    """The options of ``dbcpu run`` that the user gave, as words of its command line."""
+    made: list[str] = []
+    own = {each.name for each in click.command()(plan_options(lambda **_: None)).params}
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in own and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = context.params[name]
+            if value is True:
+                made.append(parameter.opts[0])
+            elif name == "pace":
+                made += [parameter.opts[0], {None: "auto", 0.0: "off"}.get(value, str(value))]
+            else:
+                made += [parameter.opts[0], str(value)]
+    return tuple(made)

@@ -4,21 +4,23 @@ from typing import Any
 
 import click
 
-from dbcpu.cli.fleet._options import driving_options, name_argument
+from dbcpu.cli._options import confirm
+from dbcpu.cli.fleet import _options as options
 
 
-@click.command("resume")
-@name_argument
-@click.option("--failed", is_flag=True, help="Measure those again that were refused, are partial or unknown.")
-@driving_options
-def command(name: str, failed: bool, **given: Any) -> int:
-    """Go on with CAMPAIGN: what was measured stays, what was not begun is measured.
+@click.command("resume", short_help="Go on with a campaign.")
+@options.campaign_argument
+@click.option("--failed", is_flag=True, help="Measure the targets again that were refused, partial or unknown.")
+@options.limit_options
+@options.place_options
+def command(campaign: str, **given: Any) -> int:
+    """Go on with campaign NAME: runs that went on meanwhile are recognised, and the rest is measured.
 
-    After a driver that was killed, measurements that go on are waited for and not begun again.
+    What is not given is as it was at the campaign's beginning.
 
     \b
     Example: dbcpu fleet resume q4 --failed
     """
-    from dbcpu.workflows.fleet import commands
+    from dbcpu.workflows.fleet.commands import resume
 
-    return commands.resume(name, failed=failed, **given)
+    return resume(campaign, confirm, **given)

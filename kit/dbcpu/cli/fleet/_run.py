@@ -1,39 +1,31 @@
-"""``dbcpu fleet run``: begin a campaign, and go on to its end."""
+"""``dbcpu fleet run``: begin a campaign."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbcpu.cli._options import confirm, fail_on_option, work_options, yes_option
-from dbcpu.cli.fleet._options import Share, as_given, driving_options, inventory_argument, select_option
+from dbcpu.cli._options import confirm, plan_options
+from dbcpu.cli.fleet import _options as options
 
 
-@click.command("run")
-@inventory_argument
-@click.option("--campaign", "name", metavar="NAME", required=True, help="Name of the campaign, kept in the store.")
-@select_option
-@driving_options
-@click.option("--failures", type=Share(), default="10%", show_default=True, metavar="SHARE",
-              help="Begin no more targets once a larger share was refused.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show targets, time and cost, and measure nothing.")
-@yes_option
-@work_options
-@fail_on_option
+@click.command("run", short_help="Begin a campaign: measure all targets of an inventory.")
+@options.listing_options
+@click.option("--campaign", required=True, metavar="NAME", help="What the campaign is called.")
+@options.limit_options
+@click.option("--dry-run", is_flag=True, help="Show targets, time and CPU-hours; measure and keep nothing.")
+@options.place_options
+@plan_options
 @click.pass_context
-def command(ctx: click.Context, /, inventory: Path | None, name: str, select: str, **given: Any) -> int:
-    """Measure every target of INVENTORY once: dbcpu.toml (default), JSON of ansible-inventory --list, or CSV.
+def command(ctx: click.Context, /, inventory: Path, select: str | None, url: str | None, **given: Any) -> int:
+    """Measure all targets of INVENTORY by one plan, some at a time, into one store.
+
+    The first target is measured alone, then 2, 4, ... up to --at-once. Targets of a group take turns. Ctrl-C starts no
+    more and waits for those under way; a second one cancels them.
 
     \b
-    Example: dbcpu fleet run hosts.csv --campaign q4 --store postgresql://dba@results/dbcpu --repeats 6
+    Example: dbcpu fleet run fleet.toml --campaign q4 --store postgresql://me@results/dbcpu --repeats 6
     """
-    from dbcpu.workflows.fleet import commands
-    from dbcpu.workflows.measure_run import Choices
+    from dbcpu.workflows.fleet.commands import begin
 
-    work = {each.name for each in fields(Choices)}
-    choices = Choices(**{key: given.pop(key) for key in tuple(given) if key in work})
-    options = as_given(ctx, lambda name: name in work or name == "fail_on")
-    given.pop("fail_on")
-    share = given.pop("failures")
-    return commands.run(inventory, name, select, options, choices, failures_share=share, confirm=confirm, **given)
+    return begin(inventory, select, url, options.words(ctx), confirm, **given)

@@ -3,20 +3,19 @@
 import click
 
 from dbcpu.cli._options import store_option
-from dbcpu.cli.fleet._options import name_argument
+from dbcpu.cli.fleet import _options as options
 
 
-@click.command("status")
-@name_argument
-@click.option("--all", "everything", is_flag=True, help="Every target, also those that are done or planned.")
-@click.option("--watch", is_flag=True, help="Again every two seconds, until all targets have ended.")
+@click.command("status", short_help="Show how far a campaign is.")
+@options.campaign_argument
+@click.option("--watch", is_flag=True, help="Print it again whenever it changes, until nothing is under way.")
 @store_option
-def command(name: str, everything: bool, watch: bool, store: str | None) -> int:
-    """How far CAMPAIGN is, and which targets were not measured, and why.
+def command(campaign: str, watch: bool, store: str | None) -> int:
+    """Show how far campaign NAME is, and why targets were not measured. Exit code 3 while some are not.
 
     \b
-    Example: dbcpu fleet status q4 --watch
+    Example: dbcpu fleet status q4
     """
-    from dbcpu.workflows.fleet import commands
+    from dbcpu.workflows.fleet.commands import status
 
-    return commands.status(name, everything=everything, watch=watch, store=store)
+    return status(campaign, store, watch=watch)

@@ -1,21 +1,21 @@
-"""``dbcpu fleet stop``: end a campaign that is driven elsewhere."""
+"""``dbcpu fleet stop``: end a campaign's driver."""
 
 import click
 
 from dbcpu.cli._options import store_option
-from dbcpu.cli.fleet._options import name_argument
+from dbcpu.cli.fleet import _options as options
 
 
-@click.command("stop")
-@name_argument
-@click.option("--now", is_flag=True, help="Interrupt what is measured, too; finished rounds are kept.")
+@click.command("stop", short_help="Start no more targets of a campaign.")
+@options.campaign_argument
+@click.option("--now", "at_once", is_flag=True, help="Cancel what is being measured, too; finished rounds are kept.")
 @store_option
-def command(name: str, now: bool, store: str | None) -> int:
-    """Begin no more targets of CAMPAIGN; those that are measured go on to their end.
+def command(campaign: str, at_once: bool, store: str | None) -> None:
+    """Start no more targets of campaign NAME; its driver hears of it within 10 s.
 
     \b
     Example: dbcpu fleet stop q4
     """
-    from dbcpu.workflows.fleet import commands
+    from dbcpu.workflows.fleet.commands import stop
 
-    return commands.stop(name, now=now, store=store)
+    click.echo(stop(campaign, store, at_once=at_once))

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from dbcpu.reports.charts.canvas import FORMS as FORMS
 from dbcpu.reports.charts.canvas import drawing, saved
-from dbcpu.reports.charts.comparison import growth, history, panels, ratio_bars
+from dbcpu.reports.charts.comparison import growth, history, panels, ratio_bars, strips
 from dbcpu.reports.charts.run import (
     connect,
     cpu_map,
@@ -28,7 +28,7 @@ from dbcpu.reports.charts.run import (
     variants,
 )
 from dbcpu.reports.charts.style import narrow
-from dbcpu.reports.document import Bars, Chart, Curves, FigureHistory, Panels, RunPicture
+from dbcpu.reports.document import Bars, Chart, Curves, FigureHistory, Panels, RunPicture, Strips
 
 RUN_PICTURES = {
     "soak": soak.draw,
@@ -80,3 +80,5 @@ def figure_of(chart: Chart) -> Figure | None:
             return growth.draw(data)
         case FigureHistory():
             return history.draw(data)
+        case Strips():
+            return strips.draw(data)

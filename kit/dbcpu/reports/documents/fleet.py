@@ -1,273 +1,308 @@
-"""A campaign: which hosts are unlike their twins, how far hosts of one kind are apart, the ranking, and who failed."""
+"""The report of a campaign: who is unlike its twins, is a type a lottery, who failed; ranking, groups, sizing."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from dbcpu.analysis.fleet.hosts import FleetHost, Kind
-from dbcpu.analysis.fleet.kinds import LOTTERY, HostType
-from dbcpu.analysis.fleet.twins import FALSE_SHARE, FEWEST_TWINS, WORTH_NAMING, Twins, Unlike
-from dbcpu.analysis.levels.outcome import BAD, GOOD
+from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
+from dbcpu.analysis.fleet.ranking import INSTANCE, Group
+from dbcpu.analysis.fleet.report import FleetReport
+from dbcpu.analysis.fleet.scatter import LEAST_HOSTS, LOTTERY
+from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, LEAST_TWINS, Compared, Kind
+from dbcpu.analysis.levels.outcome import BAD, PARTLY
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import Fact
-from dbcpu.formatting import UNKNOWN, number, percent, plural, rate
-from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Gauge, Section, Table
-from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.formatting import listed, percent, plain, plural
+from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
+from dbcpu.reports.documents import fleet_tables as tables
+from dbcpu.reports.documents.lines import pictured
 
-MOST_NAMED = 5
-"""In a headline's sentences."""
-MOST_CURVES = 6
-SHOWN = 100
-"""Rows of the ranking on a page; all are in the CSV and the JSON."""
+MOST_SAID = 3
+"""Hosts that the first screen names; the table has all."""
+MOST_STRIPS = 14
 READING = (
-    "Each curve is one kind of host, sorted from the fastest to the slowest; 1 is the median of that kind. Of a flat "
-    "curve the hosts are alike; an end that falls off is a few that are slower than the others."
+    "Every dot is a host, by its speed over the median of its twins (single sessions). The wider a strip scatters, the "
+    "more a new host of this kind is a draw. Diamonds are hosts that are unlike their twins."
 )
-NOTES = (
-    f"Twins: hosts with the same CPU model, vCPUs, cores, hypervisor, database and work. A host is compared with the "
-    f"median of all others of its kind, at least {FEWEST_TWINS}. It is named from a difference of "
-    f"{percent(WORTH_NAMING)} on; of all that are named at most {percent(FALSE_SHARE)} are false on average "
-    "(Benjamini-Hochberg). A host that is not named is not shown to be like its twins.",
-    "Each host was measured at one time: a neighbour that was busy in that hour makes a host slower as well. Measure "
-    "those that are named again, at another time of the day.",
-    f"Lottery: the CV of hosts of one kind is above {percent(LOTTERY)} with 95 % confidence; undecided where its "
-    "interval holds that value.",
-)  # fmt: skip
 TERMS = (
-    ("alone", "the rate of a single session"),
-    ("of its kind", "that rate over the median of all hosts of its kind"),
-    ("usable cores", "the largest throughput in rates of a single session"),
-    ("per vCPU", "the largest throughput of any number of sessions, of each vCPU"),
-)
+    ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
+    ("unlike its twins", f"slower or faster than chance explains; of those named {percent(FALSE_DISCOVERIES)} or fewer "
+     "are named by chance on average (Benjamini and Hochberg, 1995)"),
+    ("a lottery", f"hosts of the type differ by nature by more than a CV of {percent(LOTTERY)}: yes, no, or undecided"),
+    ("CV", "standard deviation over mean"),
+    ("between hosts", "what is left of the CV without what several runs of one host differ by"),
+    ("alone, loaded", "a single session; all together at the largest N up to the vCPUs"),
+)  # fmt: skip
+HOST_FACTS = (
+    "name", "group", "vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance", "unit",
+)  # fmt: skip
+NOT_ALIKE = "That a host is not named does not show that it is like its twins"
 
 
-@dataclass(frozen=True, slots=True)
-class NotMeasured:
-    """A target without a whole run: its state, and why."""
+def document(report: FleetReport) -> Document:
+    """Everything of a campaign, in words, tables, and one picture."""
+    front = _front(report)
+    body = (*_unlike(report), *_failed(report), *_types(report), *_ranking(report), *_sizing(report), *_small(report))
+    title = f"Campaign {plain(report.campaign)}"
+    notes = _notes(report)
 
-    target: str
-    state: str
-    why: str
+    def page() -> tuple[Section, ...]:
+        chart = _chart(report)
+        first = (pictured(chart, READING, (), "All hosts"),) if chart else ()
+        return (*body[:1], *first, *body[1:], Section("reading", "How to read it", notes=notes, terms=TERMS))
 
-
-def document(
-    name: str,
-    hosts: Sequence[FleetHost],
-    twins: Twins,
-    types: Sequence[HostType],
-    not_measured: Sequence[NotMeasured],
-    unit: str,
-) -> Document:
-    """Everything of one campaign. ``unit``: of the rates of all."""
-    title = f"Campaign {name}: {plural(len(hosts), 'host')}"
-    medians = {each.kind: each.median for each in types}
-    ranking = sorted(hosts, key=lambda each: -each.solo_rate)
-    sections = tuple(
-        filter(None, (_unlike(twins), _types(types, unit), _ranking(ranking, medians, unit), _failures(not_measured)))
-    )
-    chart = _chart(hosts, types)
-    made = comparing(
+    return Document(
         title=title,
         name="fleet",
-        verdict=tuple(_sentences(twins, types, not_measured)),
-        sections=sections,
-        lines=list(_lines(ranking, medians)),
-        notes=NOTES,
-        data=lambda: _data(ranking, twins, types, not_measured),
-        front=_front(title, hosts, twins, types, not_measured),
-        page=lambda: (
-            *([pictured(chart, READING, (), "Hosts of one kind beside each other")] if chart else []),
-            *(_shortened(each) for each in sections),
-            Section("reading", "How to read it", notes=NOTES, terms=TERMS),
-        ),
-        footer=f"dbcpu, campaign {name}.",
+        verdict=(f"{front.headline}.", *front.sentences),
+        sections=body,
+        data=lambda: {"title": title, "verdict": [front.headline, *front.sentences], **_data(report), "notes": notes},
+        records=lambda: Table(title, tables.RECORD, tables.records(report)),
+        notes=notes,
+        front=front,
+        make_page=page,
+        footer=f"dbcpu, {plural(len(report.hosts), 'host')}.",
+        gauges=lambda: _gauges(report),
     )
-    object.__setattr__(made, "gauges", lambda: _gauges(ranking, medians, twins))
-    return made
 
 
-def _front(
-    title: str, hosts: Sequence[FleetHost], twins: Twins, types: Sequence[HostType], failed: Sequence[NotMeasured]
-) -> Front:
-    slower = [each for each in twins.unlike if each.ratio < 1]
-    if not hosts:
-        headline, tone = "No host was measured", BAD
-    elif slower:
-        headline, tone = (
-            f"{plural(len(slower), 'host')} slower than {'its' if len(slower) == 1 else 'their'} twins",
-            BAD,
-        )
-    elif twins.tested:
-        headline, tone = f"No host of {twins.tested} is shown to be slower than its twins", GOOD
+def _front(report: FleetReport) -> Front:
+    names = {each.host for each in report.twins.unlike}
+    measured, failed = len(report.hosts), len(report.failures)
+    named = sorted(_one_each(report.twins.unlike), key=lambda each: -abs(each.ratio - 1))
+    compared = {each.host for each in report.twins.compared}
+    if names:
+        whose = "is unlike its" if len(names) == 1 else "are unlike their"
+        headline = f"{len(names)} of {plural(measured, 'host')} {whose} twins"
+    elif compared:
+        headline = f"No host of {len(compared)} that have twins was found to be unlike them"
     else:
-        headline, tone = f"Too few hosts of one kind to compare them: {FEWEST_TWINS + 1} are needed", ""
-    answers = Counter(each.is_lottery for each in types if each.cv is not None)
-    tiles = [
-        Fact("hosts measured", str(len(hosts)), f"{len(failed)} not" if failed else "all"),
-        Fact("slower than their twins", str(len(slower)), f"of {twins.tested} with twins"),
-        Fact("kinds of hosts", str(len(types)), f"{answers[Answer.YES]} with hosts far apart"),
-    ]
-    return Front(
-        "Is every host as good as those like it?", title, headline, tone,
-        sentences=tuple(_sentences(twins, types, failed)), tiles=tuple(tiles), caveats=NOTES[1:2],
-    )  # fmt: skip
-
-
-def _sentences(twins: Twins, types: Sequence[HostType], failed: Sequence[NotMeasured]) -> Iterable[str]:
-    for each in twins.unlike[:MOST_NAMED]:
-        yield f"{_sentence(each)}."
-    if len(twins.unlike) > MOST_NAMED:
-        yield f"{len(twins.unlike) - MOST_NAMED} more hosts are unlike their twins."
-    if not twins.unlike and twins.tested:
-        yield f"Of {plural(twins.tested, 'host')} with twins none is shown to differ from them."
-    if twins.alone:
-        yield f"{plural(twins.alone, 'host')} with fewer than {FEWEST_TWINS} twins: not compared."
-    for kind in types:
-        if kind.is_lottery is Answer.YES and kind.cv is not None:
-            yield f"{kind.kind}: a lottery, {plural(kind.hosts, 'host')} differ with a CV of {percent(kind.cv)}."
+        headline = f"{plural(measured, 'host')}: none has the {LEAST_TWINS} twins that a comparison takes"
+    lotteries = [_lottery(each) for each in report.groups if each.key == INSTANCE]
+    sentences = [f"{tables.sentence(each)}." for each in named[:MOST_SAID]]
+    if len(names) > MOST_SAID:
+        sentences.append(f"{len(names) - MOST_SAID} more are in the table.")
+    sentences += [each for each in lotteries if each][:MOST_SAID]
     if failed:
-        yield f"{plural(len(failed), 'target')} not measured."
+        sentences.append(f"{plural(failed, 'target')} failed: {_states(report)}.")
+    return Front(
+        question="Is a host unlike its twins, and is a type a lottery?",
+        heading=f"Campaign {plain(report.campaign)}",
+        headline=headline,
+        tone=BAD if any(each.slower for each in named) else PARTLY if failed or names else "",
+        sentences=tuple(sentences),
+        tiles=_tiles(report, names),
+        caveats=tuple(_caveats(report, len(compared))),
+    )
 
 
-def _sentence(each: Unlike) -> str:
-    word = "slower" if each.ratio < 1 else "faster"
-    because = f"; it lost most to {each.host.lost_to.replace('_', ' ')}" if each.host.lost_to else ""
+def _tiles(report: FleetReport, unlike: set[str]) -> tuple[Fact, ...]:
+    answers = [each.spreads[ALONE].answer for each in report.groups if each.key == INSTANCE and ALONE in each.spreads]
+    types = f"{answers.count(Answer.YES)} of {len(answers)}" if answers else "-"
     return (
-        f"{each.host.target} is {percent(abs(1 - each.ratio))} {word} alone than its {each.twins} twins "
-        f"(95 % CI {number(each.interval.low)}x to {number(each.interval.high)}x){because}"
+        Fact("hosts measured", str(len(report.hosts)), f"of {len(report.hosts) + len(report.failures)}"),
+        Fact("unlike their twins", str(len(unlike)), "slower or faster than chance explains"),
+        Fact("types that are a lottery", types, f"{answers.count(Answer.UNDECIDED)} undecided"),
+        Fact("failed", str(len(report.failures)), _states(report) or "none"),
     )
 
 
-def _unlike(twins: Twins) -> Section | None:
-    if not twins.unlike:
+def _states(report: FleetReport) -> str:
+    counts = Counter(each.state for each in report.failures)
+    return listed([f"{count} {state}" for state, count in counts.most_common()])
+
+
+def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
+    if found := report.twins.detectable.get(ALONE):
+        yield f"{NOT_ALIKE}: typically {percent(found)} would have been seen."
+    once = sum(len(each.runs) == 1 for each in report.hosts)
+    if once and compared:
+        yield (
+            f"{plural(once, 'host')} measured once: of these it is undecided whether host or hour is odd; a second "
+            "run decides."
+        )
+    if alone := sum(len(each.hosts) for each in report.twins.too_few if each.kind.metric == ALONE):
+        yield f"{plural(alone, 'host')} with fewer than {LEAST_TWINS} twins: nothing is said of them."
+    if blind := sum(not each.sees_host for each in report.hosts):
+        yield f"{plural(blind, 'host')} seen through SQL only: their hardware is not known, and twins may differ in it."
+
+
+def _lottery(group: Group) -> str:
+    """``Type c4.4xlarge is a lottery: hosts differ by a CV of 9 % (7 to 12 %).``; '' where nothing was measured."""
+    found = group.spreads.get(ALONE)
+    if found is None:
+        return ""
+    words = {Answer.YES: "is a lottery", Answer.NO: "is no lottery", Answer.UNDECIDED: "may be a lottery or not"}
+    kind = f"Type {plain(group.value)} {words[found.answer]}"
+    known = found.between is not None
+    shown = (found.between, found.between_interval) if known else (found.cv, found.cv_interval)
+    seen = f" its {plural(found.hosts, 'host')} differ by a CV of {tables.cv(shown)}" if shown[0] is not None else ""
+    why = f"{';' if seen else ''} {found.why}" if found.why else ""
+    return f"{kind}:{seen}{why}."
+
+
+def _one_each(named: Sequence[Compared]) -> list[Compared]:
+    """Of a host that is odd alone and loaded, what is said of it alone: that is the host and not its size."""
+    found = {each.host: each for each in named if each.metric != ALONE} | {
+        each.host: each for each in named if each.metric == ALONE
+    }
+    return sorted(found.values(), key=lambda each: (each.ratio, each.host))
+
+
+def _unlike(report: FleetReport) -> Iterator[Section]:
+    found = report.twins.unlike
+    if found:
+        caption = "Unlike their twins"
+        note = "ratio: speed over the median of the twins, with a 95 % interval; rank 1 is the slowest."
+        table = Table(caption, tables.unlike_columns(found), _one_each(found), (note,), worst_first=True)
+        yield Section("unlike", caption, tables=(table,), open_tables=True)
+    else:
+        yield Section("unlike", "Unlike their twins", missing=_nothing(report))
+
+
+def _nothing(report: FleetReport) -> str:
+    if not report.twins.compared:
+        return f"No host has {LEAST_TWINS} twins to be compared with: measure more of one kind."
+    return f"None was found. {NOT_ALIKE}."
+
+
+def _failed(report: FleetReport) -> Iterator[Section]:
+    if report.failures:
+        caption = f"{plural(len(report.failures), 'target')} that failed"
+        yield Section("failed", caption, tables=(Table(caption, tables.FAILED, report.failures),))
+
+
+def _types(report: FleetReport) -> Iterator[Section]:
+    for name, title, wanted in (
+        ("types", "Instance types", [each for each in report.groups if each.key == INSTANCE]),
+        ("tags", "Groups by tag", [each for each in report.groups if each.key != INSTANCE]),
+    ):
+        rows = [(each, metric, each.spreads[metric]) for each in wanted for metric in (ALONE, LOADED)
+                if metric in each.spreads]  # fmt: skip
+        if rows:
+            note = (
+                f"CV as measured; between hosts without what runs of one host differ by. Lottery: more than "
+                f"{percent(LOTTERY)} between hosts; undecided below {LEAST_HOSTS} hosts."
+            )
+            columns = tables.GROUPS if name == "tags" else tables.TYPES
+            yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))
+
+
+def _ranking(report: FleetReport) -> Iterator[Section]:
+    rows = report.ranking.rows
+    if rows:
+        shown, left_out = tables.ends(rows)
+        notes = (*left_out, *report.ranking.unknown, *(f"Rule {each}." for each in report.ranking.rules))
+        columns = tables.ranking_columns(rows)
+        yield Section("ranking", "Ranking", tables=(Table("Ranking by the speed of a session", columns, shown, notes),))
+
+
+def _sizing(report: FleetReport) -> Iterator[Section]:
+    found = report.sizing
+    if found is None:
+        return
+    title = "New shapes for the whole inventory"
+    if not found.rows:
+        yield Section("sizing", title, missing="No host could be sized.", notes=tuple(tables.left_out(found)))
+        return
+    shown, cut = tables.ends(found.rows)
+    assumed = sum(each.assumed for each in found.rows)
+    notes = [*cut, *found.unknown, *tables.left_out(found), *(f"Rule {each}." for each in found.rules)]
+    if assumed:
+        notes.insert(
+            0, f"{plural(assumed, 'host')} without a tag busy: all cores are taken for busy, the most it can be."
+        )
+    if found.disclaimer:
+        notes.append(f"{found.disclaimer[0].upper()}{found.disclaimer[1:]}.")
+    sums = Table("Sums over all hosts", tables.TOTALS, found.totals)
+    each = Table("Each host", tables.sizing_columns(found), shown, tuple(notes))
+    yield Section("sizing", title, tables=(sums, each))
+
+
+def _small(report: FleetReport) -> Iterator[Section]:
+    small = [each for each in report.twins.too_few if each.kind.metric == ALONE]
+    if small:
+        caption = "Too few to compare"
+        note = f"A host is compared with {LEAST_TWINS} twins or more."
+        shown, left_out = tables.ends(small)
+        yield Section("small", caption, tables=(Table(caption, tables.SMALL, shown, (note, *left_out)),))
+
+
+def _notes(report: FleetReport) -> tuple[str, ...]:
+    settings = sum(bool(each.differs) for each in report.twins.unlike)
+    found = ["A cause is what the run counts more of than the median twin does; it is evidence and no proof."]
+    if settings:
+        found.append(f"{plural(settings, 'odd host')} with settings that the twins do not have: see 'differs in'.")
+    return tuple(found)
+
+
+def _chart(report: FleetReport) -> Chart | None:
+    """By kind of twins the ratios of single sessions; the largest kinds."""
+    kinds: dict[Kind, list[Compared]] = {}
+    for each in report.twins.compared:
+        if each.metric == ALONE:
+            kinds.setdefault(each.kind, []).append(each)
+    if not kinds:
         return None
-    columns = (
-        Column("target", "target", kind="name", value=lambda each: each.host.target),
-        Column("ratio", "of its twins", lambda value: f"{number(value)}x", kind="figure"),
-        Column("interval", "95 % CI", lambda it: f"{number(it.low)}x to {number(it.high)}x", kind="text"),
-        Column("rank", "rank", value=lambda each: f"{each.rank} of {each.twins + 1}", kind="text"),
-        Column("lost_to", "lost most to", kind="text", value=lambda each: each.host.lost_to or UNKNOWN),
-        Column("findings", "findings of its run", kind="text",
-               value=lambda each: ", ".join(list(each.host.findings)[:3]) or UNKNOWN),
-        Column("run_id", "run", kind="text", value=lambda each: each.host.run_id),
-    )  # fmt: skip
-    return titled_table("unlike", "Unlike their twins", columns, twins.unlike)
-
-
-def _types(types: Sequence[HostType], unit: str) -> Section | None:
-    if not types:
-        return None
-    columns = (
-        Column("kind", "kind of host", str, kind="text"),
-        Column("hosts", "hosts"),
-        Column("slowest", f"slowest, {unit}", rate),
-        Column("median", "median", rate),
-        Column("fastest", "fastest", rate),
-        Column("cv", "CV", percent, kind="figure"),
-        Column("interval", "95 % CI", lambda it: f"{percent(it.low)} to {percent(it.high)}" if it else UNKNOWN,
-               kind="text"),
-        Column("is_lottery", "lottery", lambda answer: answer.value, kind="text"),
-    )  # fmt: skip
-    return titled_table("types", "Kinds of hosts, by a single session", columns, types)
-
-
-def _ranking(ranking: Sequence[FleetHost], medians: Mapping[Kind, float], unit: str) -> Section | None:
-    if not ranking:
-        return None
-    place = {id(each): at for at, each in enumerate(ranking, 1)}
-    columns = (
-        Column("rank", "rank", value=lambda each: place[id(each)]),
-        Column("target", "target", kind="name"),
-        Column("solo_rate", f"alone, {unit}", rate),
-        Column("of_kind", "of its kind", lambda value: f"{number(value)}x",
-               value=lambda each: each.solo_rate / medians[each.kind]),
-        Column("usable_cores", "usable cores", lambda value: number(value, 1)),
-        Column("per_vcpu", "per vCPU", rate),
-        Column("per_core", "per core", rate),
-        Column("evenness", "evenness", number),
-        Column("verdict", "equal CPU", kind="text"),
-        Column("lost_to", "lost most to", kind="text", value=lambda each: each.lost_to or UNKNOWN),
-    )  # fmt: skip
-    return titled_table("ranking", "Ranking by the speed of a single session", columns, ranking)
-
-
-def _failures(failed: Sequence[NotMeasured]) -> Section | None:
-    if not failed:
-        return None
-    columns = (
-        Column("target", "target", kind="name"),
-        Column("state", "state", kind="text"),
-        Column("why", "why", kind="text"),
+    largest = sorted(kinds.items(), key=lambda item: -len(item[1]))
+    below = f"the {MOST_STRIPS} largest of {len(largest)} kinds" if len(largest) > MOST_STRIPS else ""
+    titles = tables.kind_names(list(kinds))
+    strips = tuple(
+        (
+            titles[kind],
+            tuple((each.host, each.ratio, each.unlike) for each in sorted(members, key=lambda one: one.host)),
+        )
+        for kind, members in largest[:MOST_STRIPS]
     )
-    return titled_table("failures", "Not measured", columns, failed)
+    title = f"Speed of a single session, {plural(sum(map(len, kinds.values())), 'host')}"
+    return Chart("fleet", title, Strips(title, strips, "speed over the median of the twins", below))
 
 
-def _shortened(section: Section) -> Section:
-    """On a page, of a long ranking its two ends."""
-    (table,) = section.tables
-    rows = list(table.rows)
-    if section.name != "ranking" or len(rows) <= SHOWN:
-        return section
-    ends = [*rows[: SHOWN // 2], *rows[-SHOWN // 2 :]]
-    note = f"The first and last {SHOWN // 2} of {len(rows)}; all are in the CSV."
-    return Section(section.name, section.title, tables=(Table(table.caption, table.columns, ends, (note,)),))
-
-
-def _chart(hosts: Sequence[FleetHost], types: Sequence[HostType]) -> Chart | None:
-    series = []
-    for kind in types[:MOST_CURVES]:
-        rates = sorted((each.solo_rate / kind.median for each in hosts if each.kind == kind.kind), reverse=True)
-        if len(rates) > 1:
-            # By share of the hosts: kinds with many and with few are seen beside each other.
-            points = tuple((100 * at / (len(rates) - 1), ratio) for at, ratio in enumerate(rates))
-            series.append((f"{kind.kind} ({kind.hosts})", points))
-    if not series:
-        return None
-    title = "Speed of a single session, hosts of one kind from the fastest to the slowest"
-    curves = Curves(title, "hosts of the kind, %", "rate / median of the kind", tuple(series), ideal=None)
-    return Chart("fleet", title, curves)
-
-
-def _lines(ranking: Sequence[FleetHost], medians: Mapping[Kind, float]) -> Iterable[Line]:
-    for each in ranking:
-        kind, vcpus = str(each.kind), each.kind.vcpus
-        of_kind = each.solo_rate / medians[each.kind]
-        yield Line(each.target, kind, 1, vcpus, "solo_mrows_per_s", each.solo_rate, of_kind)
-        if each.usable_cores is not None:
-            held = each.usable_cores_interval
-            yield Line(each.target, kind, None, vcpus, "usable_cores", each.usable_cores, None,
-                       held.low if held else None, held.high if held else None)  # fmt: skip
-        if each.evenness is not None:
-            yield Line(each.target, kind, None, vcpus, "evenness", each.evenness)
-
-
-def _data(
-    ranking: Sequence[FleetHost], twins: Twins, types: Sequence[HostType], failed: Sequence[NotMeasured]
-) -> Mapping[str, Any]:
+def _data(report: FleetReport) -> Mapping[str, Any]:
     return {
-        "hosts": [asdict(each) for each in ranking],
-        "unlike_their_twins": [
-            {"target": each.host.target, "twins": each.twins, "rank": each.rank, "ratio": each.ratio,
-             "low": each.interval.low, "high": each.interval.high, "p": each.p, "lost_to": each.host.lost_to}
-            for each in twins.unlike
+        "campaign": report.campaign,
+        "hosts": [_host(each) for each in report.hosts],
+        "failures": [asdict(each) for each in report.failures],
+        "unlike": [asdict(each) for each in report.twins.unlike],
+        "compared": [asdict(each) for each in report.twins.compared],
+        "too_few": [asdict(each) for each in report.twins.too_few],
+        "detectable": dict(report.twins.detectable),
+        "groups": [asdict(each) for each in report.groups],
+        "ranking": [
+            {"host": each.host.name, **{name: getattr(each, name) for name in tables.RANKED}}
+            for each in report.ranking.rows
         ],
-        "with_twins": twins.tested,
-        "without_twins": twins.alone,
-        "kinds": [{**asdict(each), "is_lottery": each.is_lottery.value} for each in types],
-        "not_measured": [asdict(each) for each in failed],
-    }  # fmt: skip
+        "unknown": report.ranking.unknown,
+        "rules": report.ranking.rules,
+        "sizing": None if report.sizing is None else tables.sizing_data(report.sizing),
+    }
 
 
-def _gauges(ranking: Sequence[FleetHost], medians: Mapping[Kind, float], twins: Twins) -> Iterable[Gauge]:
-    unlike = {each.host.target for each in twins.unlike if each.ratio < 1}
+def _host(host: Host) -> Mapping[str, Any]:
+    found = {name: getattr(host, name) for name in HOST_FACTS}
+    runs = [{**asdict(each), "speeds": {name: asdict(one) for name, one in each.speeds.items()}} for each in host.runs]
+    return {**found, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
 
-    def samples(value: Any) -> tuple[tuple[Mapping[str, str], float | None], ...]:
-        return tuple(({"target": each.target}, value(each)) for each in ranking)
 
-    yield Gauge("dbcpu_fleet_solo_ratio", "Single-session rate over the median of its kind.", "ratio",
-                samples(lambda each: each.solo_rate / medians[each.kind]))  # fmt: skip
-    yield Gauge("dbcpu_fleet_usable_cores", "Largest throughput in rates of a single session.", "cores",
-                samples(lambda each: each.usable_cores))  # fmt: skip
-    yield Gauge("dbcpu_fleet_slower_than_twins", "1 for a host that is slower than its twins.", "bool",
-                samples(lambda each: float(each.target in unlike)))  # fmt: skip
+def _gauges(report: FleetReport) -> Sequence[Gauge]:
+    campaign = {"campaign": report.campaign}
+
+    def of(compared: Compared) -> Mapping[str, str]:
+        return {**campaign, "host": compared.host, "speed": compared.metric}
+
+    types = [(each, each.spreads[ALONE]) for each in report.groups if each.key == INSTANCE and ALONE in each.spreads]
+    rates = [({**campaign, "host": each.host.name}, each.alone * 1e6) for each in report.ranking.rows]
+    states = Counter(each.state for each in report.failures)
+    return (
+        Gauge("dbcpu_fleet_hosts", "Hosts with a whole run.", "", ((campaign, float(len(report.hosts))),)),
+        Gauge("dbcpu_fleet_failed", "Targets that failed, by state.", "",
+              tuple(({**campaign, "state": state}, float(count)) for state, count in states.items())),
+        Gauge("dbcpu_fleet_units_per_second", "Speed of a single session.", "", tuple(rates)),
+        Gauge("dbcpu_fleet_twins_ratio", "Speed over the median of the twins.", "ratio",
+              tuple((of(each), each.ratio) for each in report.twins.compared)),
+        Gauge("dbcpu_fleet_unlike", "Unlike its twins: 1 yes, 0 not shown.", "",
+              tuple((of(each), float(each.unlike)) for each in report.twins.compared)),
+        Gauge("dbcpu_fleet_type_cv_ratio", "Coefficient of variation of the hosts of a type.", "ratio",
+              tuple(({**campaign, "type": each.value}, spread.cv) for each, spread in types)),
+    )  # fmt: skip

@@ -63,7 +63,7 @@ def run_values(header: Header, rounds: int) -> dict[str, Any]:
         "levels": ranges(plan.levels),
         "tool_version": header.tool_version,
         "driver_hostname": drove.hostname,
-        "driver_boot_id": _where(drove),
+        "driver_boot_id": driver_place(drove),
         "driver_start_ticks": None if drove.start_ticks is None else str(drove.start_ticks),
         "header": codec.dumps(codec.header_to_data(header)),
     }
@@ -125,10 +125,16 @@ def summary(row: Row[Any]) -> RunSummary:
     if values["status"] == "running":
         ticks, pid = _as_text(row.driver_start_ticks), row.driver_pid
         start_ticks = int(ticks) if ticks.isascii() and ticks.isdecimal() and len(ticks) < 20 else None
-        where = [part or None for part in _as_text(row.driver_boot_id).split(" ")[:3]]
-        drove = Driver(_as_text(row.driver_hostname), pid if isinstance(pid, int) else 0, start_ticks, "", *where)
+        drove = driver_at(
+            _as_text(row.driver_hostname), pid if isinstance(pid, int) else 0, start_ticks, _as_text(row.driver_boot_id)
+        )
         values["status"] = status_now("running", drove)
     return RunSummary(**values)
+
+
+def driver_at(hostname: str, pid: int, start_ticks: int | None, place: str) -> Driver:
+    """The process of a row; ``place`` as ``driver_place`` gives it."""
+    return Driver(hostname, pid, start_ticks, "", *(part or None for part in place.split(" ")[:3]))
 
 
 def _as_text(value: object) -> str:
@@ -142,7 +148,7 @@ def status_now(status: str, drove: Driver) -> str:
     return "interrupted" if status == "running" and driver_process.is_gone(drove) else status
 
 
-def _where(drove: Driver) -> str | None:
+def driver_place(drove: Driver) -> str | None:
     """What names the place of the driver, up to the first part that is unknown: the next says nothing without it."""
     parts = [part or "" for part in (drove.boot_id, drove.pid_namespace, drove.machine)]
     return " ".join(takewhile(bool, parts)) or None

@@ -1,6 +1,7 @@
 """The store's tables. ``run`` has the columns that people query; the rest is in the JSON texts.
 
-``figure`` is made from these two, and can be made again: see ``dbcpu.figures``.
+``figure`` is made from these two, and can be made again: see ``dbcpu.figures``. ``campaign`` and ``campaign_item`` say
+which run is whose in a fleet: see ``dbcpu.store.campaigns``.
 """
 
 from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, String, Table, Text
@@ -68,30 +69,30 @@ campaign = Table(
     Column("name", String(_ID), primary_key=True),
     Column("created_at", String(32)),
     Column("tool_version", Text),
-    Column("options", Text),
-    Column("at_once", Integer),
-    Column("failures_share", Float(53)),
-    Column("stop", String(16)),
+    Column("sql_hash", String(64)),
+    Column("plan", _LONG_TEXT),
+    Column("stop", String(8)),
+    # Who drives it, and until when, in seconds since 1970 by the clock of the database's server.
     Column("lease_owner", Text),
     Column("lease_until_s", Float(53)),
 )
-"""One plan over many targets; ``options`` are those of ``dbcpu run``, as JSON. The lease is of who drives it now."""
 
 campaign_item = Table(
     "campaign_item",
     metadata,
     Column("campaign", String(_ID), ForeignKey("campaign.name", ondelete="CASCADE"), primary_key=True),
     Column("target", String(128), primary_key=True),
-    Column("position", Integer),
-    Column("request", Text),
+    Column("place", Integer),
     Column("tags", Text),
-    Column("exclusive_group", Text),
+    Column("group_name", Text),
     Column("state", String(16)),
     Column("run_id", String(_ID)),
     Column("why", Text),
+    # The process that measures, as ``run`` names its driver: it is looked for when its station is gone.
     Column("station", Text),
-    Column("driver", Text),
+    Column("pid", Integer),
+    Column("boot_id", Text),
+    Column("start_ticks", Text),
     Column("started_at", String(32)),
     Column("ended_at", String(32)),
 )
-"""One target of a campaign. ``request`` says where it is and where its password is found, as JSON, without a secret."""

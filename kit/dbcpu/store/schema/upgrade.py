@@ -42,10 +42,10 @@ _version_table = Table(
 )
 
 
-def check(engine: Engine, location: Location) -> bool:
+def check(engine: Engine, location: Location) -> str:
     """See that the store has the newest revision; bring an older or empty SQLite store there.
 
-    Returns whether it has figures: one that cannot be written to is read at an older revision, too.
+    Returns the revision it is read at: for one that cannot be written to an older one, too.
 
     Raises:
         StoreError: newer than this program, another program's database, or a server that needs
@@ -53,10 +53,8 @@ def check(engine: Engine, location: Location) -> bool:
     """
     with translated_errors(location), engine.connect() as connection:
         found = revision(connection, location)
-    if found == schema.HEAD:
-        return True
-    if location.immutable and found in schema.READABLE:
-        return found not in schema.WITHOUT_FIGURES
+    if found == schema.HEAD or (location.immutable and found in schema.READABLE):
+        return found
     if location.path is None:
         state = (
             f"is at schema {found}, older than {schema.HEAD}"
@@ -69,7 +67,7 @@ def check(engine: Engine, location: Location) -> bool:
             f"dbcpu store upgrade --store {location.shown}"
         )
     upgrade(engine, location)
-    return True
+    return schema.HEAD
 
 
 def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None]:

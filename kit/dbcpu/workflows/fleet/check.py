@@ -1,74 +1,73 @@
-"""``dbcpu fleet check``: the doctor on every target, side by side. Nothing is loaded, and nothing is stored."""
+"""``dbcpu fleet check``: a ``dbcpu doctor`` process for each target, a few at a time."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from dbcpu.config.inventory import read_inventory, selected
-from dbcpu.config.targets import Named
-from dbcpu.formatting import UNKNOWN, aligned, plural, printable
-from dbcpu.workflows.fleet import plan
-from dbcpu.workflows.fleet.station import configuration, environment, last_sentence
+from dbcpu.config.inventory import Listed, read_inventory, selected
+from dbcpu.formatting import plain, plural
+from dbcpu.workflows.fleet.outcome import last_sentence
+from dbcpu.workflows.fleet.simulated import is_simulated
+from dbcpu.workflows.fleet.station import toml_of
 
-OK, NOT_REACHED = 0, 3
-LONGEST_S = 180.0
+LIMIT_S = 300
+PROBLEM = "problem"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """``codes``: findings at warning or above; ``why``: the sentence of a target that cannot be measured, or ''."""
-
+class _Checked:
     target: str
-    codes: tuple[str, ...]
-    why: str
+    findings: tuple[tuple[str, str], ...] = ()
+    refused: str = ""
 
 
-def check(inventory: Path | None, select: str, at_once: int, say: Callable[[str], None]) -> int:
-    """Print a line per target; returns the exit code. Raises UsageError as ``read_inventory``."""
-    targets = read_inventory(inventory)
-    targets = selected(targets, select) if select else targets
-    with ThreadPoolExecutor(at_once) as pool:
-        found: list[Checked] = []
-        for each in pool.map(_checked, targets):
-            found.append(each)
-            say(f"{each.target}: {each.why or 'can be measured'} ({len(found)} of {len(targets)})")
-    click.echo("\n".join(map(printable, _lines(found))))
-    return NOT_REACHED if any(each.why for each in found) else OK
+def check(inventory: Path, select: str | None, url: str | None, at_once: int) -> int:
+    """Print what was found; returns the exit code. Raises UsageError for the inventory."""
+    targets = selected(read_inventory(inventory, url), select)
+    with ThreadPoolExecutor(at_once) as threads:
+        found = tuple(threads.map(_checked, targets))
+    for each in found:
+        if each.refused:
+            click.echo(plain(f"{each.target}: cannot be examined: {each.refused}"))
+        for level, seen in each.findings:
+            click.echo(plain(f"{each.target}: {level}: {seen}"))
+    return _summed_up(found)
 
 
-def _checked(target: Named) -> Checked:
-    if plan.is_simulated(target):
-        return Checked(target.name, (), "")
-    with tempfile.TemporaryDirectory(prefix="dbcpu-fleet-") as folder:
-        file, messages = Path(folder) / "dbcpu.toml", Path(folder) / "messages"
-        file.write_text(configuration(target.name, plan.request_of(target)), "utf-8")
-        command = [sys.executable, "-m", "dbcpu", "doctor", target.name, "--json"]
+def _summed_up(found: Sequence[_Checked]) -> int:
+    refused = sum(bool(each.refused) for each in found)
+    problems = sum(any(level == PROBLEM for level, _ in each.findings) for each in found)
+    click.echo(
+        f"{plural(len(found), 'target')}: {refused} cannot be examined, {problems} have a problem, "
+        f"{len(found) - refused - problems} have none that was looked for"
+    )
+    return 3 if refused else int(problems > 0)
+
+
+def _checked(target: Listed) -> _Checked:
+    if is_simulated(target.url):
+        return _Checked(target.name)
+    with tempfile.TemporaryDirectory(prefix="dbcpu-check-") as folder:
+        config, log = Path(folder, "dbcpu.toml"), Path(folder, "log")
+        config.write_text(toml_of(target.name, target.table()), "utf-8")
+        program = [sys.executable, "-P", "-m", "dbcpu", "doctor", "--json", "--", target.name]
         try:
-            with messages.open("wb") as said:
-                done = subprocess.run(  # noqa: S603 - an argument list, no shell
-                    command, env=environment(None, file), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,
-                    timeout=LONGEST_S, check=False,
+            with log.open("wb") as said:
+                done = subprocess.run(  # noqa: S603 - dbcpu itself
+                    program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, timeout=LIMIT_S,
+                    env={**os.environ, "DBCPU_CONFIG": str(config)}, check=False,
                 )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return Checked(target.name, (), f"no answer within {LONGEST_S:.0f} s")
-        if done.returncode:
-            return Checked(target.name, (), last_sentence(messages) or f"exit code {done.returncode}")
-        findings = json.loads(done.stdout)
-        return Checked(target.name, tuple(each["code"] for each in findings if each["level"] != "info"), "")
-
-
-def _lines(found: Sequence[Checked]) -> list[str]:
-    rows = [(each.target, "no" if each.why else "yes", ", ".join(each.codes) or each.why or UNKNOWN) for each in found]
-    refused = sum(bool(each.why) for each in found)
-    return [
-        *aligned(("target", "reached", "findings"), rows),
-        "",
-        f"{len(found) - refused} of {plural(len(found), 'target')} can be measured",
-    ]
+            return _Checked(target.name, refused=f"it did not answer within {LIMIT_S} s")
+        if done.returncode not in (0, 1):
+            return _Checked(target.name, refused=last_sentence(log) or f"exit code {done.returncode}")
+    findings = json.loads(done.stdout)
+    return _Checked(target.name, tuple((each["level"], each["seen"]) for each in findings))

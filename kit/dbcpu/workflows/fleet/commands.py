@@ -1,169 +1,203 @@
-"""``dbcpu fleet``: from the options of its commands to an exit code."""
+"""What ``dbcpu fleet run``, ``resume``, ``status``, ``stop`` and ``sync`` do."""
 
 import os
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dbcpu import __version__
-from dbcpu.config.inventory import is_held_back, read_inventory, selected
-from dbcpu.errors import UsageError
-from dbcpu.formatting import UNKNOWN, aligned, plain, plural, printable, printable_lines
-from dbcpu.store.campaigns import DONE, NO_NEW, NOW, PLANNED, RUNNING, STATES, Campaign, Item
+from dbcpu.config.inventory import read_inventory, refuse_production, selected
+from dbcpu.formatting import plain, plural
+from dbcpu.store.campaigns import FAILED, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
-from dbcpu.store.engine import locate
-from dbcpu.workflows.fleet import plan
-from dbcpu.workflows.fleet.drive import drive
-from dbcpu.workflows.fleet.engine import DaskEngine, check_scheduler
-from dbcpu.workflows.fleet.order import Limits
+from dbcpu.workflows.fleet.campaign import described, plan_campaign
+from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
+from dbcpu.workflows.fleet.recover import deliver
+from dbcpu.workflows.fleet.station import STORE
+from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.measure_run import Choices
 
-OK, FINDINGS, NOT_MEASURED = 0, 1, 3
+Confirm = Callable[[str, bool], None]
+FAILED_EXIT, INTERRUPTED_EXIT = 3, 130
+MOST_AT_ONCE, PER_CPU, RUN_BYTES = 20, 4, 200 << 20
+"""A run waits, and takes 77 to 190 MB: docs/benchmarks.md."""
 WATCH_S = 2.0
-FEWEST_AT_ONCE, MOST_AT_ONCE = 4, 64
-"""A run that waits takes some 60 MB and hardly any CPU of this machine."""
 
 
-def default_at_once() -> int:
-    """For the CPUs of this machine."""
-    return max(FEWEST_AT_ONCE, min(MOST_AT_ONCE, 4 * (os.cpu_count() or 1)))
-
-
-def run(
-    inventory: Path | None, name: str, select: str, options: Sequence[str], choices: Choices, *, at_once: int | None,
-    failures_share: float, window: str | None, scheduler: str | None, store: str | None, yes: bool, dry_run: bool,
-    confirm: Callable[[str, bool], None],
-) -> int:  # fmt: skip
-    """Begin a campaign and go on to its end; returns the exit code.
+def begin(
+    inventory: Path,
+    select: str | None,
+    url: str | None,
+    options: Sequence[str],
+    confirm: Confirm,
+    *,
+    campaign: str,
+    at_once: int | None,
+    failures: float,
+    window: str | None,
+    dry_run: bool,
+    scheduler: str | None,
+    store: str | None,
+    yes: bool,
+    quiet: bool,
+    **choices: Any,
+) -> int:
+    """Preview, ask, keep the campaign and drive it; returns the exit code.
 
     Raises:
-        UsageError: inventory, options or store do not fit; there is such a campaign already.
-        MeasureError, StoreError, Interrupted: as ``drive``.
+        UsageError: inventory, options or name cannot be used; before anything is kept.
+        DbcpuError: as ``drive``.
     """
-    check_scheduler(scheduler)
-    _refuse_password(store)
-    targets = read_inventory(inventory)
-    targets = selected(targets, select) if select else targets
-    wanted = plan.planned(targets, choices)
-    at_once = at_once or default_at_once()
-    held_back = sum(map(is_held_back, targets))
-    shown = plan.preview(wanted, held_back, at_once)
-    if not wanted:
-        raise UsageError(shown.splitlines()[-1])
-    made = plan.campaign(name, options, at_once, failures_share)
-    limits = _limits(made, plan.longest_s(wanted), window)
-    click.echo(printable_lines(shown), err=not dry_run)
+    targets = selected(read_inventory(inventory, url), select)
+    refuse_production(targets)
+    bounds = Bounds(at_once or usual_at_once(), failures, Window.parse(window) if window else None)
+    limits = {"at_once": bounds.at_once, "failures": failures, "window": window}
+    made, items, ahead = plan_campaign(campaign, targets, Choices(**choices), options, limits)
+    groups = len({each.group for each in targets if each.group})
+    say = _sayer(quiet)
+    for line in described(campaign, len(targets), ahead, bounds.at_once, groups):
+        click.echo(line, err=not dry_run)
     if dry_run:
-        return OK
-    confirm(f"Measure {plural(len(wanted), 'target')}?", yes)
-    with open_store(store) as opened:
-        opened.campaigns.begin(made, plan.items(wanted))
-        return _driven(opened, made, limits, scheduler, store, window, failed=False)
+        click.echo("nothing was connected to, started or stored")
+        return 0
+    _needs_dask()
+    with _stations_store(store), open_store(store) as opened:
+        confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
+        opened.campaigns.create(made, items)
+        return _finished(opened, campaign, drive(opened, campaign, bounds, scheduler, say))
 
 
 def resume(
-    name: str, *, failed: bool, window: str | None, scheduler: str | None, store: str | None, at_once: int | None
+    campaign: str,
+    confirm: Confirm,
+    *,
+    failed: bool,
+    at_once: int | None,
+    failures: float,
+    window: str | None,
+    scheduler: str | None,
+    store: str | None,
+    yes: bool,
+    quiet: bool,
 ) -> int:
-    """Go on with a campaign; returns and raises as ``run``."""
-    check_scheduler(scheduler)
-    _refuse_password(store)
-    with open_store(store, create=False) as opened:
-        found = opened.campaigns.load(name)
-        if found.tool_version != __version__:
-            raise UsageError(
-                f"campaign {name} was begun by dbcpu {found.tool_version}, and this is {__version__}: its targets "
-                "would not be measured alike; go on with that version, or begin another campaign"
-            )
-        found = replace(found, at_once=at_once or found.at_once)
-        return _driven(opened, found, _limits(found, 0.0, window), scheduler, store, window, failed=failed)
+    """Go on with a campaign; returns the exit code. Raises as ``drive``."""
+    _needs_dask()
+    with _stations_store(store), open_store(store, create=False) as opened:
+        limits = opened.campaigns.load(campaign).plan.get("limits", {})
+        window = window or limits.get("window")
+        bounds = Bounds(at_once or limits.get("at_once", 1), failures, Window.parse(window) if window else None)
+        planned = (PLANNED, *(FAILED if failed else ()))
+        left = [each for each in opened.campaigns.items(campaign) if each.state in planned]
+        if left:
+            confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
+        tally = drive(opened, campaign, bounds, scheduler, _sayer(quiet), failed=failed)
+        return _finished(opened, campaign, tally)
 
 
-def status(name: str, *, everything: bool, watch: bool, store: str | None) -> int:
-    """Print how far a campaign is; ``watch``: again and again, until all of it has ended. Returns the exit code."""
+def status(campaign: str, store: str | None, *, watch: bool) -> int:
+    """Print how far it is; returns 0 when all is done, else 3. Raises StoreError, UnknownName."""
+    shown = ""
     with open_store(store, create=False) as opened:
         while True:
-            found, items = opened.campaigns.load(name), opened.campaigns.items(name)
-            click.echo("\n".join(map(printable, _status(found, items, everything=everything))))
-            if not watch or not any(each.state in (PLANNED, RUNNING) for each in items):
-                return _exit_code(items, 0)
+            opened.campaigns.load(campaign)
+            items = opened.campaigns.items(campaign)
+            states = Counter(each.state for each in items)
+            now = "\n".join(_lines(campaign, items, states))
+            if now != shown:
+                click.echo(now)
+                shown = now
+            if not watch or not states[RUNNING]:
+                return 0 if set(states) <= {"done"} else FAILED_EXIT
             time.sleep(WATCH_S)
-            click.echo()
 
 
-def stop(name: str, *, now: bool, store: str | None) -> int:
-    """Wish that nothing more is begun; ``now``: that what is measured is interrupted, too."""
+def _lines(campaign: str, items: Sequence[Item], states: Counter[str]) -> Iterator[str]:
+    counted = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
+    yield f"campaign {campaign}: {plural(len(items), 'target')}: {counted}"
+    for item in items:
+        if item.state not in (PLANNED, "done"):
+            since = f" since {item.started_at}" if item.state == RUNNING and item.started_at else ""
+            yield plain(f"  {item.target}: {item.state}{since}" + (f": {item.why}" if item.why else ""))
+
+
+def stop(campaign: str, store: str | None, *, at_once: bool) -> str:
+    """Ask its driver to stop, and with ``at_once`` interrupt what runs here without one; returns a sentence."""
     with open_store(store, create=False) as opened:
-        found = opened.campaigns.load(name)
-        if found.lease_owner is None:
-            click.echo(f"campaign {name} is not driven by anybody: nothing is to be stopped", err=True)
-            return OK
-        opened.campaigns.wish(name, NOW if now else NO_NEW)
-    click.echo("what is measured is interrupted" if now else "no more targets are begun", err=True)
-    return OK
+        opened.campaigns.ask_to_stop(campaign, STOP_NOW if at_once else STOP)
+        driven = opened.campaigns.load(campaign).lease_owner is not None
+        ended = 0
+        if at_once and not driven:
+            ended = sum(cancel_process(each) for each in opened.campaigns.items(campaign) if each.state == RUNNING)
+    if ended:
+        return f"nobody drives campaign {campaign}; {plural(ended, 'measurement')} on this machine are interrupted"
+    if not driven:
+        return f"nobody drives campaign {campaign}; no target of it is started"
+    return (
+        f"the driver of campaign {campaign} starts no more targets{' and cancels those under way' if at_once else ''}"
+    )
 
 
-def _driven(
-    opened: Store, found: Campaign, limits: Limits, scheduler: str | None, store: str | None, window: str | None, *,
-    failed: bool,
-) -> int:  # fmt: skip
-    _wait_for(window)
-    engine = DaskEngine(found.at_once, scheduler)
-    # Another process opens the same file from a folder of its own.
-    location = locate(store)
-    url = str(location.path.absolute()) if location.path is not None else store or os.environ.get("DBCPU_STORE")
-    ended = drive(opened, found, engine, limits, say, failed=failed, store_url=url)
-    items = opened.campaigns.items(found.name)
-    click.echo("\n".join(map(printable, _status(found, items, everything=False))))
-    return _exit_code(items, ended.findings)
+def sync(campaign: str, store: str | None) -> int:
+    """Deliver what this machine kept; returns the exit code. Raises StoreError, UnknownName."""
+    stay: list[str] = []
+    with open_store(store, create=False) as opened:
+        done = deliver(opened, campaign, stay.append)
+    for sentence in stay:
+        _sayer(quiet=False)(sentence)
+    click.echo(f"runs of {plural(done, 'target')} were delivered" if done else "there was nothing to deliver")
+    return FAILED_EXIT if stay else 0
 
 
-def say(sentence: str) -> None:
-    click.echo(plain(sentence), err=True)
+def usual_at_once() -> int:
+    """From CPUs and memory of this machine."""
+    cpus, pages = len(os.sched_getaffinity(0)), os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(MOST_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
 
 
-def _limits(found: Campaign, longest_s: float, window: str | None) -> Limits:
-    open_ = plan.window_end_s(window, datetime.now())
-    return Limits(found.at_once, found.failures_share, longest_s, open_[1] if open_ else None)
+def _finished(store: Store, campaign: str, tally: Tally) -> int:
+    counted = ", ".join(f"{tally.states[state]} {state}" for state in STATES if state in tally.states)
+    click.echo(f"campaign {campaign}: {counted}" + (f"; {tally.stopped}" if tally.stopped else ""))
+    if tally.complete:
+        return 0
+    click.echo(f"dbcpu: dbcpu fleet status {campaign} says why, dbcpu fleet resume {campaign} goes on", err=True)
+    return INTERRUPTED_EXIT if tally.interrupted else FAILED_EXIT
 
 
-def _wait_for(window: str | None) -> None:
-    open_ = plan.window_end_s(window, datetime.now())
-    if open_ is not None and (wait_s := open_[0] - time.time()) > 0:
-        say(f"waiting for the window {window}")
-        time.sleep(wait_s)
+def _sayer(quiet: bool) -> Callable[[str], None]:
+    def say(sentence: str) -> None:
+        if not quiet:
+            sys.stderr.write(f"dbcpu: {plain(sentence)}\n")
+            sys.stderr.flush()
+
+    return say
 
 
-def _status(found: Campaign, items: Sequence[Item], *, everything: bool) -> list[str]:
-    counts = Counter(each.state for each in items)
-    shown = [each for each in items if everything or each.state not in (DONE, PLANNED)]
-    lines = [f"campaign {found.name}, begun {found.created_at[:16].replace('T', ' ')} UTC: "
-             + ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])]  # fmt: skip
-    if shown:
-        rows = [(each.target, each.state, each.run_id or UNKNOWN, each.why or UNKNOWN) for each in shown]
-        lines += ["", *aligned(("target", "state", "run", "why"), rows)]
-    if any(each.state not in (DONE, PLANNED, RUNNING) for each in items):
-        lines += ["", f"Again those that were not measured: dbcpu fleet resume {found.name} --failed"]
-    elif counts[PLANNED] and found.lease_owner is None:
-        lines += ["", f"Go on: dbcpu fleet resume {found.name}"]
-    return lines
+def _needs_dask() -> None:
+    from importlib.util import find_spec
+
+    from dbcpu.workflows.fleet.cluster import not_installed
+
+    if find_spec("distributed") is None:
+        raise not_installed()
 
 
-def _exit_code(items: Sequence[Item], findings: int) -> int:
-    if any(each.state not in (DONE, PLANNED, RUNNING) for each in items):
-        return NOT_MEASURED
-    return FINDINGS if findings else OK
-
-
-def _refuse_password(store: str | None) -> None:
-    """The place of the store goes to stations."""
-    location = locate(store)
-    if location.path is None and location.url.password is not None:
-        raise UsageError(
-            "the URL of the store has a password, which would go to every station; take it out, and give it by "
-            "PGPASSWORD or ~/.pgpass"
-        )
+@contextmanager
+def _stations_store(url: str | None) -> Iterator[None]:
+    """Stations find the store in their environment: a URL may hold a password, which no process list shall show."""
+    before = os.environ.get(STORE)
+    if url and "://" not in url:
+        url = str(Path(url).expanduser().absolute())
+    try:
+        if url:
+            os.environ[STORE] = url
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(STORE, None)
+        else:
+            os.environ[STORE] = before

@@ -1,224 +1,279 @@
-"""Goes on with a campaign until all of its targets have ended, or it is stopped.
+"""The driver of a campaign: starts what the order says, waits, and keeps what became of it."""
 
-Only who holds the campaign's lease drives it. The first Ctrl-C starts nothing more and waits, the second interrupts
-what is measured; ``dbcpu fleet stop`` wishes the same from elsewhere.
-"""
-
-import json
 import os
+import queue
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from types import FrameType
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from dbcpu.errors import Interrupted, MeasureError, RecordFormatError
-from dbcpu.formatting import duration, plural
+from dbcpu.errors import MeasureError, StoreError
+from dbcpu.formatting import duration
 from dbcpu.hosts import driver_process
-from dbcpu.record import Driver
-from dbcpu.store import codec
-from dbcpu.store.campaigns import NO_NEW, NOW, PLANNED, REFUSED, RUNNING, Campaign, Item, now_text
+from dbcpu.store.campaigns import DONE, FAILED, GO_ON, PLANNED, RUNNING, STOP_NOW, UNKNOWN, Item
 from dbcpu.store.database import Store
-from dbcpu.workflows.fleet.engine import Engine
-from dbcpu.workflows.fleet.order import Limits, Progress, next_targets, why_stopped
-from dbcpu.workflows.fleet.recover import FINDINGS, found_later, recovered, state_after
-from dbcpu.workflows.fleet.station import Outcome, Task
+from dbcpu.workflows.fleet import lease
+from dbcpu.workflows.fleet.cluster import Workers, workers
+from dbcpu.workflows.fleet.order import Limits, Target, next_step
+from dbcpu.workflows.fleet.outcome import Outcome
+from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
+from dbcpu.workflows.fleet.station import Work
+from dbcpu.workflows.fleet.window import Window
 
-LEASE_S, RENEW_S = 60.0, 15.0
-WAIT_S = 1.0
-LOOK_S = 3.0
-"""How often the store is asked about measurements that an earlier driver began."""
+ONE_PRESS_S = 1.0
+"""Within this time a second Ctrl-C belongs to the first."""
+LOOK_S = 1.0
+"""Between two looks at processes that an earlier driver started."""
+_STOP, _CANCEL = "stop", "cancel"
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How it went on. ``findings``: runs with one at or above --fail-on. ``stopped``: why no more were begun, or ''."""
+class Bounds:
+    """What the user allows: targets at once, the share that may fail, and the hours of the day."""
 
-    findings: int
-    stopped: str
+    at_once: int
+    failures: float
+    window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many targets are in which state, and why the campaign did not go on, '' if it did."""
+
+    states: Mapping[str, int]
+    stopped: str = ""
+    interrupted: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return set(self.states) <= {DONE}
 
 
 def drive(
-    store: Store, campaign: Campaign, engine: Engine, limits: Limits, say: Callable[[str], None], *,
-    failed: bool = False, store_url: str | None = None,
-) -> Ended:  # fmt: skip
-    """Measure what is left of it; ``failed``: also what was refused, partial or unknown.
+    store: Store, campaign: str, bounds: Bounds, scheduler: str | None, say: Say, *, failed: bool = False
+) -> Tally:
+    """Measure what is planned, until all is done or something stops it. Ctrl-C: no new ones; again: cancel.
+
+    ``failed``: what was refused, partial or unknown is measured again, unless it is being measured still.
 
     Raises:
-        MeasureError: somebody else drives it.
-        Interrupted: the second Ctrl-C; what was measured is kept.
+        MeasureError: another process drives it, or the cluster cannot be reached.
+        UnknownName, UsageError, StoreError: before anything was started.
     """
-    owner = _take(store, campaign)
+    own = lease.own_name()
+    lease.take(store.campaigns, campaign, own)
     try:
-        with _presses() as pressed, engine:
-            return _Drive(store, campaign, engine, limits, say, owner, pressed, store_url).to_the_end(failed)
+        store.campaigns.ask_to_stop(campaign, GO_ON)
+        if delivered := deliver(store, campaign, say):
+            say(f"{delivered} spooled before were delivered")
+        adopted = take_up(store, campaign)
+        if failed:
+            plan_again(store, campaign)
+        with workers(scheduler, bounds.at_once) as found:
+            return _Driver(store, campaign, bounds, found, own, say, adopted).run()
     finally:
-        store.campaigns.release(campaign.name, owner)
+        _release(store, campaign, own, say)
 
 
-@dataclass
-class _Drive:
-    store: Store
-    campaign: Campaign
-    engine: Engine
-    limits: Limits
-    say: Callable[[str], None]
-    owner: str
-    pressed: list[int]
-    store_url: str | None
-    items: dict[str, Item] = field(default_factory=dict)
-    elsewhere: set[str] = field(default_factory=set)
-    """Targets that an earlier driver had begun, and that may still be measured."""
-    findings: int = 0
-    begun_s: float = field(default_factory=time.monotonic)
-    ended_here: int = 0
-    stopped: str = ""
-    wish: str | None = None
-    renewed_s: float = float("-inf")
-    looked_s: float = float("-inf")
+def _release(store: Store, campaign: str, own: str, say: Say) -> None:
+    try:
+        store.campaigns.release_lease(campaign, own)
+    except StoreError as error:
+        say(str(error))
 
-    def to_the_end(self, failed: bool) -> Ended:
-        table, name = self.store.campaigns, self.campaign.name
-        table.wish(name, None)
-        self.items = {each.target: each for each in table.items(name)}
-        for target, (state, why) in recovered(self.items, table.runs(name), failed=failed).items():
-            table.change(name, target, state=state, why=why, **({"driver": None} if state == PLANNED else {}))
-        self.items = {each.target: each for each in table.items(name)}
-        self.elsewhere = {target for target, item in self.items.items() if item.state == RUNNING}
-        if self.elsewhere:
-            self.say(f"{plural(len(self.elsewhere), 'target')} may still be measured since before: waiting for the end")
-        here: set[str] = set()
-        while True:
-            self._renew()
-            self._obey()
-            for target in self._next(here):
-                here.add(target)
-                self.engine.submit(self._task(target))
-                self.say(f"{target}: begun")
-            if not here and not self.elsewhere:
-                break
-            for target, outcome in self.engine.ended(WAIT_S).items():
-                here.discard(target)
-                self._note_end(target, outcome)
-            self._look_elsewhere()
-            if not here:
-                time.sleep(WAIT_S if self.elsewhere else 0)
-        if self.wish == NOW:
-            raise Interrupted(f"interrupted; go on by: dbcpu fleet resume {name}")
-        return Ended(self.findings, self.stopped)
 
-    def _next(self, here: set[str]) -> tuple[str, ...]:
-        if self.wish:
-            return ()
-        waiting = [(i.target, i.group) for i in self.items.values() if i.state == PLANNED and i.target not in here]
-        running = [(target, self.items[target].group) for target in (*here, *self.elsewhere)]
-        refused = sum(each.state == REFUSED for each in self.items.values())
-        progress = Progress(waiting, running, len(self.items) - len(waiting) - len(running), refused)
-        now_s = time.time()
-        if waiting and not self.stopped and (why := why_stopped(progress, self.limits, now_s)):
-            self.stopped = why
-            self.say(f"{why}: {plural(len(waiting), 'target')} left for dbcpu fleet resume {self.campaign.name}")
-        return () if self.stopped else next_targets(progress, self.limits, now_s)
+class _Driver:
+    """``adopted``: targets whose processes an earlier driver started, and which still run."""
 
-    def _task(self, target: str) -> Task:
-        return Task(self.campaign.name, target, self.items[target].request, self.campaign.options, self.store_url)
+    def __init__(
+        self, store: Store, campaign: str, bounds: Bounds, found: Workers, own: str, say: Say, adopted: tuple[str, ...]
+    ) -> None:
+        self._store, self._bounds, self._workers, self._own, self._say = store, bounds, found, own, say
+        self._campaign = store.campaigns.load(campaign)
+        self._items: dict[str, Item] = {each.target: each for each in store.campaigns.items(campaign)}
+        self._adopted = set(adopted)
+        self._begun_s: dict[str, float] = {}
+        self._longest_s = 0.0
+        self._forgiven = sum(each.state in FAILED for each in self._items.values())
+        self._events: queue.SimpleQueue[tuple[str, Outcome | Exception | None]] = queue.SimpleQueue()
+        self._stopped, self._interrupted, self._spooled = "", False, False
+        self._renewed_s = time.monotonic()
+        self._opened = False
 
-    def _note_end(self, target: str, outcome: Outcome) -> None:
-        table, name = self.store.campaigns, self.campaign.name
-        (item,) = table.items(name, target)
-        self.items[target] = item
-        run = table.runs(name, target).get(target)
-        state, why = state_after(item, run, outcome)
-        if state == RUNNING:
-            self.elsewhere.add(target)
+    def run(self) -> Tally:
+        with self._two_presses():
+            while True:
+                wait_s = self._start_more()
+                if wait_s is None:
+                    break
+                self._hear(wait_s)
+                self._look_at_adopted()
+                self._renew()
+        if self._spooled:
+            self._deliver()
+        states = Counter(each.state for each in self._items.values())
+        return Tally(dict(states), self._stopped, self._interrupted)
+
+    def _start_more(self) -> float | None:
+        """Start what may start; returns how long to wait for news, None when there is nothing to wait for."""
+        if not self._stopped:
+            now, window = datetime.now(), self._bounds.window
+            left_s = window.left_s(now) if window else None
+            if window and not self._opened and (opens_s := window.opens_in_s(now)):
+                return min(opens_s, lease.RENEWED_S)
+            self._opened = True
+            limits = Limits(self._bounds.at_once, self._bounds.failures, self._forgiven, left_s)
+            step = next_step(self._targets(), limits)
+            self._stopped = step.stop
+            if step.stop:
+                self._say(f"no more targets are started: {step.stop}")
+            for name in step.start:
+                self._start(name)
+        if not any(each.state == RUNNING for each in self._items.values()):
+            return None
+        return LOOK_S if self._adopted else lease.RENEWED_S
+
+    def _targets(self) -> tuple[Target, ...]:
+        lasts: Mapping[str, float] = self._campaign.plan.get("lasts_s", {})
+        return tuple(
+            Target(each.target, each.group, each.state, max(lasts.get(each.target, 0.0), self._longest_s))
+            for each in self._items.values()
+        )
+
+    def _start(self, name: str) -> None:
+        try:
+            self._store.campaigns.change(self._campaign.name, name, was=(PLANNED,), state=RUNNING, why="")
+        except StoreError as error:  # the station spools
+            self._say(f"{name}: {error}")
+        self._items[name] = replace(self._items[name], state=RUNNING)
+        self._begun_s[name] = time.monotonic()
+        self._workers.start(Work.of(self._campaign, name), lambda target, found: self._events.put((target, found)))
+
+    def _hear(self, wait_s: float) -> None:
+        try:
+            target, found = self._events.get(timeout=wait_s)
+        except queue.Empty:
             return
-        self.findings += outcome.code == FINDINGS
-        self._end(item, state, why)
+        if target in self._items and found is not None:
+            self._ended(target, found)
+        elif target == _STOP:
+            self._interrupted, self._stopped = True, "interrupted"
+            self._say("no more targets are started, and those under way end; once more cancels them")
+        elif target == _CANCEL:
+            self._cancel()
 
-    def _end(self, item: Item, state: str, why: str) -> None:
-        table, name = self.store.campaigns, self.campaign.name
-        run = table.runs(name, item.target).get(item.target)
-        run_id = run.run_id if run is not None and run.started_at >= item.started_at else None
-        table.change(name, item.target, state=state, why=why, run_id=run_id, ended_at=now_text())
-        self.items[item.target] = replace(item, state=state, why=why, run_id=run_id)
-        self.ended_here += 1
-        left, total = sum(each.state in (PLANNED, RUNNING) for each in self.items.values()), len(self.items)
-        per_s = (time.monotonic() - self.begun_s) / self.ended_here
-        time_left = f", about {duration(per_s * left)} left" if left else ""
-        because = f": {why}" if why else ""
-        self.say(f"{item.target}: {state}{because} ({total - left} of {total} ended{time_left})")
+    def _cancel(self) -> None:
+        self._say("cancelled; finished rounds are kept")
+        self._workers.cancel()
+        for name in self._adopted:
+            cancel_process(self._items[name])
 
-    def _look_elsewhere(self) -> None:
-        now_s = time.monotonic()
-        if not self.elsewhere or now_s - self.looked_s < LOOK_S:
+    def _ended(self, target: str, found: Outcome | Exception) -> None:
+        if isinstance(found, Exception):
+            found = Outcome(UNKNOWN, why=f"its station was lost ({type(found).__name__}: {str(found)[:200]})")
+            self._keep_unknown(target, found.why)
+        if begun_s := self._begun_s.pop(target, None):
+            lasted_s = time.monotonic() - begun_s
+            self._longest_s = max(self._longest_s, lasted_s) if found.state == DONE else self._longest_s
+        else:
+            lasted_s = 0.0
+        self._spooled |= found.spooled
+        # What is planned again was not begun: a driver takes it up later.
+        state = UNKNOWN if found.state in (RUNNING, PLANNED) else found.state
+        self._items[target] = replace(self._items[target], state=state, run_id=found.run_id, why=found.why)
+        self._report(target, lasted_s, found)
+
+    def _report(self, target: str, lasted_s: float, found: Outcome) -> None:
+        left = [each for each in self._targets() if each.state == PLANNED]
+        over = sum(each.state not in (PLANNED, RUNNING) for each in self._items.values())
+        took = f" in {duration(lasted_s)}" if lasted_s and found.state == DONE else ""
+        why = f": {found.why}" if found.why else ""
+        lasts = duration(sum(each.lasts_s for each in left) / self._bounds.at_once) if left else ""
+        still = f", about {lasts} left" if lasts else ""
+        kept = ", kept on this station until dbcpu fleet sync" if found.spooled else ""
+        self._say(f"{target}: {found.state}{took}{why}{kept} ({over} of {len(self._items)}{still})")
+
+    def _keep_unknown(self, target: str, why: str) -> None:
+        try:
+            self._store.campaigns.change(self._campaign.name, target, was=(RUNNING,), state=UNKNOWN, why=why)
+        except StoreError as error:
+            self._say(str(error))
+
+    def _look_at_adopted(self) -> None:
+        if not self._adopted:
             return
-        self.looked_s = now_s
-        runs = self.store.campaigns.runs(self.campaign.name)
-        for target in sorted(self.elsewhere):
-            state, why = found_later(self.items[target], runs.get(target))
-            if state != RUNNING:
-                self.elsewhere.discard(target)
-                self._end(self.items[target], state, why)
+        try:
+            measuring = set(take_up(self._store, self._campaign.name, self._adopted))
+            now = {each.target: each for each in self._store.campaigns.items(self._campaign.name)}
+        except StoreError as error:
+            self._say(str(error))
+            return
+        for name in self._adopted - measuring:
+            item = now[name]
+            self._items[name] = item
+            self._report(name, 0.0, Outcome(item.state, item.run_id, item.why))
+        self._adopted = measuring
 
     def _renew(self) -> None:
-        now_s = time.monotonic()
-        if now_s - self.renewed_s < RENEW_S:
+        if time.monotonic() - self._renewed_s < lease.RENEWED_S:
             return
-        self.renewed_s = now_s
-        if not self.store.campaigns.take(self.campaign.name, self.owner, time.time(), time.time() + LEASE_S):
-            raise MeasureError(f"campaign {self.campaign.name} is driven by another process now; this one ends")
-
-    def _obey(self) -> None:
-        """What is wished by Ctrl-C here, or by ``dbcpu fleet stop``; once wished it stays so."""
-        wishes = [self.wish, self.store.campaigns.load(self.campaign.name).stop, *(NO_NEW, NOW)[: len(self.pressed)]]
-        wished = next((each for each in (NOW, NO_NEW) if each in wishes), None)
-        if wished == self.wish:
+        self._renewed_s = time.monotonic()
+        try:
+            if not self._store.campaigns.take_lease(self._campaign.name, self._own, lease.LASTS_S):
+                self._stopped = self._stopped or "another process drives the campaign now"
+            wish = self._store.campaigns.load(self._campaign.name).stop
+        except StoreError as error:
+            self._say(str(error))
             return
-        self.wish = wished
-        if wished == NO_NEW:
-            self.say("no more targets are begun; what is measured goes on to its end (Ctrl-C again interrupts it)")
-        else:
-            self.say("what is measured is interrupted; finished rounds are kept")
-            self.engine.stop()
-            self.elsewhere.clear()
+        if wish != GO_ON and not self._stopped:
+            self._stopped = "stopped by dbcpu fleet stop"
+            self._say("no more targets are started: dbcpu fleet stop")
+        if wish == STOP_NOW:
+            self._store.campaigns.ask_to_stop(self._campaign.name, "stop")
+            self._cancel()
+
+    def _deliver(self) -> None:
+        try:
+            deliver(self._store, self._campaign.name, self._say)
+            self._items = {each.target: each for each in self._store.campaigns.items(self._campaign.name)}
+        except StoreError as error:
+            self._say(f"{error}; dbcpu fleet sync {self._campaign.name} delivers what is kept here")
+
+    @contextmanager
+    def _two_presses(self) -> Iterator[None]:
+        """The first Ctrl-C (or SIGTERM) starts no more, the second cancels; the third is as everywhere."""
+        pressed_s: list[float] = []
+
+        def press(number: int, frame: object) -> None:
+            now_s = time.monotonic()
+            if pressed_s and now_s - pressed_s[-1] < ONE_PRESS_S:
+                return
+            pressed_s.append(now_s)
+            if len(pressed_s) > 2:
+                signal.signal(number, before[signal.Signals(number)])
+                signal.raise_signal(number)
+                return
+            self._events.put((_STOP if len(pressed_s) == 1 else _CANCEL, None))
+
+        numbers = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) != signal.SIG_IGN]
+        before = {number: signal.signal(number, press) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
-def _take(store: Store, campaign: Campaign) -> str:
-    """The lease of the campaign; that of a process of this machine that is gone is nobody's. Returns its owner."""
-    owner = codec.dumps(codec.encode(driver_process.this_process()))
-    held = store.campaigns.load(campaign.name).lease_owner
-    if held is not None and held != owner and (holder := _driver(held)) is not None and driver_process.is_gone(holder):
-        store.campaigns.release(campaign.name, held)
-    if not store.campaigns.take(campaign.name, owner, time.time(), time.time() + LEASE_S):
-        holder = _driver(held or "")
-        who = f"process {holder.pid} on {holder.hostname}" if holder else "another process"
-        raise MeasureError(
-            f"campaign {campaign.name} is driven by {who}; wait for it, or end it by dbcpu fleet stop {campaign.name}"
-        )
-    return owner
-
-
-def _driver(text: str) -> Driver | None:
+def cancel_process(item: Item) -> bool:
+    """Interrupt the item's process if it runs on this machine, as Ctrl-C does; returns whether it does."""
+    if item.pid is None or driver_process.is_gone(item.process) or not driver_process.is_here(item.process):
+        return False
     try:
-        return codec.decode(Driver, json.loads(text), "a lease")
-    except (ValueError, RecordFormatError):
-        return None
-
-
-@contextmanager
-def _presses() -> Iterator[list[int]]:
-    """Ctrl-C and SIGTERM are counted, and end nothing by themselves."""
-    pressed: list[int] = []
-
-    def count(number: int, _: FrameType | None) -> None:
-        pressed.append(number)
-        if len(pressed) > 2:
-            os._exit(128 + signal.SIGINT)
-
-    before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield pressed
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        os.kill(item.pid, signal.SIGINT)
+    except OSError as error:
+        raise MeasureError(f"process {item.pid} of {item.target} cannot be interrupted: {error.strerror}") from None
+    return True

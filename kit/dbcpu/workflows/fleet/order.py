@@ -1,64 +1,78 @@
-"""Which targets of a campaign are measured next: a pure function of how far it is.
+"""Which targets of a campaign are started next: a pure function of what is known so far.
 
-One target first; then as many more as have ended, up to the limit, so that what is wrong everywhere is seen on one.
-Targets of one group share hardware, and are never measured at the same time.
+The first target runs alone, so that a wrong option or a missing privilege costs one host. With each that is done the
+campaign may be wider: 1, 2, 4, ... at once, up to the limit. Targets of one group share something, and take turns.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-FEWEST_REFUSED = 1
-"""So many refused targets never stop a campaign, however few targets it has."""
+from dbcpu.store.campaigns import DONE, FAILED, PLANNED, RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the order depends on. ``lasts_s``: the expected wall time of its measurement."""
+
+    name: str
+    group: str = ""
+    state: str = PLANNED
+    lasts_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``failures_share``: with a larger share of all targets refused none is begun any more.
+    """``failures``: the largest share of all targets that may fail, 0 to 1; the ``forgiven`` first ones do not count.
 
-    ``window_end_s``: none is begun that may last beyond it, at ``longest_s`` for each; None: at any time.
+    ``left_s``: until the window closes; None: there is no window.
     """
 
     at_once: int
-    failures_share: float
-    longest_s: float = 0.0
-    window_end_s: float | None = None
+    failures: float = 1.0
+    forgiven: int = 0
+    left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """Targets as (name, group; '' for none) in the order of the inventory; ``refused`` are among the ``ended``."""
+class Step:
+    """What to start now. ``stop``: nothing more is started from now on, for this reason; '' while it goes on."""
 
-    waiting: Sequence[tuple[str, str]]
-    running: Sequence[tuple[str, str]]
-    ended: int = 0
-    refused: int = 0
-
-    @property
-    def total(self) -> int:
-        return len(self.waiting) + len(self.running) + self.ended
+    start: tuple[str, ...] = ()
+    stop: str = ""
 
 
-def next_targets(progress: Progress, limits: Limits, now_s: float) -> tuple[str, ...]:
-    """Those to begin now, in the order of the inventory; () where none may be."""
-    if why_stopped(progress, limits, now_s):
-        return ()
-    free = min(limits.at_once, 1 + progress.ended) - len(progress.running)
-    busy = {group for _, group in progress.running if group}
-    chosen: list[str] = []
-    for name, group in progress.waiting:
-        if len(chosen) >= free:
+def next_step(targets: Sequence[Target], limits: Limits) -> Step:
+    """What to start, given the state of every target of the campaign; the same input gives the same answer.
+
+    Of the targets that may run, one of the group with the most targets left comes first, then by their order: the
+    largest group is the longest chain of turns. A share that is less than one target allows one failure, and 0 none.
+    """
+    waiting = [each for each in targets if each.state == PLANNED]
+    if not waiting:
+        return Step()
+    failed = sum(each.state in FAILED for each in targets) - limits.forgiven
+    allowed = max(1, int(limits.failures * len(targets))) if limits.failures > 0 else 0
+    if failed > allowed:
+        return Step(stop=f"{failed} of {len(targets)} targets failed, more than {allowed} are not accepted")
+    longest_s = max(each.lasts_s for each in waiting)
+    if limits.left_s is not None and longest_s > limits.left_s:
+        return Step(stop="the longest measurement left would not end within the window")
+    running = [each for each in targets if each.state == RUNNING]
+    room = min(limits.at_once, _width(targets)) - len(running)
+    busy = {each.group for each in running if each.group}
+    left = Counter(each.group for each in waiting if each.group)
+    start: list[str] = []
+    for each in sorted(waiting, key=lambda one: -left[one.group]):
+        if len(start) >= room:
             break
-        if group and group in busy:
-            continue
-        busy.add(group)
-        chosen.append(name)
-    return tuple(chosen)
+        if not each.group or each.group not in busy:
+            start.append(each.name)
+            busy.add(each.group)
+    return Step(tuple(start))
 
 
-def why_stopped(progress: Progress, limits: Limits, now_s: float) -> str:
-    """Why no target is begun any more, in words; '' where one may be."""
-    if progress.refused > max(FEWEST_REFUSED, limits.failures_share * progress.total):
-        return f"{progress.refused} of {progress.total} targets were refused, more than --failures allows"
-    if limits.window_end_s is not None and now_s + limits.longest_s > limits.window_end_s:
-        return "the longest measurement does not fit into the rest of the window any more"
-    return ""
+def _width(targets: Sequence[Target]) -> int:
+    """The largest power of two that is at most one more than the targets done: 1, 2 after one, 4 after three ..."""
+    done = sum(each.state == DONE for each in targets)
+    return 1 << ((done + 1).bit_length() - 1)

@@ -1,69 +1,99 @@
-"""How far a campaign is whose driver was killed: by its runs in the store, and by the processes that measured.
+"""What a driver finds when it takes up a campaign: runs that went on without it, and those that wait in a spool."""
 
-Nothing is measured twice: a target whose measurement may still be running is waited for, and one of which nothing is
-known stays unknown until a user says otherwise.
-"""
+from collections.abc import Callable, Collection
+from pathlib import Path
 
-from collections.abc import Mapping
-
+from dbcpu.errors import DbcpuError, StoreError
 from dbcpu.hosts import driver_process
-from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, RUNNING, UNKNOWN, Item
-from dbcpu.store.schema.rows import RunSummary
-from dbcpu.workflows.fleet.station import LOST, Outcome
+from dbcpu.store.campaigns import DONE, FAILED, PARTIAL, PLANNED, RUNNING, UNKNOWN, Item
+from dbcpu.store.database import Store, open_store
+from dbcpu.workflows.fleet.outcome import campaign_folder, settle
 
-FINDINGS, BUSY_HOST, INTERRUPTED = 1, 4, 130
-"""Exit codes of a run that was measured, and of one that was stopped."""
-
-
-def state_after(item: Item, run: RunSummary | None, outcome: Outcome) -> tuple[str, str]:
-    """(state, why) of a target whose measurement ended; ``run``: what the store has of it."""
-    of_now = run if run is not None and run.started_at >= item.started_at else None
-    if of_now is not None and of_now.status == "complete":
-        return DONE, ""
-    if outcome.code == LOST:
-        return found_later(item, run)
-    if of_now is not None and of_now.rounds:
-        return PARTIAL, outcome.said or f"{of_now.status} after {of_now.rounds} rounds"
-    if outcome.code == INTERRUPTED or outcome.code < 0:
-        return CANCELLED, outcome.said or "stopped before a round was finished"
-    return REFUSED, outcome.said or f"ended with exit code {outcome.code}, and said nothing"
+UNSEEN = "its process is not seen from this machine"
 
 
-def found_later(item: Item, run: RunSummary | None) -> tuple[str, str]:
-    """The same of a target that nobody watches any more: RUNNING where its measurement may still go on."""
-    of_now = run if run is not None and run.started_at >= item.started_at else None
-    if of_now is not None and of_now.status == "running":
-        return RUNNING, ""
-    if of_now is not None and of_now.status == "complete":
-        return DONE, ""
-    if of_now is not None and of_now.rounds:
-        return PARTIAL, f"{of_now.status} after {of_now.rounds} rounds"
-    if item.driver is None:
-        return PLANNED, ""
-    if not driver_process.is_gone(item.driver):
-        if driver_process.is_here(item.driver) and not _may_have_started(item):
-            return RUNNING, ""
-        return UNKNOWN, f"nothing is known of its measurement by process {item.driver.pid} on {item.station}"
-    if _may_have_started(item):
-        return UNKNOWN, "who started it was ended at that moment; it may have been measured"
-    return PLANNED, ""
+def take_up(store: Store, campaign: str, only: Collection[str] | None = None) -> tuple[str, ...]:
+    """Settle every item that was under way; returns the targets whose processes still measure here.
+
+    Whoever calls has the lease; ``only``: of these targets alone. An item without a process goes back to planned: a
+    station that comes late finds itself taken over. One whose process cannot be seen from here stays unknown, unless
+    its run is complete.
+
+    Raises:
+        StoreError.
+    """
+    measuring = []
+    for item in store.campaigns.items(campaign):
+        if item.state not in (RUNNING, UNKNOWN) or (only is not None and item.target not in only):
+            continue
+        if item.pid is None:
+            if item.state == RUNNING:
+                store.campaigns.change(campaign, item.target, was=(RUNNING,), was_pid=0, state=PLANNED)
+        elif driver_process.is_gone(item.process):
+            settle(store, campaign, item)
+        elif driver_process.is_here(item.process):
+            store.campaigns.change(campaign, item.target, was_pid=item.pid, state=RUNNING)
+            measuring.append(item.target)
+        else:
+            _settle_unseen(store, campaign, item)
+    return tuple(measuring)
 
 
-def _may_have_started(item: Item) -> bool:
-    """Whether all that is known is who was about to start it (see ``station``): a run's own process has no version."""
-    return item.driver is not None and bool(item.driver.python)
+def _settle_unseen(store: Store, campaign: str, item: Item) -> None:
+    found = store.campaigns.run_of(campaign, item)
+    run_id, status = found[:2] if found else (None, "running")
+    state = {"complete": DONE, "running": UNKNOWN}.get(status, PARTIAL)
+    why = "" if state == DONE else UNSEEN if state == UNKNOWN else item.why or status
+    store.campaigns.change(campaign, item.target, was_pid=item.pid, state=state, run_id=run_id, why=why)
 
 
-def recovered(items: Mapping[str, Item], runs: Mapping[str, RunSummary], *, failed: bool) -> dict[str, tuple[str, str]]:
-    """Target -> (state, why) of those that are another than is kept. ``failed``: refused and the like begin again."""
-    again = (REFUSED, PARTIAL, UNKNOWN, CANCELLED) if failed else (CANCELLED,)
-    found = {}
-    for target, item in items.items():
-        state, why = (item.state, item.why)
-        if state in (RUNNING, UNKNOWN):
-            state, why = found_later(item, runs.get(target))
-        if state in again:
-            state, why = PLANNED, ""
-        if (state, why) != (item.state, item.why):
-            found[target] = state, why
-    return found
+def plan_again(store: Store, campaign: str) -> None:
+    """Plan what failed once more. A process that may run on another machine keeps its target unknown.
+
+    Raises StoreError. Whoever calls has the lease, and has settled what is over.
+    """
+    for each in store.campaigns.items(campaign):
+        if each.state in FAILED and not (each.state == UNKNOWN and each.pid is not None and each.why == UNSEEN):
+            store.campaigns.change(
+                campaign, each.target, was=(each.state,), state=PLANNED, why="", pid=None, station=None,
+                boot_id=None, start_ticks=None, started_at=None, ended_at=None, run_id=None,
+            )  # fmt: skip
+
+
+def deliver(store: Store, campaign: str, say: Callable[[str], None]) -> int:
+    """Bring what this station spooled for one campaign into the store, and remove it; returns how many targets.
+
+    What is still being measured, or cannot be read, stays, and a sentence says so. Raises StoreError.
+    """
+    created_at = store.campaigns.load(campaign).created_at
+    done = 0
+    for spool in sorted(campaign_folder(campaign).glob("*.db")):
+        try:
+            done += _delivered(store, campaign, created_at, spool)
+        except DbcpuError as error:
+            say(f"{spool} stays: {error}")
+    return done
+
+
+def _delivered(store: Store, campaign: str, created_at: str, spool: Path) -> bool:
+    with open_store(str(spool), create=False) as kept:
+        if kept.campaigns.load(campaign).created_at != created_at:
+            raise StoreError(f"it is of another campaign called {campaign}; give --store of that one")
+        for item in kept.campaigns.items(campaign):
+            if item.state == RUNNING and item.pid is None:  # a station that comes late finds itself taken over
+                kept.campaigns.change(campaign, item.target, was=(RUNNING,), was_pid=0, state=PLANNED)
+            elif item.state == RUNNING:
+                if not driver_process.is_gone(item.process):
+                    raise StoreError(f"{item.target} is still being measured by process {item.pid}")
+                settle(kept, campaign, item)
+        for run in kept.list():
+            store.save(kept.load(run.run_id))
+        for item in kept.campaigns.items(campaign):
+            values = {name: getattr(item, name) for name in _DELIVERED}
+            store.campaigns.change(campaign, item.target, was=(PLANNED, RUNNING, UNKNOWN), was_pid=0, **values)
+    for suffix in ("", "-wal", "-shm"):
+        spool.with_name(spool.name + suffix).unlink(missing_ok=True)
+    return True
+
+
+_DELIVERED = ("state", "run_id", "why", "station", "pid", "boot_id", "start_ticks", "started_at", "ended_at")

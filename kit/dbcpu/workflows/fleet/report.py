@@ -1,62 +1,109 @@
-"""From the store to the document of a campaign: its newest runs, by their figures."""
+"""From the store to the document of a campaign: kept figures and headers of its runs, never a decoded round."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from dbcpu.analysis.fleet.hosts import FleetHost, Kind, fleet_host
-from dbcpu.analysis.fleet.kinds import host_types
-from dbcpu.analysis.fleet.twins import unlike_their_twins
+from dbcpu.analysis.fleet.hosts import FIGURES, Failure, Member
+from dbcpu.analysis.fleet.report import fleet_report
+from dbcpu.analysis.fleet.sizing import Measured
+from dbcpu.config.rulebook import choose
+from dbcpu.config.rules import SizingRules
+from dbcpu.config.settings import settings
 from dbcpu.errors import UsageError
-from dbcpu.figures import RunFigures
-from dbcpu.formatting import work_words
-from dbcpu.record import Header
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import fleet
-from dbcpu.reports.documents.fleet import NotMeasured
-from dbcpu.store.campaigns import DONE, Item
+from dbcpu.store.campaigns import DONE, PLANNED, RUNNING, UNKNOWN, Item
 from dbcpu.store.database import Store, open_store
+from dbcpu.workflows.export import Selection, export
 from dbcpu.workflows.kept_figures import KeptFigures
 from dbcpu.workflows.readable_runs import ReadableRuns
 
 
-def fleet_document(name: str, store: str | None = None) -> Document:
-    """Raises UnknownName: there is no such campaign; UsageError: nothing of it ended yet."""
+def fleet_document(
+    name: str,
+    store: str | None = None,
+    *,
+    repeats: Sequence[str] = (),
+    shapes: Sequence[str] = (),
+    licences: Sequence[str] = (),
+) -> Document:
+    """The report of the campaign ``name``.
+
+    Args:
+        repeats: other campaigns, whose runs of the same targets count as further runs of these hosts.
+        shapes: ``[NAME=]RUN`` of hosts that the work of all targets is to be moved to.
+        licences: names of licence rules, ``HOST=RULE`` for one host.
+
+    Raises:
+        UnknownName: there is no such campaign, or no such rule.
+        UsageError: nothing of it ended yet; a shape cannot be sized on.
+        StoreError: the store cannot be read.
+    """
     with open_store(store, create=False) as opened:
-        items = opened.campaigns.items(opened.campaigns.load(name).name)
-        ended = [each for each in items if each.state not in ("planned", "running")]
-        if not ended:
-            raise UsageError(f"no target of campaign {name} has ended yet; look at it by dbcpu fleet status {name}")
-        hosts, unit, without = _hosts(opened, [each for each in ended if each.state == DONE and each.run_id])
-    failed = [NotMeasured(each.target, each.state, each.why) for each in ended if each.state != DONE]
-    return fleet.document(
-        name, hosts, unlike_their_twins(hosts), host_types(hosts), [*failed, *without], unit or "Mrows/s"
-    )
+        items = _ended(opened, name)
+        earlier = [each for other in repeats for each in _ended(opened, other)]
+        members, failures = _members(opened, items, earlier)
+        new = [_shape(opened, each) for each in shapes]
+    return fleet.document(fleet_report(name, members, failures, _rules(licences), new))
 
 
-def _hosts(opened: Store, items: Iterable[Item]) -> tuple[list[FleetHost], str, list[NotMeasured]]:
+def export_runs(name: str, folder: Path, store: str | None = None) -> None:
+    """The tables of all measured runs of a campaign, as Parquet in ``folder``. Raises as ``export``."""
+    with open_store(store, create=False) as opened:
+        run_ids = [each.run_id for each in _ended(opened, name) if each.run_id]
+    if not run_ids:
+        raise UsageError(f"no target of campaign {name} was measured; there is nothing to export")
+    export(run_ids, {"parquet": folder}, Selection(), store=store)
+
+
+def _ended(opened: Store, name: str) -> tuple[Item, ...]:
+    items = opened.campaigns.items(opened.campaigns.load(name).name)
+    ended = tuple(each for each in items if each.state not in (PLANNED, RUNNING))
+    if not ended:
+        raise UsageError(f"no target of campaign {name} has ended yet; look at it by dbcpu fleet status {name}")
+    return ended
+
+
+def _members(
+    opened: Store, items: Sequence[Item], earlier: Sequence[Item]
+) -> tuple[Sequence[Member], Sequence[Failure]]:
+    """Targets with a whole run, and those without; runs of earlier campaigns come first."""
     runs = ReadableRuns(opened)
-    by_run = {each.run_id: each for each in items if each.run_id}
-    kept = KeptFigures(opened, runs).of(list(by_run))
-    hosts, without, unit = [], [], ""
-    for run_id, item in by_run.items():
-        header, figures = runs.header(run_id), kept.get(run_id)
-        made = _host(item, run_id, header, figures) if header is not None and figures is not None else None
-        if made is None:
-            without.append(NotMeasured(item.target, item.state, f"run {run_id} has no rate of a single session"))
+    own: dict[str, list[str]] = {}
+    for each in (*earlier, *items):
+        if each.state == DONE and each.run_id and each.run_id not in own.setdefault(each.target, []):
+            own[each.target].append(each.run_id)
+    whole = {each.target for each in items if each.state == DONE and each.run_id}
+    wanted = [run_id for target in whole for run_id in own[target]]
+    kept = KeptFigures(opened, runs).of(wanted, FIGURES)
+    headers = {run_id: runs.header(run_id) for run_id in wanted if run_id in kept}
+    members, failures = [], []
+    for each in items:
+        if each.target not in whole:
+            failures.append(_failure(each))
             continue
-        hosts.append(made)
-        unit = unit or (figures.text("unit") if figures else "")
-    return hosts, unit, without
+        found = [(header, kept[run_id]) for run_id in own[each.target] if (header := headers.get(run_id)) is not None]
+        if not found:
+            failures.append(replace(_failure(each), state=UNKNOWN, why=f"its run {each.run_id} is deleted or damaged"))
+            continue
+        found.sort(key=lambda run: run[0].started_at)
+        members.append(Member(each.target, tuple(found), each.group, each.tags))
+    return members, failures
 
 
-def _host(item: Item, run_id: str, header: Header, figures: RunFigures) -> FleetHost | None:
-    host, plan = header.host, header.plan
-    vcpus, cores = figures.value("vcpus"), figures.value("cores")
-    kind = Kind(
-        cpu_model=host.cpu_model if host else "",
-        vcpus=int(vcpus) if vcpus else None,
-        cores=int(cores) if cores else None,
-        hypervisor=host.hypervisor if host else None,
-        database=f"{header.database.kind} {header.database.version}".strip(),
-        work=work_words(plan.workload),
-    )
-    return fleet_host(item.target, run_id, kind, figures, item.tags, plan.repeats)
+def _failure(item: Item) -> Failure:
+    state = UNKNOWN if item.state == DONE else item.state
+    return Failure(item.target, state, item.why or "no reason is known", item.group, item.tags)
+
+
+def _shape(opened: Store, text: str) -> Measured:
+    name, _, run = text.rpartition("=")
+    header = opened.header(run)
+    return name or run, header, KeptFigures(opened).of_one(header.run_id)
+
+
+def _rules(wanted: Sequence[str]) -> SizingRules:
+    """Those of the configuration; of the licence rules those that were named, if any."""
+    found = settings().sizing
+    return replace(found, licences=choose(found.licences, wanted))

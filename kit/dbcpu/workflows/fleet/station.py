@@ -1,146 +1,171 @@
-"""What happens where a target of a campaign is measured: one ``dbcpu run`` in a session of its own is waited for.
+"""One target measured on this machine: a ``dbcpu run`` process in a session of its own, waited for by a thread.
 
-It is started with exactly what a user would give it, so a fleet measures as a single user does. No secret is an
-argument: the run gets a configuration file of its own with the place of the password, as the inventory has it.
+A thread that waits for a process takes no CPU. The process reads a line before it becomes dbcpu, so that the store
+names it before it measures; where its station dies before, the line never comes and it ends. Once it measures, it goes
+on whatever happens to the station. Arguments hold names, references and options, and no secret: the password and the
+store's URL are looked up by the process itself, in its environment and in files.
 """
 
-import contextlib
-import itertools
 import json
 import os
-import platform
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from signal import SIGINT
 
-from dbcpu.hosts.driver_process import process, this_process
-from dbcpu.store.campaigns import RUNNING, label, now_text
-from dbcpu.store.database import open_store
+from dbcpu import __version__
+from dbcpu.errors import DbcpuError, StoreError
+from dbcpu.hosts.cleanup_guard import start_ticks
+from dbcpu.hosts.driver_process import this_process
+from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, label_of, now
+from dbcpu.store.database import Store, open_store
+from dbcpu.store.schema.rows import driver_place
+from dbcpu.workflows.fleet.outcome import Outcome, campaign_folder, file_stem, log_of, settle
+from dbcpu.workflows.fleet.simulated import arguments, is_simulated
+from dbcpu.workflows.fleet.sql_hash import sql_hash
 
-CHECK_S = 0.5
-"""How often it is asked whether the measurement shall be stopped."""
-MAX_SAID = 64 * 1024
-SIMULATED = "simulated"
-LOST = -1
-"""In place of an exit code: who watched the measurement is gone, and nothing is known of its end."""
+STORE = "DBCPU_STORE"
+_GATE = 'read -r go && exec "$@" </dev/null'
+_TAKEN_OVER = "another driver of the campaign took it over"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One target to measure; it goes to the station as plain values. ``request`` holds no secret."""
+class Work:
+    """What a station needs to know. ``table``: the target's, as dbcpu.toml has it. ``options``: those of ``run``."""
 
     campaign: str
+    created_at: str
+    tool_version: str
+    sql_hash: str
     target: str
-    request: Mapping[str, str]
+    table: Mapping[str, str]
     options: tuple[str, ...]
-    store: str | None
+
+    @classmethod
+    def of(cls, campaign: Campaign, target: str) -> "Work":
+        plan = campaign.plan
+        return cls(
+            campaign.name, campaign.created_at, campaign.tool_version, campaign.sql_hash, target,
+            plan["targets"][target], tuple(plan["options"]),
+        )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a measurement ended. ``said``: the sentence of its refusal, or ''."""
-
-    code: int
-    said: str = ""
+_running: dict[int, subprocess.Popen[bytes]] = {}
+_changes = threading.Lock()
 
 
-def measure(task: Task, is_stopped: Callable[[], bool]) -> Outcome:
-    """Start it, and wait until it has ended; it is interrupted where ``is_stopped``. Raises StoreError."""
-    with tempfile.TemporaryDirectory(prefix="dbcpu-fleet-") as folder:
-        file, messages = Path(folder) / "dbcpu.toml", Path(folder) / "messages"
-        file.write_text(configuration(task.target, task.request), "utf-8")
-        # First who is about to start it: a campaign without even that has not begun this target.
-        _note(
-            task,
-            state=RUNNING,
-            station=platform.node(),
-            driver=this_process(),
-            started_at=now_text(),
-            why="",
-            ended_at="",
-        )
-        with messages.open("wb") as said:
-            run = subprocess.Popen(  # noqa: S603 - an argument list, no shell
-                command_line(task),
-                env=environment(task.store, file),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,
-            )
-        _note(task, driver=replace(process(run.pid), python=""))
-        return Outcome(_ended(run, is_stopped), last_sentence(messages))
+def cancel_all() -> int:
+    """Interrupt every measurement that this process started, as Ctrl-C does; returns how many there were."""
+    with _changes:
+        for process in _running.values():
+            process.send_signal(SIGINT)
+        return len(_running)
 
 
-def command_line(task: Task) -> list[str]:
-    """What measures it. A target ``simulated://PRESET?cores=8`` is simulated instead."""
-    dbcpu = [sys.executable, "-m", "dbcpu"]
-    named = ["--label", label(task.campaign, task.target)]
-    if task.request["url"].partition("://")[0] == SIMULATED:
-        return [*dbcpu, "simulate", *simulated(task.request["url"]), *_fitting_simulation(task.options), *named]
-    return [*dbcpu, "run", task.target, *task.options, *named, "--yes", "--report", "none", "--quiet"]
+def measure(work: Work) -> Outcome:
+    """Measure one target and keep its outcome; the store is DBCPU_STORE, or a spool where that is out of reach."""
+    spool = campaign_folder(work.campaign) / f"{file_stem(work.target)}.db"
+    if spool.exists():
+        return Outcome(RUNNING, why=f"an earlier run waits at {spool}; deliver it by dbcpu fleet sync", spooled=True)
+    try:
+        return _measure(work, os.environ.get(STORE))
+    except StoreError:  # nothing was measured yet
+        return _spooled(work, spool)
 
 
-def simulated(url: str) -> list[str]:
-    """The preset of ``simulated://PRESET?noise=0.03&seed=7`` and its options, as of ``dbcpu simulate``."""
-    from sqlalchemy.engine import make_url
-
-    parsed = make_url(url)
-    options = [
-        word
-        for key, value in parsed.query.items()
-        for word in (f"--{key}", *([value] if isinstance(value, str) and value else []))
-    ]
-    return [*([parsed.host] if parsed.host else []), *options]
+def _spooled(work: Work, spool: Path) -> Outcome:
+    made = Campaign(work.campaign, work.created_at, work.tool_version, work.sql_hash, {})
+    try:
+        with open_store(str(spool)) as store:
+            store.campaigns.create(made, (Item(work.target, state=RUNNING, started_at=now()),))
+        return replace(_measure(work, str(spool)), spooled=True)
+    except DbcpuError as error:
+        return Outcome(UNKNOWN, why=str(error))
 
 
-_SIMULATED_TOO = ("--sessions", "--size", "--executions", "--seconds", "--for", "--repeats", "-n")
+def _measure(work: Work, url: str | None) -> Outcome:
+    """Raises StoreError before anything is measured."""
+    with open_store(url) as store:
+        if why := _differs(work):
+            store.campaigns.change(work.campaign, work.target, was=(RUNNING,), was_pid=0, state=REFUSED, why=why)
+            return Outcome(REFUSED, why=why)
+        with tempfile.TemporaryDirectory(prefix="target-", dir=campaign_folder(work.campaign)) as folder:
+            process = _start(work, Path(folder), url)
+            try:
+                return _driven(work, process, store)
+            finally:
+                with _changes:
+                    _running.pop(process.pid, None)
 
 
-def _fitting_simulation(options: tuple[str, ...]) -> list[str]:
-    """Those of a run that a simulation has as well; all of them have a value."""
-    pairs = itertools.pairwise(options)
-    return [word for option, value in pairs if option in _SIMULATED_TOO for word in (option, value)]
+def _driven(work: Work, process: "subprocess.Popen[bytes]", store: Store) -> Outcome:
+    """Name the process in the store, let it measure, and keep what became of it."""
+    assert process.stdin is not None
+    with process.stdin as gate:
+        drove = replace(this_process(), pid=process.pid, start_ticks=start_ticks(process.pid))
+        item = Item(
+            work.target, pid=process.pid, station=drove.hostname, boot_id=driver_place(drove),
+            start_ticks=drove.start_ticks, started_at=now(),
+        )  # fmt: skip
+        try:
+            named = store.campaigns.change(
+                work.campaign, work.target, was=(RUNNING,), was_pid=0, pid=item.pid, station=item.station,
+                boot_id=item.boot_id, start_ticks=item.start_ticks, started_at=item.started_at,
+            )  # fmt: skip
+        except StoreError:
+            gate.close()  # it never begins
+            process.wait()
+            raise
+        if named:
+            with _changes:
+                _running[process.pid] = process
+            gate.write(b"go\n")
+            gate.flush()
+    code = process.wait()
+    if not named:
+        return Outcome(UNKNOWN, why=_TAKEN_OVER)
+    try:
+        return settle(store, work.campaign, item, code)
+    except StoreError as error:  # what is stored says it later
+        return Outcome(UNKNOWN, why=f"{error}; dbcpu fleet resume {work.campaign} looks again")
 
 
-def configuration(target: str, request: Mapping[str, str]) -> str:
-    """A dbcpu.toml with that target alone. JSON's strings are strings of TOML. Source: toml.io, String"""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in request.items()]
-    return "\n".join([f"[targets.{json.dumps(target)}]", *lines, ""])
+def _start(work: Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
+    """The process, which waits for a line. Its configuration has this target alone."""
+    config = folder / "dbcpu.toml"
+    config.write_text(toml_of(work.target, work.table), "utf-8")
+    dbcpu = [sys.executable, "-P", "-m", "dbcpu"]
+    environment = {**os.environ, "DBCPU_CONFIG": str(config)} | ({STORE: url} if url else {})
+    with log_of(work.campaign, work.target).open("wb") as log:
+        return subprocess.Popen(  # noqa: S603 - dbcpu itself
+            ["/bin/sh", "-c", _GATE, "dbcpu", *dbcpu, *_command(work)],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=log, env=environment, start_new_session=True,
+        )  # fmt: skip
 
 
-def environment(store: str | None, file: Path) -> dict[str, str]:
-    """For a dbcpu that is to read this configuration, and to keep its run in ``store``."""
-    found = {**os.environ, "DBCPU_CONFIG": str(file)}
-    return {**found, "DBCPU_STORE": store} if store else found
+def _command(work: Work) -> list[str]:
+    """Runs that are simulated have no driver that could be looked for: they are found by their label."""
+    label = ["--label", label_of(work.campaign, work.target)]
+    if is_simulated(work.table["url"]):
+        return ["simulate", *arguments(work.table["url"], work.options), *label]
+    own = [] if {"--label", "-l"} & set(work.options) else label
+    return ["run", *work.options, *own, "--yes", "--quiet", "--report", "none", "--", work.target]
 
 
-def _ended(run: "subprocess.Popen[bytes]", is_stopped: Callable[[], bool]) -> int:
-    asked = False
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return run.wait(CHECK_S)
-        if not asked and is_stopped():
-            asked = True
-            run.send_signal(signal.SIGINT)
+def toml_of(target: str, table: Mapping[str, str]) -> str:
+    """``[targets.NAME]``. JSON's texts without control characters are TOML's, too. Source: toml.io/en/v1.0.0"""
+    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items())
+    return "\n".join((f"[targets.{json.dumps(target, ensure_ascii=False)}]", *lines, ""))
 
 
-def last_sentence(messages: Path) -> str:
-    """The last one that dbcpu said as an error; '' where it said none."""
-    with messages.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - MAX_SAID))
-        lines = file.read().decode("utf-8", "replace").splitlines()
-    said = [line.removeprefix("dbcpu: ") for line in lines if line.startswith("dbcpu: ")]
-    usage = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
-    return (said or usage or [""])[-1].strip()
-
-
-def _note(task: Task, **values: Any) -> None:
-    with open_store(task.store, create=False) as store:
-        store.campaigns.change(task.campaign, task.target, **values)
+def _differs(work: Work) -> str:
+    """Why this station must not measure for that campaign; '' if it may."""
+    if work.tool_version != __version__:
+        return f"the campaign is of dbcpu {work.tool_version}, and its station has {__version__}; install that one"
+    if work.sql_hash != sql_hash():
+        return f"the station's SQL files differ from those of the campaign; install dbcpu {work.tool_version} anew"
+    return ""

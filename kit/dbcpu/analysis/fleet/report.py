@@ -1,0 +1,54 @@
+"""Everything that the report of a campaign says. Pure: from kept figures and run facts, no record is decoded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbcpu.analysis.fleet.hosts import Failure, Host, Member, host_of
+from dbcpu.analysis.fleet.ranking import Group, Ranking, groups, ranking
+from dbcpu.analysis.fleet.sizing import FleetSizing, Measured, fleet_sizing
+from dbcpu.analysis.fleet.twins import Twins, twins
+from dbcpu.config.rules import SizingRules
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReport:
+    """``campaign``: its name. ``failures``: targets without a whole run, in the order of the inventory.
+
+    ``sizing``: None where no new shape was given.
+    """
+
+    campaign: str
+    hosts: tuple[Host, ...]
+    failures: tuple[Failure, ...]
+    twins: Twins
+    ranking: Ranking
+    groups: tuple[Group, ...]
+    sizing: FleetSizing | None = None
+
+
+def fleet_report(
+    campaign: str,
+    members: Sequence[Member],
+    failures: Sequence[Failure],
+    rules: SizingRules,
+    shapes: Sequence[Measured] = (),
+) -> FleetReport:
+    """``members`` were measured; one whose runs have no single session is a failure, too."""
+    hosts: list[Host] = []
+    without: list[Failure] = []
+    for each in members:
+        host = host_of(each)
+        if host is None:
+            why = "its run has no valid round of a single session, so that nothing can be compared"
+            without.append(Failure(each.name, "partial", why, each.group, each.tags))
+        else:
+            hosts.append(host)
+    return FleetReport(
+        campaign=campaign,
+        hosts=tuple(hosts),
+        failures=(*failures, *without),
+        twins=twins(hosts),
+        ranking=ranking(hosts, rules),
+        groups=groups(hosts),
+        sizing=fleet_sizing(members, shapes, rules) if shapes else None,
+    )

@@ -1,0 +1,99 @@
+"""Inventories that other programs have, as tables of targets: Ansible's JSON, CSV, and the names of ssh_config."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dbcpu.errors import UsageError
+
+ADDRESS = "{host}"
+"""The key of a table with the address that stands for it in a URL; no user can write it."""
+OWN = ("url", "host", "password_env", "password_file", "group")
+_MARK = "dbcpu_"
+_NO_TAG = ("all", "ungrouped", "_meta")
+
+
+def ansible(text: str, where: str) -> dict[str, object]:
+    """What ``ansible-inventory --list`` prints. Each group of a host is a tag with the value yes.
+
+    The host variables ``dbcpu_url``, ``dbcpu_host``, ``dbcpu_password_env``, ``dbcpu_password_file``, ``dbcpu_group``
+    and ``dbcpu_tags`` are read, and ``ansible_host``; no others.
+
+    Raises:
+        UsageError: it is not JSON of that form.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{where} is not valid JSON: {str(error)[:200]}; write it by ansible-inventory --list"
+        ) from None
+    meta = content.get("_meta") if isinstance(content, dict) else None
+    hosts = meta.get("hostvars") if isinstance(meta, dict) else None
+    if not isinstance(hosts, dict):
+        raise UsageError(f"{where} has no _meta with hostvars; write it by ansible-inventory --list")
+    members = _members(content)
+    names = list(dict.fromkeys([*hosts, *(host for found in members.values() for host in found)]))
+    return {name: _of_ansible(name, hosts.get(name), members, where) for name in names}
+
+
+def _members(content: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Group -> its hosts, those of groups inside it too; a group inside itself ends the way down."""
+
+    def hosts(name: str, above: frozenset[str]) -> set[str]:
+        group = content.get(name)
+        if not isinstance(group, dict) or name in above:
+            return set()
+        inner = [child for child in _names(group.get("children")) if len(above) < 50]
+        return set(_names(group.get("hosts"))).union(*(hosts(child, above | {name}) for child in inner))
+
+    return {name: hosts(name, frozenset()) for name in content if name != "_meta"}
+
+
+def _names(found: object) -> list[str]:
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
+def _of_ansible(name: str, found: object, members: Mapping[str, set[str]], where: str) -> dict[str, object]:
+    variables = found if isinstance(found, dict) else {}
+    tags: object = variables.get(f"{_MARK}tags", {})
+    if not isinstance(tags, dict):
+        raise UsageError(f"{where}: dbcpu_tags of {name} is not a table of texts")
+    groups = {group: "yes" for group, hosts in members.items() if name in hosts and group not in _NO_TAG}
+    table = {key: variables[f"{_MARK}{key}"] for key in OWN if f"{_MARK}{key}" in variables}
+    return {**table, "tags": groups | tags, ADDRESS: variables.get("ansible_host", name)}
+
+
+def csv_table(text: str, where: str) -> dict[str, object]:
+    """A table with a column ``name``; other columns than the keys of a target are tags, and empty fields are none.
+
+    Raises:
+        UsageError: no such column, a line of another length, or a name that comes twice.
+    """
+    made: dict[str, object] = {}
+    try:
+        lines = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        if "name" not in (lines.fieldnames or ()):
+            raise UsageError(f"{where} has no column called name in its first line; add it")
+        for line in lines:
+            if None in line or None in line.values():
+                raise UsageError(f"{where}, line {lines.line_num}: it has not as many fields as the first line")
+            name = line.pop("name").strip()
+            if name in made:
+                raise UsageError(f"{where}, line {lines.line_num}: {name!r} is there already; give it once")
+            filled = {key: value.strip() for key, value in line.items() if value.strip()}
+            own = {key: value for key, value in filled.items() if key in OWN}
+            made[name] = {**own, "tags": {key: value for key, value in filled.items() if key not in OWN}}
+    except csv.Error as error:
+        raise UsageError(f"{where} is not valid CSV: {error}") from None
+    return made
+
+
+def ssh_names(text: str) -> dict[str, object]:
+    """The names after ``Host`` without a pattern, to be reached by ssh; ``HostName`` is read by ssh alone."""
+    words = (line.replace("=", " ", 1).split() for line in text.splitlines())
+    names = [name.strip('"') for found in words if found and found[0].lower() == "host" for name in found[1:]]
+    plain = (name for name in names if name and not set(name) & set("*?!#"))
+    return {name: {"host": f"ssh:{name}"} for name in plain}

@@ -1,0 +1,292 @@
+"""The tables of a campaign's report."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+from dbcpu.analysis.fleet.hosts import ALONE, Host
+from dbcpu.analysis.fleet.ranking import Group, Ranked
+from dbcpu.analysis.fleet.report import FleetReport
+from dbcpu.analysis.fleet.scatter import Spread
+from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
+from dbcpu.analysis.fleet.twins import Compared, Kind
+from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.formatting import UNKNOWN, number, percent, plural, rate
+from dbcpu.reports.document import Column
+
+Row = TypeVar("Row")
+AT_EITHER_END = 20
+"""Rows of a long table that people see; programs get all."""
+RANKED = ("alone", "loaded", "level", "per_vcpu", "per_core", "per_licence", "per_money", "currency")
+MOST_NAMES = 6
+
+
+def ends(rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
+    """The first and the last rows of many, and a remark on those between."""
+    left = len(rows) - 2 * AT_EITHER_END
+    if left <= 0:
+        return rows, ()
+    between = f"{plural(left, 'row')} in between are left out here; the CSV and JSON files have all."
+    return (*rows[:AT_EITHER_END], *rows[-AT_EITHER_END:]), (between,)
+
+
+def cv(shown: tuple[float | None, Interval | None]) -> str:
+    """``8.1 % (6.5 % to 11 %)``."""
+    value, interval = shown
+    if value is None:
+        return UNKNOWN
+    return percent(value) + (f" ({percent(interval.low)} to {percent(interval.high)})" if interval else "")
+
+
+def sentence(one: Compared) -> str:
+    """``db-17 is 11 % slower alone than its 43 twins: steal 9 %``."""
+    more = "slower" if one.slower else "faster"
+    how = "alone" if one.metric == ALONE else f"with {plural(one.kind.level, 'session')}"
+    why = cause(one) or ("its run names no cause" if one.slower else "")
+    by = percent(abs(one.ratio - 1))
+    return f"{one.host} is {by} {more} {how} than its {one.twins} twins{f': {why}' if why else ''}"
+
+
+def cause(one: Compared) -> str:
+    """What the run counts more of than its twins, else what it lost most to; '' for neither."""
+    parts = [f"{name} {percent(share)}{f' (twins {percent(usual)})' if usual >= 0.005 else ''}"
+             for name, share, usual in one.causes]  # fmt: skip
+    if not parts and one.slower and one.metric != ALONE and one.run_cause in CAUSE_WORDS:
+        parts = [] if one.run_cause == "none" else [CAUSE_WORDS[one.run_cause]]
+    return ", ".join(parts)
+
+
+def _ratio(one: Compared) -> str:
+    return f"{one.ratio:.3f} ({one.interval.low:.3f} to {one.interval.high:.3f})"
+
+
+def _speed(one: Compared) -> str:
+    return "alone" if one.metric == ALONE else f"N={one.kind.level}"
+
+
+def unlike_columns(found: Sequence[Compared]) -> tuple[Column, ...]:
+    """Of a row per host; its other speeds that are odd are named beside the first. Settings where some differ."""
+    speeds: dict[str, list[str]] = {}
+    for each in sorted(found, key=lambda one: one.kind.level):
+        speeds.setdefault(each.host, []).append(_speed(each))
+    columns = (
+        Column("host", "host", kind="name"),
+        Column("metric", "odd", kind="text", value=lambda one: ", ".join(speeds[one.host])),
+        Column("ratio", "ratio", kind="figure", value=_ratio),
+        Column("rank", "rank", kind="figure", value=lambda one: f"{one.rank} of {one.twins + 1}"),
+        Column("p", "p", lambda value: f"{value:.1g}", kind="figure"),
+        Column("runs", "runs", kind="figure"),
+        Column("cause", "cause", kind="text", value=lambda one: cause(one) or "not named"),
+        Column("differs", "differs in", kind="text", value=lambda one: "; ".join(one.differs)),
+    )
+    return columns if any(each.differs for each in found) else columns[:-1]
+
+
+FAILED = (
+    Column("name", "target", kind="name"),
+    Column("state", "state", kind="text"),
+    Column("why", "why", kind="text"),
+)
+
+
+def _of_spread(name: str) -> Callable[[tuple[Group, str, Spread]], Any]:
+    return lambda row: getattr(row[2], name)
+
+
+TYPES = (
+    Column("value", "type", kind="name", value=lambda row: row[0].value),
+    Column("metric", "speed", kind="text", value=lambda row: row[1]),
+    Column("hosts", "hosts", kind="figure", value=_of_spread("hosts")),
+    Column("unit", "unit", kind="text", value=lambda row: row[0].unit),
+    Column("median", "median", rate, kind="figure", value=_of_spread("median")),
+    Column("range", "least to most", kind="figure", value=lambda row: f"{rate(row[2].low)} to {rate(row[2].high)}"),
+    Column("cv", "CV", kind="figure", value=lambda row: cv((row[2].cv, row[2].cv_interval))),
+    Column("between", "between hosts", kind="figure", value=lambda row: cv((row[2].between, row[2].between_interval))),
+    Column("answer", "a lottery?", kind="text", value=lambda row: _answer(row[2])),
+)
+
+
+def _answer(found: Spread) -> str:
+    return f"{found.answer.value}: {found.why}" if found.why else found.answer.value
+
+
+GROUPS = (
+    Column("key", "tag", kind="name", value=lambda row: row[0].key),
+    Column("value", "value", kind="name", value=lambda row: row[0].value),
+    *TYPES[1:],
+)
+
+
+def ranking_columns(rows: Sequence[Ranked]) -> tuple[Column, ...]:
+    """Without those that no host has a figure for."""
+    all_of_them = (
+        Column("host", "host", kind="name", value=lambda row: row.host.name),
+        Column("instance", "type", kind="text", value=lambda row: row.host.instance),
+        Column("vcpus", "vCPUs", kind="figure", value=lambda row: row.host.vcpus),
+        Column("alone", "alone", rate, kind="figure"),
+        Column("loaded", "loaded", rate, kind="figure"),
+        Column("per_vcpu", "per vCPU", number, kind="figure"),
+        Column("per_core", "per core", number, kind="figure"),
+        Column("per_licence", "per licence", number, kind="figure"),
+        Column("per_money", "per money", number, kind="figure"),
+        Column("currency", "money", kind="text"),
+        Column("unit", "unit", kind="text", value=lambda row: row.host.unit),
+    )
+    return tuple(each for each in all_of_them if any(each.of(row) not in (None, "") for row in rows))
+
+
+SMALL = (
+    Column("kind", "kind", kind="text", value=lambda row: _kind_words(row.kind)),
+    Column("count", "hosts", kind="figure", value=lambda row: len(row.hosts)),
+    Column("hosts", "names", kind="text", value=lambda row: _names(row.hosts)),
+)
+TOTALS = (
+    Column("shape", "shape", kind="name"),
+    Column("hosts", "hosts", kind="figure"),
+    Column("vcpus", "vCPUs", kind="figure"),
+    Column("licences", "licences", kind="figure", value=lambda row: _licences(row)),
+    Column("once", "once", kind="figure", value=lambda row: _money(row.once, row)),
+    Column("per_year", "per year", kind="figure", value=lambda row: _money(row.per_year, row)),
+)
+
+
+def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
+    """Host and busy cores, then vCPUs and licences on each shape."""
+
+    def vcpus(at: int) -> Callable[[Sized], int]:
+        return lambda row: row.needs[at].vcpus
+
+    def licences(at: int) -> Callable[[Sized], int | None]:
+        return lambda row: row.needs[at].licences
+
+    columns = [Column("host", "host", kind="name"), Column("busy", "busy cores", kind="figure")]
+    for at, total in enumerate(found.totals):
+        columns.append(Column(f"{total.shape}:vcpus", f"vCPUs of {total.shape}", kind="figure", value=vcpus(at)))
+        if total.licences is not None:
+            columns.append(Column(f"{total.shape}:licences", "licences", kind="figure", value=licences(at)))
+    return tuple(columns)
+
+
+def left_out(found: FleetSizing) -> Iterator[str]:
+    """A sentence per reason."""
+    whys: dict[str, list[str]] = {}
+    for host, why in found.left_out:
+        whys.setdefault(why.removeprefix(f"{host}: "), []).append(host)
+    for why, hosts in whys.items():
+        yield f"Not sized: {_names(hosts)} ({why})."
+
+
+def sizing_data(found: FleetSizing) -> Mapping[str, Any]:
+    """For programs."""
+    rows = [
+        {"host": row.host, "busy": row.busy, "assumed": row.assumed, "needs": [
+            {"shape": each.kind.name, "vcpus": each.vcpus, "cores": each.cores, "licences": each.licences,
+             "price": each.price} for each in row.needs]}
+        for row in found.rows
+    ]  # fmt: skip
+    return {"rows": rows, "totals": [asdict(each) for each in found.totals], "left_out": found.left_out}
+
+
+def kind_names(kinds: Sequence[Kind]) -> Mapping[Kind, str]:
+    """As short as distinguishes them: the CPU model and vCPUs, and what else differs."""
+    shown = ("cpu_model", "vcpus", "hypervisor", "database", "version", "work")
+    differing = [name for name in shown if len({getattr(each, name) for each in kinds}) > 1]
+    used = list(dict.fromkeys(["cpu_model", "vcpus", *differing]))
+    return {each: _kind_words(each, used) for each in kinds}
+
+
+def _kind_words(kind: Kind, used: Sequence[str] = ("cpu_model", "vcpus", "hypervisor", "database", "version")) -> str:
+    words = {
+        "vcpus": f"{kind.vcpus} vCPUs" if kind.vcpus else "vCPUs unknown",
+        "cpu_model": kind.cpu_model or "CPU unknown",
+        "hypervisor": "no hypervisor" if kind.hypervisor == "none" else kind.hypervisor,
+        "database": f"{kind.database} {kind.version}".strip(),
+        "work": " ".join(filter(None, kind.work[1:3])),
+    }
+    return ", ".join(filter(None, (words[name] for name in words if name in used)))
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _licences(row: Total) -> str | None:
+    return None if row.licences is None else plural(row.licences, row.unit or "licence")
+
+
+def _money(amount: float | None, row: Total) -> str | None:
+    return None if amount is None else f"{amount:,.0f} {row.currency}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A target for programs: one row, measured or not. Ratios are to the median of the twins."""
+
+    target: str
+    state: str
+    group: str
+    tags: str
+    instance: str = ""
+    cpu_model: str = ""
+    vcpus: int | None = None
+    cores: int | None = None
+    hypervisor: str = ""
+    database: str = ""
+    version: str = ""
+    unit: str = ""
+    alone: float | None = None
+    loaded: float | None = None
+    level: int | None = None
+    per_vcpu: float | None = None
+    per_core: float | None = None
+    per_licence: float | None = None
+    per_money: float | None = None
+    currency: str = ""
+    twins: int | None = None
+    alone_ratio: float | None = None
+    alone_low: float | None = None
+    alone_high: float | None = None
+    loaded_ratio: float | None = None
+    unlike: str = ""
+    cause: str = ""
+    runs: str = ""
+    why: str = ""
+
+
+RECORD = tuple(Column(each.name, each.name) for each in fields(Record))
+
+
+def records(report: FleetReport) -> Sequence[Record]:
+    """Every target in the order of the ranking, those that failed last."""
+    compared: dict[str, dict[str, Compared]] = {}
+    for each in report.twins.compared:
+        compared.setdefault(each.host, {})[each.metric] = each
+    measured = [_record(row, compared.get(row.host.name, {})) for row in report.ranking.rows]
+    failed = [Record(each.name, each.state, each.group, _tags(each.tags), why=each.why) for each in report.failures]
+    return [*measured, *failed]
+
+
+def _record(row: Ranked, compared: Mapping[str, Compared]) -> Record:
+    host: Host = row.host
+    alone, loaded = compared.get(ALONE), next((one for name, one in compared.items() if name != ALONE), None)
+    odd = [one for one in (alone, loaded) if one is not None and one.unlike]
+    return Record(
+        target=host.name, state="done", group=host.group, tags=_tags(host.tags), instance=host.instance,
+        cpu_model=host.cpu_model, vcpus=host.vcpus, cores=host.cores, hypervisor=host.hypervisor,
+        database=host.database, version=host.version, unit=host.unit,
+        **{name: getattr(row, name) for name in RANKED},
+        twins=alone.twins if alone else None,
+        alone_ratio=alone.ratio if alone else None,
+        alone_low=alone.interval.low if alone else None,
+        alone_high=alone.interval.high if alone else None,
+        loaded_ratio=loaded.ratio if loaded else None,
+        unlike=" ".join(one.metric for one in odd),
+        cause="; ".join(dict.fromkeys(filter(None, map(cause, odd)))),
+        runs=" ".join(each.run_id for each in host.runs),
+    )  # fmt: skip
+
+
+def _tags(tags: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(tags.items()))

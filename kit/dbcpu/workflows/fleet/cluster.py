@@ -1,0 +1,108 @@
+"""Where measurements are started from: threads of this process, or the workers of a Dask cluster that a site has.
+
+Nothing of Dask runs on a database host. The own cluster is in this process, and work passes no port. A worker that is
+lost is reported, and its target is not given to another: the store lets only one process measure an item.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dbcpu.errors import MeasureError, UsageError
+from dbcpu.workflows.fleet.outcome import Outcome
+from dbcpu.workflows.fleet.station import Work, cancel_all, measure
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_S = "15s"
+_LOOPBACK = re.compile(r"tcp://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+")
+_NOWHERE = "127.0.0.1:0"
+"""Dask always serves HTTP, on all addresses where none is given (also for None): on loopback, without any page."""
+_ALONE = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+
+
+class Workers:
+    """``start`` calls ``ended(target, outcome)`` later, from another thread; a lost worker's outcome is an error."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._alive: dict[str, object] = {}
+
+    def start(self, work: Work, ended: Callable[[str, Outcome | Exception], None]) -> None:
+        future = self._client.submit(measure, work, pure=False, retries=0)
+        self._alive[work.target] = future  # Dask forgets what nobody holds
+
+        def done(found: object) -> None:
+            self._alive.pop(work.target, None)
+            result: Outcome | Exception
+            try:
+                result = future.result()
+            except Exception as error:  # whatever befell a worker; the driver goes on
+                result = error
+            except BaseException as error:  # Dask's CancelledError of a lost scheduler
+                result = MeasureError(type(error).__name__)
+            ended(work.target, result)
+
+        future.add_done_callback(done)
+
+    def cancel(self) -> None:
+        """Interrupt all measurements of these workers, as Ctrl-C does."""
+        self._client.run(cancel_all)
+
+
+@contextmanager
+def workers(scheduler: str | None, at_once: int) -> Iterator[Workers]:
+    """Those of the cluster at ``scheduler``, else threads of this process.
+
+    Raises:
+        UsageError: Dask is not installed, or the address would send work without TLS to another machine.
+        MeasureError: the cluster is out of reach.
+    """
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise not_installed() from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if scheduler is None:
+        with (
+            dask.config.set(_ALONE),
+            LocalCluster(
+                n_workers=1, threads_per_worker=at_once, processes=False, dashboard_address=_NOWHERE,
+                worker_dashboard_address=_NOWHERE,
+                memory_limit=0,
+            ) as cluster,
+            Client(cluster) as client,
+        ):  # fmt: skip
+            yield Workers(client)
+        return
+    if not scheduler.startswith("tls://") and not _LOOPBACK.fullmatch(scheduler):
+        raise UsageError(
+            f"--scheduler {scheduler!r} would send work to another machine without TLS, and whoever reaches its port "
+            "could run programs; give tls://HOST:PORT, with the certificates in Dask's configuration"
+        )
+    try:
+        client = Client(scheduler, timeout=CONNECT_S)
+    except (OSError, ValueError, TypeError, TimeoutError) as error:
+        raise MeasureError(
+            f"the Dask scheduler at {scheduler} cannot be reached ({str(error)[:200] or type(error).__name__}); see "
+            "that it runs, and that distributed.comm.tls of Dask's configuration names its certificates"
+        ) from None
+    with client:
+        yield Workers(client)
+
+
+def not_installed() -> UsageError:
+    """The sentence for a dbcpu without its extra."""
+    import sys
+    from importlib.util import find_spec
+
+    pip = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
+    return UsageError(f"a fleet needs Dask, which is not installed; `{pip} 'dbcpu[fleet]'` installs it")

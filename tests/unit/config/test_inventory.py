@@ -1,0 +1,122 @@
+"""Inventories of every form become the same targets; what is wrong is said with its place."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dbcpu.config.inventory import MAX_BYTES, Listed, read_inventory, refuse_production, selected
+from dbcpu.errors import DbcpuError, UsageError
+
+URL = "postgresql://bench@{host}/postgres"
+TOML = """
+[defaults]
+password_env = "BENCH"
+[targets.db-1]
+url = "postgresql://bench@{name}.example/postgres"
+tags = { region = "eu", size = 4 }
+group = "rack"
+[targets.db-2]
+url = "oracle+oracledb://bench@db2/?service_name=x"
+password_env = "OTHER"
+"""
+
+
+def listed(folder: Path, name: str, text: str, url: str | None = None) -> tuple[Listed, ...]:
+    (folder / name).write_text(text, "utf-8")
+    return read_inventory(folder / name, url)
+
+
+def test_toml_has_defaults_tags_and_groups(tmp_path: Path) -> None:
+    first, second = listed(tmp_path, "fleet.toml", TOML)
+    assert first == Listed(
+        "db-1", "postgresql://bench@db-1.example/postgres", None, "BENCH", None, {"region": "eu", "size": "4"}, "rack"
+    )
+    assert (second.kind, second.password_env, second.group) == ("oracle", "OTHER", "")
+
+
+def test_ansible_gives_hosts_variables_and_groups_of_groups(tmp_path: Path) -> None:
+    text = json.dumps({
+        "_meta": {"hostvars": {
+            "a": {"ansible_host": "10.0.0.1", "dbcpu_group": "rack", "dbcpu_tags": {"region": "eu"}, "other": "s3cret"},
+        }},
+        "all": {"children": ["databases"]}, "databases": {"children": ["pg", "databases"]}, "pg": {"hosts": ["a", "b"]},
+    })  # fmt: skip
+    first, second = listed(tmp_path, "hosts.json", text, URL)
+    assert first.url == "postgresql://bench@10.0.0.1/postgres"
+    assert first.tags == {"databases": "yes", "pg": "yes", "region": "eu"}
+    assert (first.group, second.url) == ("rack", "postgresql://bench@b/postgres")
+    assert "s3cret" not in repr(first)
+
+
+def test_csv_columns_that_are_no_keys_are_tags(tmp_path: Path) -> None:
+    (found,) = listed(tmp_path, "hosts.csv", "name,url,region,group\na,sqlite,eu,rack\n")
+    assert found == Listed("a", "sqlite", tags={"region": "eu"}, group="rack")
+
+
+def test_names_of_ssh_config_are_reached_by_ssh_and_patterns_are_none(tmp_path: Path) -> None:
+    found = listed(tmp_path, "config", "Host a b !c\n  HostName x\nhost=d\nHost *\n", URL)
+    assert [(each.name, each.host) for each in found] == [("a", "ssh:a"), ("b", "ssh:b"), ("d", "ssh:d")]
+
+
+def test_a_password_file_is_beside_the_inventory(tmp_path: Path) -> None:
+    (found,) = listed(tmp_path, "x.csv", "name,url,password_file\na,sqlite,secret\n")
+    assert found.password_file == str(tmp_path / "secret")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("x.toml", "[targets", "not valid TOML"),
+        ("x.toml", "", "no target"),
+        ("x.toml", "targets = 1", "targets is not a table"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\ntags = 'eu'", "tags is not a table"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\nurll = 'eu'", "unknown key 'urll'"),
+        ("x.toml", "[targets.a]\nurl = 'postgresql://u:pw@h/x'", "holds a password"),
+        ("x.toml", "[targets.a]\nurl = 'postgresql://u@h/x?options=pw'", "may hold a secret"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\npassword = 'prompt'", "no password can be asked for"),
+        ("x.json", "[]", "no _meta"),
+        ("x.json", "{", "not valid JSON"),
+        ("x.csv", "host\na", "no column called name"),
+        ("x.csv", "name,url\na", "not as many fields"),
+        ("x.csv", "name,url\na,sqlite\na,sqlite", "there already"),
+        ("config", "Host a", "has no url"),
+        ("x.toml", "#" * (MAX_BYTES + 1), "larger than"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(tmp_path: Path, name: str, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        listed(tmp_path, name, text)
+    assert "pw" not in str(refused.value)
+
+
+@given(st.sampled_from(["x.toml", "x.json", "x.csv", "config"]), st.text(max_size=200))
+def test_no_text_is_more_than_a_sentence(tmp_path_factory: pytest.TempPathFactory, name: str, text: str) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    (folder / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        read_inventory(folder / name, "sqlite")
+    except DbcpuError as error:
+        assert str(error)
+
+
+def test_targets_are_selected_by_all_their_tags(tmp_path: Path) -> None:
+    both = listed(tmp_path, "fleet.toml", TOML)
+    assert [each.name for each in selected(both, "region=e* kind=postgresql")] == ["db-1"]
+    assert [each.name for each in selected(both, "name=db-?")] == ["db-1", "db-2"]
+    assert selected(both, None) == both
+    for select in ("region", "=eu", "region=us"):
+        with pytest.raises(UsageError, match=r"TAG=VALUE|no target has"):
+            selected(both, select)
+
+
+@pytest.mark.parametrize(("value", "refused"), [("yes", True), ("true", True), ("yes-measure", False), ("no", False)])
+def test_production_is_measured_on_purpose_alone(value: str, *, refused: bool) -> None:
+    targets = [Listed("db-1", "sqlite", tags={"production": value})]
+    if refused:
+        with pytest.raises(UsageError, match="db-1: tagged production"):
+            refuse_production(targets)
+    else:
+        refuse_production(targets)

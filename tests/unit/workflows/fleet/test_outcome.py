@@ -1,0 +1,47 @@
+"""What becomes of a target, from what is known of its process and its run."""
+
+from pathlib import Path
+
+import pytest
+
+from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, UNKNOWN
+from dbcpu.workflows.fleet.outcome import Outcome, file_stem, last_sentence, outcome
+
+COMPLETE, CUT = ("r1", "complete", 3), ("r1", "running", 2)
+
+
+@pytest.mark.parametrize(
+    ("run", "code", "said", "expected"),
+    [
+        (COMPLETE, 0, "", Outcome(DONE, "r1")),
+        (COMPLETE, -9, "", Outcome(DONE, "r1")),
+        (COMPLETE, None, "", Outcome(DONE, "r1")),
+        (CUT, -9, "", Outcome(PARTIAL, "r1", "its process was ended by signal 9")),
+        (CUT, 3, "lost", Outcome(PARTIAL, "r1", "lost")),
+        (CUT, None, "", Outcome(PARTIAL, "r1", "its process ended after 2 rounds")),
+        (CUT, 130, "interrupted", Outcome(CANCELLED, "r1", "interrupted")),
+        (None, 3, "is taken", Outcome(REFUSED, None, "is taken")),
+        (None, None, "is taken", Outcome(REFUSED, None, "is taken")),
+        (None, 0, "", Outcome(REFUSED, None, "exit code 0")),
+        (None, -9, "", Outcome(UNKNOWN, None, "its process was ended by signal 9")),
+        (None, None, "", Outcome(PLANNED)),
+    ],
+)
+def test_outcome(run: tuple[str, str, int] | None, code: int | None, said: str, expected: Outcome) -> None:
+    assert outcome(run, code, said) == expected
+
+
+def test_the_last_sentence_of_dbcpu_counts(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert last_sentence(log) == ""
+    log.write_bytes(b"warning of ssh\n" * 5000 + b"dbcpu: first\ndbcpu: second\n\xff\n")
+    assert last_sentence(log) == "second"
+    log.write_text("Usage: dbcpu run\n\nError: no such option\n")
+    assert last_sentence(log) == "no such option"
+
+
+def test_every_target_has_a_file_of_its_own() -> None:
+    names = ["a", "A", "a/b", "a-b", "../x", "ä", "x" * 128, "x" * 127]
+    stems = [file_stem(name) for name in names]
+    assert len(set(stems)) == len(names)
+    assert all("/" not in stem and len(stem) < 60 for stem in stems)

@@ -1,0 +1,141 @@
+"""``dbcpu fleet report`` on campaigns of simulated hosts: planted slow hosts are found, and hardly any other."""
+
+import csv
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from dbcpu.cli import main
+from dbcpu.store.campaigns import PARTIAL, REFUSED, Item
+from dbcpu.store.database import open_store
+from support.builders.campaigns import keep_campaign
+
+HOSTS, SLOW = 200, (3, 40, 77, 120, 199)
+GONE = Item("gone", state=REFUSED, why="the host key changed")
+HALF = Item("half", state=PARTIAL, why="the connection was lost")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of four small campaigns and of one with 200 hosts."""
+    file = str(tmp_path_factory.mktemp("fleet") / "runs.db")
+    with open_store(file) as opened:
+        keep_campaign(opened, "q4", HOSTS, slow=dict.fromkeys(SLOW, 1.2), items=(GONE, HALF))
+        for seed in range(1, 5):
+            keep_campaign(opened, f"small-{seed}", 12, seed=seed, slow={5: 1.25})
+        keep_campaign(opened, "three", 3, seed=9)
+        keep_campaign(opened, "none", 0, items=(GONE,))
+    return file
+
+
+@dataclass(frozen=True)
+class Shown:
+    exit_code: int
+    output: str
+
+
+def _report(store: str, *given: str) -> Shown:
+    """Standard output; of a refusal standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(["fleet", "report", *given, "--store", store])
+    return Shown(code, out.getvalue() if code == 0 else err.getvalue())
+
+
+def _data(store: str, name: str, *given: str) -> Any:
+    found = _report(store, name, "--format", "json", *given)
+    assert found.exit_code == 0, found.output
+    return json.loads(found.output)
+
+
+def test_planted_slow_hosts_are_found_and_hardly_any_other(store: str) -> None:
+    """200 hosts with noise and run effects of 2 %: 5 that are 20 % slower."""
+    found = {each["host"] for each in _data(store, "q4")["unlike"]}
+    planted = {f"db-{at}" for at in SLOW}
+    assert planted <= found
+    assert len(found - planted) <= 1
+
+
+def test_of_several_small_campaigns_few_names_are_false(store: str) -> None:
+    names = [{each["host"] for each in _data(store, f"small-{seed}")["unlike"]} for seed in range(1, 5)]
+    assert sum("db-5" in each for each in names) >= 3
+    assert mean(len(each - {"db-5"}) for each in names) <= 0.5
+
+
+def test_who_failed_and_why(store: str) -> None:
+    found = _data(store, "q4")["failures"]
+    assert [(each["name"], each["state"], each["why"]) for each in found] == [
+        ("gone", "refused", "the host key changed"), ("half", "partial", "the connection was lost")
+    ]  # fmt: skip
+    assert "2 targets failed: 1 refused and 1 partial." in _report(store, "q4").output
+
+
+def test_three_hosts_are_too_few_and_said_to_be(store: str) -> None:
+    found = _report(store, "three").output
+    assert "3 hosts: none has the 5 twins that a comparison takes" in found
+    assert "Too few to compare" in found
+
+
+def test_a_campaign_of_failures_alone_is_reported(store: str) -> None:
+    found = _report(store, "none")
+    assert found.exit_code == 0, found.output
+    assert "the host key changed" in found.output
+
+
+def test_one_run_a_host_decides_no_lottery_and_two_may(store: str) -> None:
+    once = _data(store, "small-1")["groups"][0]["spreads"]["alone"]
+    assert (once["answer"], once["between"]) == ("undecided", None)
+    more = _data(store, "small-1", *(word for seed in (2, 3, 4) for word in ("--with", f"small-{seed}")))
+    assert {len(each["runs"]) for each in more["hosts"]} == {4}
+    spread = more["groups"][0]["spreads"]["alone"]
+    assert spread["between_interval"]["low"] <= spread["between"] <= spread["between_interval"]["high"]
+
+
+def test_every_target_is_a_row_of_the_csv(store: str, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(_report(store, "q4", "--format", "csv").output.splitlines()))
+    assert len(rows) == HOSTS + 2
+    assert {row["target"] for row in rows if "alone" in row["unlike"]} >= {f"db-{at}" for at in SLOW}
+    assert rows[-1]["why"]
+
+
+def test_metrics_and_files(store: str, tmp_path: Path) -> None:
+    metrics = _report(store, "q4", "--format", "metrics").output
+    assert 'dbcpu_fleet_failed{campaign="q4",state="refused"} 1' in metrics
+    assert 'dbcpu_fleet_unlike{campaign="q4",host="db-3",speed="alone"} 1' in metrics
+    assert _report(store, "q4", "--out", str(tmp_path / "out")).exit_code == 0
+    assert {"fleet.html", "fleet.svg", "fleet.md", "fleet.csv", "fleet.json"} <= {
+        each.name for each in (tmp_path / "out").iterdir()
+    }
+
+
+def test_parquet_has_the_runs_of_the_campaign(store: str, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    found = _report(store, "three", "--parquet", str(tmp_path / "data"))
+    assert found.exit_code == 0, found.output
+    tables = list((tmp_path / "data").glob("run*.parquet"))
+    assert duckdb.sql(f"select count(*) from '{tables[0]}'").fetchall() == [(3,)]
+
+
+def test_the_inventory_is_sized_on_a_new_shape(store: str) -> None:
+    run = _data(store, "three")["hosts"][0]["runs"][0]["run_id"]
+    sizing = _data(store, "small-1", "--size-on", f"new={run}")["sizing"]
+    assert len(sizing["rows"]) == 12
+    (total,) = sizing["totals"]
+    assert (total["shape"], total["hosts"]) == ("new", 12)
+    assert total["vcpus"] == sum(each["needs"][0]["vcpus"] for each in sizing["rows"])
+    assert (total["licences"], total["per_year"]) == (None, None)  # no rule was given
+    assert all(each["assumed"] for each in sizing["rows"])
+
+
+@pytest.mark.parametrize("name,said", (("nothing", "nothing"), ("small", "small-1")))
+def test_an_unknown_campaign_is_one_sentence(store: str, name: str, said: str) -> None:
+    found = _report(store, name)
+    assert found.exit_code == 2
+    assert said in found.output
+    assert "Traceback" not in found.output
