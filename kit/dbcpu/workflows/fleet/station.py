@@ -148,11 +148,17 @@ def _start(work: Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes
 
 
 def _command(work: Work) -> list[str]:
-    """Runs that are simulated have no driver that could be looked for: they are found by their label."""
+    """Runs that are simulated have no driver that could be looked for: they are found by their label.
+
+    The host of an inventory is required, as one of a command line is: hosts of a fleet are watched alike or refused.
+    """
     label = ["--label", label_of(work.campaign, work.target)]
     if is_simulated(work.table["url"]):
         return ["simulate", *arguments(work.table["url"], work.options), *label]
     own = [] if {"--label", "-l"} & set(work.options) else label
+    host = work.table.get("host")
+    if host and "--host" not in work.options:
+        own = [*own, "--host", host]
     return ["run", *work.options, *own, "--yes", "--quiet", "--report", "none", "--", work.target]
 
 
