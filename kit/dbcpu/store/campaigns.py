@@ -25,6 +25,8 @@ STATES = (PLANNED, RUNNING, DONE, REFUSED, PARTIAL, UNKNOWN, CANCELLED)
 """``refused``: nothing was measured, ``why`` says the reason. ``partial``: some rounds are stored. ``unknown``: nobody
 can say whether it was measured. ``cancelled``: stopped by the user before it was complete."""
 FAILED = (REFUSED, PARTIAL, UNKNOWN)
+AGAIN = (*FAILED, CANCELLED)
+"""What ``resume --failed`` measures again."""
 GO_ON, STOP, STOP_NOW = "", "stop", "now"
 """What is asked of the driver: nothing; to start no more; to cancel what is measured, too."""
 MAX_NAME = 64

@@ -10,7 +10,7 @@ from dbcpu.cli.fleet import _options as options
 
 @click.command("resume", short_help="Go on with a campaign.")
 @options.campaign_argument
-@click.option("--failed", is_flag=True, help="Measure the targets again that were refused, partial or unknown.")
+@click.option("--failed", is_flag=True, help="Measure again what was refused, partial, unknown or cancelled.")
 @options.limit_options
 @options.place_options
 def command(campaign: str, **given: Any) -> int:

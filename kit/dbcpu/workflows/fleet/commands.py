@@ -13,7 +13,7 @@ import click
 
 from dbcpu.config.inventory import read_inventory, refuse_production, selected
 from dbcpu.formatting import plain, plural
-from dbcpu.store.campaigns import FAILED, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
+from dbcpu.store.campaigns import AGAIN, DONE, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, plan_campaign
 from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
@@ -91,7 +91,7 @@ def resume(
         limits = opened.campaigns.load(campaign).plan.get("limits", {})
         window = window or limits.get("window")
         bounds = Bounds(at_once or limits.get("at_once", 1), failures, Window.parse(window) if window else None)
-        planned = (PLANNED, *(FAILED if failed else ()))
+        planned = (PLANNED, *(AGAIN if failed else ()))
         left = [each for each in opened.campaigns.items(campaign) if each.state in planned]
         if left:
             confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
@@ -164,7 +164,8 @@ def _finished(store: Store, campaign: str, tally: Tally) -> int:
     click.echo(f"campaign {campaign}: {counted}" + (f"; {tally.stopped}" if tally.stopped else ""))
     if tally.complete:
         return 0
-    click.echo(f"dbcpu: dbcpu fleet status {campaign} says why, dbcpu fleet resume {campaign} goes on", err=True)
+    failed = " --failed" if set(tally.states) <= {DONE, *AGAIN} else ""
+    click.echo(f"dbcpu: see why: dbcpu fleet status {campaign}; go on: dbcpu fleet resume {campaign}{failed}", err=True)
     return INTERRUPTED_EXIT if tally.interrupted else FAILED_EXIT
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dbcpu.errors import DbcpuError, StoreError
 from dbcpu.hosts import driver_process
-from dbcpu.store.campaigns import DONE, FAILED, PARTIAL, PLANNED, RUNNING, UNKNOWN, Item
+from dbcpu.store.campaigns import AGAIN, DONE, PARTIAL, PLANNED, RUNNING, UNKNOWN, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.outcome import campaign_folder, settle
 
@@ -48,12 +48,12 @@ def _settle_unseen(store: Store, campaign: str, item: Item) -> None:
 
 
 def plan_again(store: Store, campaign: str) -> None:
-    """Plan what failed once more. A process that may run on another machine keeps its target unknown.
+    """Plan what failed or was cancelled once more. A process that may run on another machine keeps its target unknown.
 
     Raises StoreError. Whoever calls has the lease, and has settled what is over.
     """
     for each in store.campaigns.items(campaign):
-        if each.state in FAILED and not (each.state == UNKNOWN and each.pid is not None and each.why == UNSEEN):
+        if each.state in AGAIN and not (each.state == UNKNOWN and each.pid is not None and each.why == UNSEEN):
             store.campaigns.change(
                 campaign, each.target, was=(each.state,), state=PLANNED, why="", pid=None, station=None,
                 boot_id=None, start_ticks=None, started_at=None, ended_at=None, run_id=None,

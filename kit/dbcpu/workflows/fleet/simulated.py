@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
+from urllib.parse import parse_qsl, urlsplit
 
-from sqlalchemy.engine import make_url
 
 from dbcpu.errors import UsageError
 
@@ -20,14 +20,13 @@ def is_simulated(url: str) -> bool:
 def arguments(url: str, options: Sequence[str]) -> list[str]:
     """Of ``dbcpu simulate``: preset and options of the URL, and those of ``options``, a run's, that it has too.
 
-    Raises UsageError where the URL is none.
+    An option without a value is one that has none: ``simulated://?cores=8&bare-metal``. Raises UsageError.
     """
     try:
-        parsed = make_url(url)
-    except (ValueError, TypeError) as error:
+        parsed = urlsplit(url)
+        pairs = parse_qsl(parsed.query, keep_blank_values=True)
+    except ValueError as error:
         raise UsageError(f"{url[:80]!r} is no {SCHEME}://PRESET?OPTION=VALUE: {error}") from None
-    own: list[str] = []
-    for key, value in parsed.query.items():
-        own += [f"--{key}", *([value] if isinstance(value, str) and value else [])]
+    own = [word for key, value in pairs for word in (f"--{key}", value) if word]
     given = [word for option, value in itertools.pairwise(options) if option in _OF_RUNS for word in (option, value)]
-    return [*([parsed.host] if parsed.host else []), *own, *given]
+    return [*([parsed.netloc] if parsed.netloc else []), *own, *given]
