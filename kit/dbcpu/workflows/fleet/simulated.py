@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
 
-
 from dbcpu.errors import UsageError
 
 SCHEME = "simulated"
