@@ -105,4 +105,4 @@ def not_installed() -> UsageError:
     from importlib.util import find_spec
 
     pip = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
-    return UsageError(f"a fleet needs Dask, which is not installed; `{pip} 'dbcpu[fleet]'` installs it")
+    return UsageError(f"a fleet needs Dask, which is not installed; `{pip} distributed` installs it")
