@@ -52,6 +52,11 @@ class Kind:
         return self.fair < self.measured or self.measured >= (self.cores or self.vcpus)
 
     @property
+    def undecided_up_to_fair(self) -> tuple[int, ...]:
+        """Levels that ``fair`` rests on, and of which it is undecided whether shares are equal."""
+        return tuple(level for level in self.undecided if level <= self.fair)
+
+    @property
     def threads(self) -> float | None:
         """Per core."""
         return self.vcpus / self.cores if self.cores else None
@@ -277,9 +282,11 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
         units = listed(sorted(" per ".join(filter(None, each)) for each in currencies))
         raise UsageError(f"prices are in {units}, so hosts cannot be ranked by money; bring them to one unit")
 
-    def place(each: Ranked) -> tuple[float, float, float, str]:
+    def place(each: Ranked) -> tuple[float, ...]:
         first: float | None = getattr(each, f"per_{by}")
-        return (-(first or 0.0), -each.per_vcpu, -(each.per_core or 0.0), each.kind.name)
+        decided = not each.kind.undecided_up_to_fair
+        # As many fair sessions are more where they are shown to be fair, then where they get more done.
+        return (-(first or 0.0), -decided, -each.per_vcpu, -(each.per_core or 0.0), -each.kind.fair_throughput)
 
     return tuple(sorted(found, key=place))
 

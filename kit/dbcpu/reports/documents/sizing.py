@@ -5,7 +5,7 @@ from itertools import product
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.sizing import RANKS, Need, Ranked, Sizing
-from dbcpu.formatting import listed, number, plural, rate
+from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges
 from dbcpu.reports.document import Column, Section
 from dbcpu.reports.documents.lines import titled_table
 
@@ -84,6 +84,7 @@ def _ranking(sizing: Sizing) -> Section:
     columns = (
         HOST,
         Column("fair", "fair N", kind="figure", value=lambda row: row.kind.fair),
+        Column("undecided", "undecided", value=lambda row: short_ranges(row.kind.undecided_up_to_fair) or UNKNOWN),
         Column("fair_throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s",
                value=lambda row: row.kind.fair_throughput),
         Column("per_vcpu", "per vCPU", number, kind="figure"),
@@ -93,7 +94,8 @@ def _ranking(sizing: Sizing) -> Section:
     )  # fmt: skip
     note = (
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
-        "is their throughput as delivered; the other columns are fair N per vCPU, core, licence and price."
+        "is their throughput as delivered; undecided: those of these levels whose shares are not shown equal; the "
+        "other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"
