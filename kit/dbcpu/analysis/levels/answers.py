@@ -164,7 +164,12 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
 
 
 def _alone(seen: Seen, reference: Reference) -> Answer:
-    """Of a single session: by what was counted. Where nothing is, it is as fast as alone by definition."""
+    """Of a single session: by what was counted. Where nothing is, it is as fast as alone by definition.
+
+    Unless the reference is of other rounds: those of this level may have had their memory on another node.
+    """
+    if exceeds(seen.slowdown):
+        return Answer.NO if seen.slow else Answer.UNDECIDED
     if seen.counted is None:
         return Answer.YES
     if exceeds(seen.counted.slowdown):

@@ -105,11 +105,14 @@ def within_rounds(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
 
 
 def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
-    """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them."""
-    rounds: dict[int, list[Timed]] = {}
+    """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them.
+
+    Sessions that have their memory on another node are a group of their own.
+    """
+    rounds: dict[tuple[int, bool], list[Timed]] = {}
     for each in sessions:
         if each.span and not each.why and each.round.shares_known and 1 < each.round.level <= (cores or 0):
-            rounds.setdefault(each.round.order, []).append(each)
+            rounds.setdefault((each.round.order, each.remote), []).append(each)
     return [group for members in rounds.values() for group in _groups(np.sort(_times(members)))]
 
 

@@ -26,12 +26,13 @@ MAX_STEAL = 0.03
 
 
 def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
-    """The valid solo sessions that make the reference, in the order they ran."""
+    """The valid solo sessions that make the reference, in the order they ran; with their memory on their own node."""
     alone = [each for each in sessions if each.round.level == 1 and not each.why]
     first = [each for each in alone if each.round.variant == record.header.plan.variants[0]] or alone
     # Of a pace that is known, steal is not a part: it took time from these sessions that others did not lose.
     whole = [each for each in first if each.round.witness is None or (stolen_share(each.round) or 0.0) <= MAX_STEAL]
-    return tuple(sorted(whole or first, key=lambda each: each.round.order))
+    near = [each for each in whole or first if not each.remote]
+    return tuple(sorted(near or whole or first, key=lambda each: each.round.order))
 
 
 def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:

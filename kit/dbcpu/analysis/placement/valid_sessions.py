@@ -40,7 +40,8 @@ class Span:
 class Timed:
     """A session in its round, with its span. ``why`` says why it is left out of verdicts; '' if it counts.
 
-    ``undone``: its answer is right, and its work was not done (see ``work_done``).
+    ``undone``: its answer is right, and its work was not done (see ``work_done``). ``remote``: it mostly ran on
+    another NUMA node than those that it may have memory on.
     """
 
     round: Round
@@ -48,6 +49,7 @@ class Timed:
     span: Span | None
     why: str
     undone: bool = False
+    remote: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
@@ -81,7 +83,13 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     basis, not_done = clock_basis(record), undone(record)
-    found = tuple(_timed(each, session, basis, not_done) for each in rounds for session in each.sessions)
+    host = record.header.host
+    node = {each.cpu: each.node for each in host.topology.cpus} if host else {}
+    found = tuple(
+        replace(_timed(each, session, basis, not_done), remote=_is_remote(session, node))
+        for each in rounds
+        for session in each.sessions
+    )
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
 
 
@@ -108,6 +116,20 @@ def _timed(round_: Round, session: Session, basis: str, not_done: Mapping[tuple[
     if not why and (reason := not_done.get((round_.order, session.ordinal))):
         return Timed(round_, session, span, f"the work was not done: {reason}", undone=True)
     return Timed(round_, session, span, why)
+
+
+def _is_remote(session: Session, node: Mapping[int, int]) -> bool:
+    if not session.memory_nodes or set(node.values()) <= set(session.memory_nodes):
+        return False
+    near_s = far_s = 0.0
+    for each in session.residency:
+        if each.state == "R" and each.cpu in node:
+            length_s = each.to_s - each.from_s
+            if node[each.cpu] in session.memory_nodes:
+                near_s += length_s
+            else:
+                far_s += length_s
+    return far_s > near_s
 
 
 def _why_left_out(round_: Round, session: Session) -> str:

@@ -67,7 +67,8 @@ def _solo_rounds(record: RunRecord, counted: int) -> str:
     measured = sum(each.level == 1 and each.variant == first and each.error is None for each in record.rounds)
     if counted >= measured:
         return plural(counted, "round")
-    return f"{counted} of {plural(measured, 'round')}: the others are no reference, by steal or as not valid"
+    why = "steal, memory on another node, or not valid"
+    return f"{counted} of {plural(measured, 'round')}: the others are no reference ({why})"
 
 
 def _server(record: RunRecord) -> tuple[str, str]:

@@ -7,7 +7,10 @@ from statistics import stdev
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.record import Clock, Execution
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import ROWS, record, round_of, session, solos, unsampled
 
 
@@ -90,3 +93,15 @@ def test_a_reference_without_the_host_has_no_cpu_time() -> None:
     ref = explain(record([round_of([unsampled(session(0))], not_sampled="remote")])).reference
     assert ref is not None
     assert (ref.cpu_s, ref.queue_s) == (None, None)
+
+
+def test_memory_on_another_node_is_a_cause_and_no_noise() -> None:
+    host = SimulatedHost(cores=8, threads=1, nodes=2, remote_slowdown=0.2, memory_node=0)
+    found = explain(simulate(host, levels=(1, 2, 4, 8), repeats=6, seed=2))
+    assert found.reference is not None
+    assert found.reference.spread < 0.03
+    assert {each.code for each in found.findings} & {"noisy-reference", "unsteady-cpu"} == set()
+    (all_cores,) = [each for each in found.levels if each.level == 8]
+    assert (all_cores.even, all_cores.main_cause) == (Answer.NO, Cause.REMOTE_MEMORY)
+    (alone,) = [each for each in found.levels if each.level == 1]
+    assert alone.full_speed is not Answer.YES or (alone.slowdown_median or 1.0) <= 1.1

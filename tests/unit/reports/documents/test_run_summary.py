@@ -47,7 +47,7 @@ def test_single_sessions_that_are_no_reference_are_counted() -> None:
     assert "(3 rounds, noise" in dict(head(run, explain(run)))["baseline"]
     wrong = replace(run.rounds[0], sessions=(replace(run.rounds[0].sessions[0], answer_ok=False),))
     partly = replace(run, rounds=(wrong, *run.rounds[1:]))
-    assert "(2 of 3 rounds: the others are no reference, " in dict(head(partly, explain(partly)))["baseline"]
+    assert "(2 of 3 rounds: the others are no reference (steal, " in dict(head(partly, explain(partly)))["baseline"]
 
 
 def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() -> None:
