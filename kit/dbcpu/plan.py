@@ -17,6 +17,8 @@ MAX_PACE_HZ = 25.0
 SMALL_HOST_VCPUS = 16
 SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""
+NOT_VARIED = "variant {} is left out: "
+"""Begins the note of a run about a variant that changes nothing there."""
 AA = ("aa1", "aa2")
 """Variants of an A/A test: the same configuration twice, to estimate noise."""
 QUICK, NORMAL, COMPARE = 3, 6, 10
@@ -175,3 +177,9 @@ def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int, overh
 def fixed(specs: Sequence[RoundSpec]) -> NextRound:
     """The rounds in their order, whatever their results."""
     return lambda done: specs[len(done)] if len(done) < len(specs) else None
+
+
+def not_varied(notes: Iterable[str]) -> tuple[str, ...]:
+    """The sentences about variants that were requested and left out, of a run's ``notes``."""
+    before, after = NOT_VARIED.split("{}")
+    return tuple(note for note in notes if note.startswith(before) and after in note)

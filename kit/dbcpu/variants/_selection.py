@@ -12,7 +12,7 @@ from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.plan import MAX_SESSIONS
+from dbcpu.plan import MAX_SESSIONS, NOT_VARIED
 from dbcpu.record import BASELINE, Server
 from dbcpu.variants.base import (
     ROOM,
@@ -156,7 +156,7 @@ def leave_out(
     """
     why = {variant: variant.already(context) for variant in variants}
     left = tuple(variant for variant in variants if why[variant] is None)
-    out = tuple(f"variant {variant.name} is left out: {reason}" for variant, reason in why.items() if reason)
+    out = tuple(f"{NOT_VARIED.format(variant.name)}{reason}" for variant, reason in why.items() if reason)
     if out and len(left) < 2:
         raise UsageError(f"{'; '.join(out)}; nothing is left to compare")
     return left, out

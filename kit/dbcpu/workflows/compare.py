@@ -23,6 +23,7 @@ from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
 from dbcpu.errors import RecordFormatError, StoreError, UnknownName, UsageError
 from dbcpu.formatting import plain
+from dbcpu.plan import not_varied
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import by_cpus as of_by_cpus
@@ -127,7 +128,9 @@ def variants_document(record: RunRecord, analysis: Analysis) -> Document:
     if scaling:
         made = of_by_cpus.document(scaling)
     else:
-        made = of_variants.document(analysis.variants or compare_variants(record, runs), analysis)
+        made = of_variants.document(
+            analysis.variants or compare_variants(record, runs), analysis, not_varied(record.header.notes)
+        )
     return with_findings(made, analysis.findings, meanwhile(analysis))
 
 

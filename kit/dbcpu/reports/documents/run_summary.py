@@ -15,6 +15,7 @@ from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
 from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
+from dbcpu.plan import not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
 LEVELS_OF_A_CURVE = 4
@@ -105,6 +106,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
+        *(("variant", note.removeprefix("variant ")) for note in not_varied(record.header.notes)),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
 

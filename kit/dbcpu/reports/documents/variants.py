@@ -1,6 +1,6 @@
 """The variants of one run compared with its first: a sentence each, figures by level, decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -34,8 +34,11 @@ MAX_LOSS = 0.1
 """A smaller loss of throughput counts as none."""
 
 
-def document(found: Variants, analysis: Analysis) -> Document:
-    """Words, columns and pictures; ``analysis`` is that of the run, with the sessions of all variants."""
+def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()) -> Document:
+    """Words, columns and pictures; ``analysis`` is that of the run, with the sessions of all variants.
+
+    ``not_varied``: a sentence for each variant that was requested and left out.
+    """
     first, others = found.first, found.variants[1:]
     title = f"{listed([each.name for each in others])} compared with {first.name}: {found.workload}"
     levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis)
@@ -45,6 +48,7 @@ def document(found: Variants, analysis: Analysis) -> Document:
         f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
         f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
         f"The variants took turns within one sitting: {LEFT_OUT}.",
+        *(f"V{each[1:]}." for each in not_varied),
     )
 
     def page() -> tuple[Section, ...]:

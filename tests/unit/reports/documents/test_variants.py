@@ -189,3 +189,14 @@ def test_compare_takes_a_run_of_several_variants_as_all_of_them(tmp_path: Path) 
     named = compare.comparison_document([f"old={file}:baseline", f"new={file}:spread"])
     assert [each.title.split(" (")[0] for each in panels_of(named)] == ["old", "new"]
     assert "new against old: throughput at N=4 is 20 % lower" in named.verdict[0]
+
+
+def test_a_variant_that_was_left_out_is_named_wherever_the_run_is_shown() -> None:
+    run = two_settings()
+    left_out = "variant one_per_core is left out: no core has two CPUs that may be used"
+    noted = replace(run, header=replace(run.header, notes=("smt: 2 threads", left_out)))
+    shown = table.render(document(noted, explain(noted)))
+    assert "one_per_core is left out: no core has two" in shown
+    compared = table.render(compare.variants_document(noted, explain(noted)))
+    assert "Variant one_per_core is left out: no core has two CPUs that may be used." in " ".join(compared.split())
+    assert "left out" not in table.render(compare.variants_document(run, explain(run)))
