@@ -97,7 +97,9 @@ def _soaked(soak: Soak, analysis: Analysis) -> str:
     many = plural(soak.sessions, "session")
     if soak.sizes:
         return _sized(soak, disturbed_by(analysis))
-    parts = [f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak)}, " + _two(soak.second, analysis)]
+    parts = [
+        f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak, analysis)}, " + _two(soak.second, analysis)
+    ]
     if soak.trend is None:
         parts.append("drift is not shown")
     else:
@@ -120,9 +122,16 @@ def disturbed_by(analysis: Analysis) -> list[str]:
     return [words for code, words in DISTURBANCES.items() if code in codes]
 
 
-def _level(soak: Soak) -> str:
-    loss = f" (slowdown {times((soak.median_s or 0) / soak.alone_s)})" if soak.alone_s else ""
-    return f"the median execution takes {seconds(soak.median_s)}{loss}"
+def _level(soak: Soak, analysis: Analysis) -> str:
+    took = f"the median execution takes {seconds(soak.median_s)}"
+    # As in the table of levels: of means. A median against a mean is no slowdown where times are bimodal.
+    slowdown = next((each.slowdown_median for each in analysis.levels if each.level == soak.sessions > 1), None)
+    if slowdown is None:
+        return took
+    ref = analysis.reference
+    if ref is not None and slowdown < ref.limit:
+        return f"{took} (slowdown {times(slowdown)}; below {times(ref.limit)} is noise)"
+    return f"{took} (slowdown {times(slowdown)})"
 
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:

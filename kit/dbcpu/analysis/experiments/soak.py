@@ -153,7 +153,7 @@ class Course:
             found = two_modes(elapsed)
             yield SizeView(
                 work.size, work.rows, int(elapsed.size), alone_s, median,
-                median / alone_s if alone_s else None, slow / fast, float(elapsed.std() / elapsed.mean()),
+                float(elapsed.mean()) / alone_s if alone_s else None, slow / fast, float(elapsed.std() / elapsed.mean()),
                 SecondValue(found.low, found.high, found.border, found.share_above, found.statistic) if found else None,
             )  # fmt: skip
 

@@ -74,7 +74,7 @@ class SoakTrend:
 
 @dataclass(frozen=True, slots=True)
 class SizeView:
-    """One size of several. ``x_alone``: median against one session alone; ``slow_over_fast``: 95 % over 5 %."""
+    """One size of several. ``x_alone``: mean against that of one session alone; ``slow_over_fast``: 95 % over 5 %."""
 
     size: str
     rows: int

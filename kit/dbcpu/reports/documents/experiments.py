@@ -31,9 +31,9 @@ _SIZE = (
     Column("size", "size", kind="text", meaning="of the workload"),
     Column("rows", "Mrows", lambda rows: number(rows / 1e6, 1), meaning="in one execution"),
     Column("executions", "executions", count, meaning="that ended"),
-    Column("alone_s", "single", seconds, unit="s", meaning="single-session time, median of one execution"),
+    Column("alone_s", "single", seconds, unit="s", meaning="mean execution of a single session, median over rounds"),
     Column("median_s", "median", seconds, unit="s", meaning="of one execution while all sessions run"),
-    Column("x_alone", "slowdown", number, meaning="median / single-session time"),
+    Column("x_alone", "slowdown", number, meaning="mean execution / that of a single session"),
     Column("slow_over_fast", "95 %/5 %", number, meaning="slow executions / fast executions"),
     Column("cv", "CV", percent, meaning="standard deviation / mean"),
     Column(

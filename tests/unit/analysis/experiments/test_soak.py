@@ -9,6 +9,7 @@ from dbcpu.analysis.experiments import MAX_KEPT, thinned
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import times
 from dbcpu.record import Execution, KitCost, RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
@@ -82,6 +83,27 @@ def test_all_take_turns() -> None:
     assert soak.second.sessions == ()
     assert soak.second.share == pytest.approx(0.3, abs=0.05)
     assert "all sessions alternate" in analysis.verdict
+
+
+def test_the_slowdown_of_the_verdict_is_that_of_the_table_though_the_times_are_bimodal() -> None:
+    def by_turns(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+        return steady(segment, ordinal, chance) * (3.0 if chance.uniform() < 0.4 else 1.0)
+
+    analysis, soak = explained(build.soak(by_turns))
+    (level,) = [each for each in analysis.levels if each.level == soak.sessions]
+    assert level.slowdown_median is not None
+    assert soak.median_s is not None and soak.alone_s is not None
+    assert level.slowdown_median > 1.4 * soak.median_s / soak.alone_s
+    assert f"(slowdown {times(level.slowdown_median)})" in analysis.verdict
+
+
+def test_a_slowdown_within_noise_is_said_to_be_that() -> None:
+    def little(segment: int, ordinal: int, chance: np.random.Generator) -> float:
+        return steady(segment, ordinal, chance) * 0.9
+
+    analysis, _ = explained(build.soak(little))
+    assert analysis.reference is not None
+    assert f"x; below {times(analysis.reference.limit)} is noise)" in analysis.verdict
 
 
 def test_a_bad_time_is_told_by_its_segments() -> None:
