@@ -101,7 +101,7 @@ def queueing(
     """
 
     def waited() -> str:
-        return f"run-queue wait {beyond(queue_s, alone_s)} of {seconds(elapsed_s)}"
+        return f"run-queue wait {of_elapsed(queue_s, alone_s, elapsed_s)}"
 
     if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
         if lone:
@@ -164,11 +164,14 @@ def _divided(
     return shares
 
 
-def beyond(lost_s: float, alone_s: float) -> str:
-    """All of the loss; where a single session loses enough to be seen, also how much more than that it is."""
-    if alone_s < WORTH_SAYING * (lost_s + alone_s):
-        return seconds(lost_s + alone_s)
-    return f"{seconds(lost_s + alone_s)} ({seconds(lost_s)} more than a single session)"
+def of_elapsed(lost_s: float, alone_s: float, elapsed_s: float) -> str:
+    """All of the loss; where a single session loses enough to be seen, also how much more than that it is.
+
+    It is counted a little longer than the session is timed, and may be more than ``elapsed_s``.
+    """
+    all_s, elapsed = lost_s + alone_s, seconds(elapsed_s)
+    more = f" ({seconds(lost_s)} more than a single session)" if alone_s >= WORTH_SAYING * all_s else ""
+    return f"all of {elapsed}{more}" if all_s >= elapsed_s else f"{seconds(all_s)}{more} of {elapsed}"
 
 
 def _behind_sessions(queue_s: float, sessions_s: float, where: Words, partners: Asked) -> list[Share]:
@@ -196,7 +199,7 @@ def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None, a
 
     def words() -> str:
         quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
-        return f"throttled by its CPU quota{quota} for {beyond(throttled_s, alone_s)} of {seconds(elapsed_s)}"
+        return f"throttled by its CPU quota{quota} for {of_elapsed(throttled_s, alone_s, elapsed_s)}"
 
     return Share(Cause.THROTTLED, throttled_s, words)
 

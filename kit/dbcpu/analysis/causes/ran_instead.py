@@ -6,7 +6,7 @@ The wait is divided in the ratio of these times; no other evidence of who was th
 from collections.abc import Sequence
 
 from dbcpu.analysis.causes import evidence_rules
-from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, Share, Words, beyond
+from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, Share, Words, of_elapsed
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, plain, ranges, seconds
@@ -34,7 +34,7 @@ def queueing(
         if evidence and evidence.cpus
         else ""
     )
-    waited = f"run-queue wait {beyond(queue_s, alone_s)} of {seconds(elapsed_s)}{on}"
+    waited = f"run-queue wait {of_elapsed(queue_s, alone_s, elapsed_s)}{on}"
     parts = [
         (Cause.RUN_QUEUE, queue_s - by_others_s, [each for each in session.ran_instead if each.ordinal is not None]),
         (Cause.COMPETITOR, by_others_s, [each for each in session.ran_instead if each.ordinal is None]),

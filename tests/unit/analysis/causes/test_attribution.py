@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import CAUSES, SessionView
 from dbcpu.record import CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
@@ -238,3 +239,10 @@ def test_a_wait_is_said_whole_where_a_single_session_waits_too() -> None:
     both = round_of([session(0, SOLO_S, 2.1, cpu=0), session(1, SOLO_S, 2.1, cpu=0)], order=3, busy_s={0: 3.6})
     seen = [each for each in explain(record([*alone, both], host(2, 1))).sessions if each.order == 3]
     assert "run-queue wait 2.10 s (1.50 s more than a single session) of 3.90 s" in seen[0].evidence
+
+
+def test_no_wait_is_longer_than_its_session() -> None:
+    """The kernel counts a little longer than the session is timed: from before it is sent to after its answer."""
+    assert of_elapsed(0.138, 0.0, 0.133) == "all of 133 ms"
+    assert of_elapsed(0.1, 0.038, 0.133) == "all of 133 ms (100 ms more than a single session)"
+    assert of_elapsed(0.1, 0.0, 0.133) == "100 ms of 133 ms"
