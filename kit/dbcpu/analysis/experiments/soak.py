@@ -150,10 +150,10 @@ class Course:
             alone = self._alone.get(work.size, [])
             alone_s = float(np.median(alone)) if alone else None
             fast, median, slow = (float(each) for each in np.quantile(elapsed, (0.05, 0.5, 0.95)))
-            found = two_modes(elapsed)
+            mean, found = float(elapsed.mean()), two_modes(elapsed)
             yield SizeView(
                 work.size, work.rows, int(elapsed.size), alone_s, median,
-                float(elapsed.mean()) / alone_s if alone_s else None, slow / fast, float(elapsed.std() / elapsed.mean()),
+                mean / alone_s if alone_s else None, slow / fast, float(elapsed.std() / mean),
                 SecondValue(found.low, found.high, found.border, found.share_above, found.statistic) if found else None,
             )  # fmt: skip
 
