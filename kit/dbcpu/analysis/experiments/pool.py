@@ -1,6 +1,6 @@
 """How many active sessions are enough for a given amount of CPU work, and what more of them cost.
 
-The total is the time from the first send to the last end, a piece's time that of one execution in its session.
+The total is the time from the first send to the last end, a piece's time the mean of an execution in its session.
 Medians over rounds. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
 when it is above 1.10 of a larger one's with as much; all else is undecided. The noise is that of the totals of rounds
 of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
@@ -78,7 +78,8 @@ def _size(
     enough: Answer,
 ) -> PoolSize:
     pieces_s = [
-        float(np.median([end - start for each in members if each.span for start, end in each.span.executions]))
+        # The mean, as of single sessions: with times of two kinds a median against a mean is no slowdown.
+        float(np.mean([end - start for each in members if each.span for start, end in each.span.executions]))
         for members in rounds
     ]
     uses = [members[0].round.server_use for members in rounds]

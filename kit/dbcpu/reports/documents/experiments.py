@@ -45,7 +45,7 @@ _POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
     Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done"),
-    Column("piece_s", "per job", seconds, unit="s", meaning="median time of one job"),
+    Column("piece_s", "per job", seconds, unit="s", meaning="mean time of one job, median over rounds"),
     Column("x_alone", "slowdown", number, meaning="time of a job / single-session time"),
     Column("pieces_per_s", "jobs/s", lambda value: number(value, 1), meaning="throughput"),
     Column("rss_bytes", "RSS MB", _megabytes, unit="bytes",

@@ -125,3 +125,14 @@ def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
 def test_the_picture_shows_all_three_curves() -> None:
     record = build.pool({2: 5.0, 10: 5.0})
     assert next(iter(charts.drawn(document(record, explain(record)).charts, ["svg"])["svg"])) == "pool"
+
+
+def test_the_time_of_a_job_is_of_the_same_kind_as_that_of_a_single_session() -> None:
+    """Means both: where a few jobs are slow and most are quick, a median against a mean says faster than alone."""
+    run = build.pool({2: 5.0})
+    kinds = (*[0.25] * 8, *[1.5] * 2)
+    members = [build.session(ordinal, kinds) for ordinal in range(2)]
+    rounds = [replace(each, sessions=tuple(members)) if not each.anchor else each for each in run.rounds]
+    found = explain(replace(run, rounds=tuple(rounds))).pool
+    assert found is not None
+    assert (found.sizes[0].piece_s, found.sizes[0].x_alone) == pytest.approx((0.5, 1.0))
