@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]
+SHORTEST_S = 1e-9
+"""An amount over less has no rate: the quotient can be beyond every number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Curves:
 def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
     """For each key the cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
-    rates = np.divide(amounts, length, out=np.zeros_like(amounts), where=length > 0)
+    rates = np.divide(amounts, length, out=np.zeros_like(amounts), where=length >= SHORTEST_S)
     edges, both = np.concatenate([from_s, to_s]), np.concatenate([keys, keys])
     order = np.lexsort((edges, both))
     times, both = edges[order], both[order]
