@@ -51,7 +51,7 @@ class Fleet:
         )  # fmt: skip
         self._file_text = ""
         for database in databases:
-            self.add(database, self.url(database))
+            self.add(database, self.url(database), group=database)  # of one host: else they would take turns
 
     def url(self, database: str, user: str | None = None) -> str:
         server = self._server

@@ -10,6 +10,7 @@
 Passwords are references here, as in dbcpu.toml, and are looked up by the station that measures.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ MAX_TARGETS = 10_000
 MAX_NAME = 128
 PRODUCTION, ON_PURPOSE = "production", "yes-measure"
 _NOT_PRODUCTION = ("no", "false", "")
+_SECRET = re.compile(r"passw|passphrase|pwd|secret|token|credential|apikey|privatekey")
+"""In a tag's name, without its dashes: tags are kept in a store, and published by reports."""
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _REFERENCES = ("url", "host", "password_env", "password_file")
 
 
@@ -102,13 +106,18 @@ def selected(targets: Sequence[Listed], select: str | None) -> tuple[Listed, ...
 
 def refuse_production(targets: Sequence[Listed]) -> None:
     """Raises UsageError for a target with a tag ``production`` that is not on purpose."""
-    found = [each.name for each in targets if each.tags.get(PRODUCTION, "") not in (*_NOT_PRODUCTION, ON_PURPOSE)]
+    found = [each.name for each in targets if _is_production(each)]
     if found:
         named = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         raise UsageError(
             f"{named}: tagged production, and a measurement saturates it for minutes; leave it out by --select, "
             f'or tag it on purpose: {PRODUCTION} = "{ON_PURPOSE}"'
         )
+
+
+def _is_production(target: Listed) -> bool:
+    marks = {value.casefold() for key, value in target.tags.items() if key.casefold() == PRODUCTION}
+    return bool(marks - {*_NOT_PRODUCTION, ON_PURPOSE})
 
 
 def _fits(target: Listed, key: str, value: str) -> bool:
@@ -153,6 +162,8 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
         raise UsageError(f"{where}: a name has 1 to {MAX_NAME} characters that can be printed")
     for key in ("url", "host"):
         if isinstance(given.get(key), str):
+            if unknown := set(_PLACEHOLDER.findall(given[key])) - {"{name}", "{host}"}:
+                raise UsageError(f"{where}: {key} has {min(unknown)} in it; only {{name}} and {{host}} are replaced")
             given[key] = given[key].replace("{name}", name).replace("{host}", str(address))
     given["tags"] = _tags(given.get("tags", {}), where)
     if "group" in given:
@@ -169,7 +180,15 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
 def _tags(found: object, where: str) -> dict[str, str]:
     if not isinstance(found, dict):
         raise UsageError(f'{where}: tags is not a table; write tags = {{ region = "eu" }}')
-    return {_text(key, "a tag's name", where): _text(value, f"the tag {key}", where) for key, value in found.items()}
+    made = {_text(key, "a tag's name", where): _text(value, f"the tag {key}", where) for key, value in found.items()}
+    for key, value in made.items():
+        # A group of Ansible is a tag whose value is yes: no secret, whatever its name.
+        if _SECRET.search(re.sub(r"[-_ .]", "", key.casefold())) and value.casefold() not in ("yes", *_NOT_PRODUCTION):
+            raise UsageError(
+                f"{where}: {key} may hold a secret, and tags are kept in the store and shown in reports; remove it, "
+                "and use password_env or password_file"
+            )
+    return made
 
 
 def _text(value: object, what: str, where: str) -> str:

@@ -76,6 +76,11 @@ def csv_table(text: str, where: str) -> dict[str, object]:
     try:
         lines = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         if "name" not in (lines.fieldnames or ()):
+            first = text.partition("\n")[0]
+            if ";" in first or "\t" in first:
+                raise UsageError(
+                    f"{where} has {';' if ';' in first else 'tabs'} between its columns; save it with commas"
+                )
             raise UsageError(f"{where} has no column called name in its first line; add it")
         for line in lines:
             if None in line or None in line.values():

@@ -81,9 +81,11 @@ def _make_room(location: Location, create: bool) -> None:
     if not location.named:
         with translated_errors(location):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif path.is_dir():
+        raise StoreError(f"the store {path} is a folder; give a file in it")
     elif not path.parent.is_dir():
         raise StoreError(f"the store {path} cannot be opened: there is no folder {path.parent}; create it first")
-    elif path.exists() and not path.is_file() and not path.is_dir():
+    elif path.exists() and not path.is_file():
         raise StoreError(f"the store {path} is a FIFO or a device, which keeps nothing; give a file")
     elif not create and not path.exists():
         raise StoreError(f"there is no store at {path}; see --store and DBCPU_STORE, or measure one by dbcpu run")

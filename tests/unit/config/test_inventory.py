@@ -120,3 +120,33 @@ def test_production_is_measured_on_purpose_alone(value: str, *, refused: bool) -
             refuse_production(targets)
     else:
         refuse_production(targets)
+
+
+@pytest.mark.parametrize("column", ["password", "Pwd", "api-key", "db_secret", "Access Token"])
+def test_a_column_that_may_hold_a_secret_is_no_tag(tmp_path: Path, column: str) -> None:
+    with pytest.raises(UsageError, match=f"{column} may hold a secret, and tags are kept") as refused:
+        listed(tmp_path, "hosts.csv", f"name,url,{column}\na,sqlite,hunter2\n")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_groups_of_ansible_may_be_called_as_they_are(tmp_path: Path) -> None:
+    text = json.dumps({"_meta": {"hostvars": {"a": {"dbcpu_url": "sqlite"}}}, "secret_hosts": {"hosts": ["a"]}})
+    assert listed(tmp_path, "hosts.json", text)[0].tags == {"secret_hosts": "yes"}
+
+
+def test_an_unknown_placeholder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"url has \{bogus\} in it; only \{name\} and \{host\} are replaced"):
+        listed(tmp_path, "hosts.csv", "name\na\n", "postgresql://me@{bogus}/x")
+
+
+@pytest.mark.parametrize(("between", "said"), [(";", "has ; between"), ("\t", "has tabs between")])
+def test_a_table_of_another_separator_is_said(tmp_path: Path, between: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        listed(tmp_path, "hosts.csv", f"name{between}url\na{between}sqlite\n")
+
+
+@pytest.mark.parametrize("tags", [{"Production": "yes"}, {"PRODUCTION": "true"}])
+def test_the_tag_production_counts_however_it_is_written(tags: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="db-1: tagged production"):
+        refuse_production([Listed("db-1", "sqlite", tags=tags)])
+    refuse_production([Listed("db-1", "sqlite", tags={"Production": "Yes-Measure", "production": "NO"})])

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dbcpu.analysis.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.robust import median_factor
-from dbcpu.figures import RunFigures
+from dbcpu.figures import FINDING, RunFigures
 from dbcpu.record import Header, RunRecord
 
 ALONE, LOADED = "alone", "loaded"
@@ -22,6 +23,7 @@ FIGURES = (
     "headline", "lost_to", "unit", "variant", "vcpus", "cores", "solo_mrows_per_s", "noise_share", "usable_cores",
     "evenness", "steal_share", "others_share", "two_speeds_x", "throughput_mrows_per_s", "slowdown_x",
     "max_over_min_x", "run_delay_share", "level_steal_share", "throttled_share", "main_cause", "even", "elapsed_s",
+    *(f"{FINDING}{code}" for code in DISTURBANCES),
 )  # fmt: skip
 """Of a run, that ``host_run`` and ``shape`` need."""
 
@@ -45,7 +47,10 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class HostRun:
-    """One run of a host: its speeds by ``ALONE`` and ``LOADED``, as far as they were measured."""
+    """One run of a host: its speeds by ``ALONE`` and ``LOADED``, as far as they were measured.
+
+    ``disturbed``: what else took CPU meanwhile, in words.
+    """
 
     run_id: str
     started_at: str
@@ -54,6 +59,7 @@ class HostRun:
     headline: str = ""
     cause: str = ""
     max_over_min: float | None = None
+    disturbed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,11 @@ class Host:
         """The instance type: of a tag, else the product that the host names; '' where neither is known."""
         tagged = (self.tags[key] for key in INSTANCE_TAGS if self.tags.get(key))
         return next(tagged, self.settings.get("product", ""))
+
+    @property
+    def disturbed(self) -> tuple[str, ...]:
+        """What else took CPU in any of its runs, in words."""
+        return tuple(dict.fromkeys(words for each in self.runs for words in each.disturbed))
 
     def speeds(self, metric: str) -> tuple[Speed, ...]:
         """Of all runs that measured it at the level of the newest of them."""
@@ -165,6 +176,7 @@ def host_run(header: Header, figures: RunFigures) -> HostRun:
         headline=figures.text("headline"),
         cause=figures.text("lost_to"),
         max_over_min=max(uneven, default=None),
+        disturbed=tuple(words for code, words in DISTURBANCES.items() if figures.value(f"{FINDING}{code}")),
     )
 
 

@@ -71,8 +71,8 @@ def groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
     found: list[Group] = []
     for key in (INSTANCE, *keys):
         values = typed if key == INSTANCE else {each.name: each.tags.get(key, "") for each in hosts}
-        if key != INSTANCE and values == typed:
-            continue  # the tag that says the instance type
+        if key != INSTANCE and _parts(values) in (_parts(typed), {frozenset(values)}):
+            continue  # it divides the hosts as their types do, or not at all
         for value, work in dict.fromkeys((values[each.name], each.work) for each in hosts if values[each.name]):
             members = [each for each in hosts if (values[each.name], each.work) == (value, work)]
             if len(members) >= LEAST_IN_TAG:
@@ -83,6 +83,14 @@ def groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
                 known = {metric: one for metric, one in made.items() if one is not None}
                 found.append(Group(key, value, work[0], tuple(each.name for each in members), known))
     return tuple(found)
+
+
+def _parts(values: Mapping[str, str]) -> set[frozenset[str]]:
+    """The hosts with each value together."""
+    found: dict[str, set[str]] = {}
+    for name, value in values.items():
+        found.setdefault(value, set()).add(name)
+    return {frozenset(each) for each in found.values()}
 
 
 def _spread(members: Sequence[Host], metric: str, effect: BetweenRuns | None, *, one_kind: bool) -> Spread | None:
@@ -129,7 +137,7 @@ def _unknown(rows: Sequence[Ranked], rules: SizingRules) -> tuple[str, ...]:
     for name, why in lacks.items():
         count = sum(getattr(each, name) is None for each in rows if each.loaded)
         if count:
-            found.append(f"{name.replace('_', ' ')}: left out of {plural(count, 'host')}, {why}.")
+            found.append(f"No figure {name.replace('_', ' ')} for {plural(count, 'host')}: {why}.")
     if missing := sum(each.loaded is None for each in rows):
         found.append(f"{plural(missing, 'host')} with single sessions only: nothing is counted per vCPU there.")
     partly = sum(_is_part(each) for each in rows)

@@ -79,7 +79,7 @@ def spread(hosts: Sequence[Host], metric: str, effect: BetweenRuns | None) -> Sp
     if effect is None:
         # Hosts cannot differ by more than hosts and hours together: a small spread answers even so.
         small = interval.high < LOTTERY
-        why = "" if small else "hosts or hours: too few were measured twice"
+        why = "" if small else "too few hosts were measured twice to know how much of this is the hour"
         return Spread(*seen, cv, interval, None, None, Answer.NO if small else Answer.UNDECIDED, why)
     most = own * _upper(effect.freedom)
     between = Interval(_cv(_less(within.low, most)), _cv(_less(within.high, own / _upper(effect.freedom))))

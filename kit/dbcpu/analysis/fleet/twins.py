@@ -60,7 +60,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A host against its twins: ``ratio`` of its speed to their median, with a 95 % interval; ``rank`` 1 is slowest.
+    """A host against its twins: ``ratio`` of its speed to their median, with a 95 % interval; ``rank`` 1 is fastest.
 
     ``p`` is two-sided; ``unlike``: named, false discoveries controlled over all hosts. ``runs`` of this host.
     ``causes``: (name, its share of time, the twins' median share), the largest difference first. ``differs``: settings
@@ -164,7 +164,7 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
     common = [_losses(each, kind.metric) for each in members]
     usual = {name: median(each.get(name, 0.0) for each in common) for name in {key for each in common for key in each}}
     settings = _usual_settings(members)
-    ranks = np.argsort(np.argsort(logs, kind="stable"), kind="stable") + 1
+    ranks = np.argsort(np.argsort(-logs, kind="stable"), kind="stable") + 1
     found, detectable = [], []
     for at, host in enumerate(members):
         others, errors = np.delete(logs, at), np.delete(own, at)

@@ -37,7 +37,7 @@ TERMS = (
 HOST_FACTS = (
     "name", "group", "vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance", "unit",
 )  # fmt: skip
-NOT_ALIKE = "That a host is not named does not show that it is like its twins"
+NOT_ALIKE = "A host that is not named can still differ from its twins"
 
 
 def document(report: FleetReport) -> Document:
@@ -115,12 +115,17 @@ def _states(report: FleetReport) -> str:
 
 def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
     if found := report.twins.detectable.get(ALONE):
-        yield f"{NOT_ALIKE}: typically {percent(found)} would have been seen."
+        yield f"{NOT_ALIKE}: differences below about {percent(found)} are not reliably found."
     once = sum(len(each.runs) == 1 for each in report.hosts)
     if once and compared:
         yield (
             f"{plural(once, 'host')} measured once: of these it is undecided whether host or hour is odd; a second "
             "run decides."
+        )
+    if busy := [each.name for each in report.hosts if each.disturbed]:
+        yield (
+            f"{plural(len(busy), 'host')} lost CPU to others while measured ({tables.names(busy)}); a quiet host is "
+            "faster."
         )
     if alone := sum(len(each.hosts) for each in report.twins.too_few if each.kind.metric == ALONE):
         yield f"{plural(alone, 'host')} with fewer than {LEAST_TWINS} twins: nothing is said of them."
@@ -133,8 +138,12 @@ def _lottery(group: Group) -> str:
     found = group.spreads.get(ALONE)
     if found is None:
         return ""
-    words = {Answer.YES: "is a lottery", Answer.NO: "is no lottery", Answer.UNDECIDED: "may be a lottery or not"}
-    kind = f"Type {plain(group.value)} {words[found.answer]}"
+    type_ = plain(group.value)
+    kind = {
+        Answer.YES: f"Type {type_} is a lottery",
+        Answer.NO: f"Type {type_} is no lottery",
+        Answer.UNDECIDED: f"It is undecided whether type {type_} is a lottery",
+    }[found.answer]
     known = found.between is not None
     shown = (found.between, found.between_interval) if known else (found.cv, found.cv_interval)
     seen = f" its {plural(found.hosts, 'host')} differ by a CV of {tables.cv(shown)}" if shown[0] is not None else ""
@@ -154,7 +163,7 @@ def _unlike(report: FleetReport) -> Iterator[Section]:
     found = report.twins.unlike
     if found:
         caption = "Unlike their twins"
-        note = "ratio: speed over the median of the twins, with a 95 % interval; rank 1 is the slowest."
+        note = "ratio: speed over the median of the twins, with a 95 % interval; rank 1 is the fastest of all twins."
         table = Table(caption, tables.unlike_columns(found), _one_each(found), (note,), worst_first=True)
         yield Section("unlike", caption, tables=(table,), open_tables=True)
     else:
@@ -182,8 +191,8 @@ def _types(report: FleetReport) -> Iterator[Section]:
                 if metric in each.spreads]  # fmt: skip
         if rows:
             note = (
-                f"CV as measured; between hosts without what runs of one host differ by. Lottery: more than "
-                f"{percent(LOTTERY)} between hosts; undecided below {LEAST_HOSTS} hosts."
+                f"CV: as measured. Between hosts: what is left of it without the differences between runs of one host. "
+                f"Lottery: more than {percent(LOTTERY)} between hosts; undecided below {LEAST_HOSTS} hosts."
             )
             columns = tables.GROUPS if name == "tags" else tables.TYPES
             yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))

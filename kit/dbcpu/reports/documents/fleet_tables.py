@@ -12,7 +12,7 @@ from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
 from dbcpu.analysis.fleet.twins import Compared, Kind
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.formatting import UNKNOWN, number, percent, plural, rate
+from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
 from dbcpu.reports.document import Column
 
 Row = TypeVar("Row")
@@ -126,6 +126,7 @@ def ranking_columns(rows: Sequence[Ranked]) -> tuple[Column, ...]:
         Column("vcpus", "vCPUs", kind="figure", value=lambda row: row.host.vcpus),
         Column("alone", "alone", rate, kind="figure"),
         Column("loaded", "loaded", rate, kind="figure"),
+        Column("disturbed", "lost CPU to", kind="text", value=lambda row: listed(row.host.disturbed)),
         Column("per_vcpu", "per vCPU", number, kind="figure"),
         Column("per_core", "per core", number, kind="figure"),
         Column("per_licence", "per licence", number, kind="figure"),
@@ -139,7 +140,7 @@ def ranking_columns(rows: Sequence[Ranked]) -> tuple[Column, ...]:
 SMALL = (
     Column("kind", "kind", kind="text", value=lambda row: _kind_words(row.kind)),
     Column("count", "hosts", kind="figure", value=lambda row: len(row.hosts)),
-    Column("hosts", "names", kind="text", value=lambda row: _names(row.hosts)),
+    Column("hosts", "names", kind="text", value=lambda row: names(row.hosts)),
 )
 TOTALS = (
     Column("shape", "shape", kind="name"),
@@ -174,7 +175,7 @@ def left_out(found: FleetSizing) -> Iterator[str]:
     for host, why in found.left_out:
         whys.setdefault(why.removeprefix(f"{host}: "), []).append(host)
     for why, hosts in whys.items():
-        yield f"Not sized: {_names(hosts)} ({why})."
+        yield f"Not sized: {names(hosts)} ({why})."
 
 
 def sizing_data(found: FleetSizing) -> Mapping[str, Any]:
@@ -207,7 +208,8 @@ def _kind_words(kind: Kind, used: Sequence[str] = ("cpu_model", "vcpus", "hyperv
     return ", ".join(filter(None, (words[name] for name in words if name in used)))
 
 
-def _names(names: Sequence[str]) -> str:
+def names(names: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
 

@@ -1,40 +1,49 @@
 """A campaign before it begins: its targets and options, what it will cost, and its rows in the store."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from dbcpu import __version__
 from dbcpu.config.inventory import Listed
 from dbcpu.config.targets import Request
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.formatting import duration, plural
+from dbcpu.formatting import duration, listed, plural
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
+from dbcpu.workflows.fleet.order import Limits, Target, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated
 from dbcpu.workflows.fleet.sql_hash import sql_hash
+from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.foresee import Forecast, forecast
 from dbcpu.workflows.measure_run import Choices
 
 ASSUMED_VCPUS = 16
 """Where the levels follow from the vCPUs, which nobody has asked the hosts for."""
+MOST_ORDERED = 500
+"""Targets whose order is played through for the preview."""
+MOST_NAMED = 5
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _ALL_VCPUS = ("auto", "few")
 
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What the whole campaign costs. ``lasts_s``: wall time of one target's measurement, by its name."""
+    """What the whole campaign costs. ``lasts_s``: wall time of one target's measurement, by its name.
+
+    ``same``: a sentence for each URL that several targets have.
+    """
 
     lasts_s: Mapping[str, float]
     cpu_s: float
     connections: int
     assumed: bool
     at_most: bool
-
-    @property
-    def work_s(self) -> float:
-        return sum(self.lasts_s.values())
+    simulated: int
+    same: tuple[str, ...]
 
 
 def plan_campaign(
@@ -61,7 +70,8 @@ def plan_campaign(
         "lasts_s": dict(ahead.lasts_s),
     }
     made = Campaign(name, now(), __version__, sql_hash(), plan)
-    items = tuple(Item(each.name, {**each.tags, "kind": each.kind}, each.group) for each in targets)
+    groups = groups_of(targets)
+    items = tuple(Item(each.name, {**each.tags, "kind": each.kind}, groups[each.name]) for each in targets)
     return made, items, ahead
 
 
@@ -92,7 +102,50 @@ def foresight(targets: Sequence[Listed], choices: Choices) -> Foresight:
         max((max(one.levels) for one in found.values()), default=0),
         assumed,
         any(one.most for one in found.values()),
+        len(targets) - len(found),
+        tuple(_same_url(targets)),
     )
+
+
+def _same_url(targets: Sequence[Listed]) -> Iterator[str]:
+    names: dict[str, list[str]] = {}
+    for each in targets:
+        if not is_simulated(each.url):
+            names.setdefault(each.url, []).append(each.name)
+    for several in names.values():
+        if len(several) > 1:
+            named = listed(several[:MOST_NAMED])
+            yield f"{named} have the same url: the database would be measured {len(several)} times"
+
+
+def groups_of(targets: Sequence[Listed]) -> Mapping[str, str]:
+    """By name the group: as the inventory says, and where it says none that of the host that the URL names.
+
+    Two databases on one host would measure each other. What runs here, such as SQLite, is on one host, too.
+    """
+    hosts = {each.name: _host_of(each) for each in targets}
+    named = {hosts[each.name]: each.group for each in targets if each.group}
+    shared = Counter(hosts[each.name] for each in targets)
+    made: dict[str, str] = {}
+    for each in targets:
+        host = hosts[each.name]
+        turns = named.get(host, f"host {host}") if host and shared[host] > 1 else ""
+        made[each.name] = each.group or turns
+    return made
+
+
+def _host_of(target: Listed) -> str:
+    """The host as the inventory or the URL names it; "here" for what has none, and '' for what is simulated."""
+    if is_simulated(target.url):
+        return ""
+    if target.host:
+        return target.host
+    if "://" not in target.url:
+        return "here"
+    try:
+        return (urlsplit(target.url).hostname or "here").lower()
+    except ValueError:
+        return ""
 
 
 def _vcpus(target: Listed) -> int | None:
@@ -100,18 +153,37 @@ def _vcpus(target: Listed) -> int | None:
     return int(text) or None if text.isascii() and text.isdecimal() and len(text) < 6 else None
 
 
-def described(name: str, targets: int, ahead: Foresight, at_once: int, groups: int) -> tuple[str, ...]:
-    """The preview in a few lines."""
-    most = "at most " if ahead.at_most else ""
-    waves_s = max(ahead.work_s / at_once, max(ahead.lasts_s.values()))
-    shared = f", {plural(groups, 'group')} of targets that take turns" if groups else ""
-    lines = [
-        f"campaign {name}: {plural(targets, 'target')}, {at_once} at once{shared}",
-        f"{most}about {duration(max(ahead.lasts_s.values()))} for a target, {most}about {duration(waves_s)} in all, "
-        "more where groups are long",
-        f"{most}{ahead.cpu_s / 3600:.1f} CPU-hours are used on the targets, and up to "
-        f"{plural(ahead.connections, 'connection')} to one of them",
-    ]
+def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, window: Window | None) -> Iterator[str]:
+    """The preview, line by line."""
+    turns = [group for group, count in Counter(each.group for each in items if each.group).items() if count > 1]
+    shared = f", {plural(len(turns), 'group')} of targets that take turns" if turns else ""
+    yield f"campaign {name}: {plural(len(items), 'target')}, {at_once} at once{shared}"
+    yield from ahead.same
+    if ahead.simulated:
+        yield f"{plural(ahead.simulated, 'target')} simulated, which takes time of this machine: not in these figures"
+    if ahead.simulated < len(items):
+        most = "at most " if ahead.at_most else ""
+        yield (
+            f"on quiet hosts {most}about {duration(max(ahead.lasts_s.values()))} for a target, {most}about "
+            f"{duration(_all_s(items, ahead, at_once))} in all; hosts that are busy take longer"
+        )
+        yield (
+            f"{most}{ahead.cpu_s / 3600:.1f} CPU-hours are used on the targets, and up to "
+            f"{plural(ahead.connections, 'connection')} to one of them"
+        )
     if ahead.assumed:
-        lines.append(f"levels follow from the vCPUs, which are not known before: {ASSUMED_VCPUS} are assumed here")
-    return tuple(lines)
+        yield f"levels follow from the vCPUs, which are not known before: {ASSUMED_VCPUS} are assumed here"
+    if window:
+        opens_s = window.opens_in_s(datetime.now())
+        when = f"it opens in {duration(opens_s)}" if opens_s else "it is open"
+        yield f"measurements start from {window.begin:%H:%M} to {window.end:%H:%M} only; {when}"
+
+
+def _all_s(items: Sequence[Item], ahead: Foresight, at_once: int) -> float:
+    targets = [Target(each.target, each.group, lasts_s=ahead.lasts_s[each.target]) for each in items]
+    if len(targets) > MOST_ORDERED:
+        in_turns: dict[str, float] = defaultdict(float)
+        for each in targets:
+            in_turns[each.group or each.name] += each.lasts_s
+        return max(sum(in_turns.values()) / at_once, max(in_turns.values()))
+    return lasts_s(targets, Limits(at_once))

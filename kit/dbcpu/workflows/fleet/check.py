@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from dbcpu.workflows.fleet.simulated import is_simulated
 from dbcpu.workflows.fleet.station import toml_of
 
 LIMIT_S = 300
-PROBLEM = "problem"
+WARNING, PROBLEM = "warning", "problem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,18 @@ def check(inventory: Path, select: str | None, url: str | None, at_once: int) ->
 
 def _summed_up(found: Sequence[_Checked]) -> int:
     refused = sum(bool(each.refused) for each in found)
-    problems = sum(any(level == PROBLEM for level, _ in each.findings) for each in found)
+    worst = Counter(_worst(each) for each in found if not each.refused)
+    problems, warned = worst[PROBLEM], worst[WARNING]
     click.echo(
-        f"{plural(len(found), 'target')}: {refused} cannot be examined, {problems} have a problem, "
-        f"{len(found) - refused - problems} have none that was looked for"
+        f"{plural(len(found), 'target')}: {refused} cannot be examined, {problems} with a problem, {warned} with "
+        f"warnings; no problem and no warning was found on {len(found) - refused - problems - warned}"
     )
     return 3 if refused else int(problems > 0)
+
+
+def _worst(checked: _Checked) -> str:
+    levels = {level for level, _ in checked.findings}
+    return PROBLEM if PROBLEM in levels else WARNING if WARNING in levels else ""
 
 
 def _checked(target: Listed) -> _Checked:
@@ -58,7 +65,8 @@ def _checked(target: Listed) -> _Checked:
     with tempfile.TemporaryDirectory(prefix="dbcpu-check-") as folder:
         config, log = Path(folder, "dbcpu.toml"), Path(folder, "log")
         config.write_text(toml_of(target.name, target.table()), "utf-8")
-        program = [sys.executable, "-P", "-m", "dbcpu", "doctor", "--json", "--", target.name]
+        host = ["--host", target.host] if target.host else []  # required, as in a campaign
+        program = [sys.executable, "-P", "-m", "dbcpu", "doctor", "--json", *host, "--", target.name]
         try:
             with log.open("wb") as said:
                 done = subprocess.run(  # noqa: S603 - dbcpu itself

@@ -1,6 +1,7 @@
 """What ``dbcpu fleet run``, ``resume``, ``status``, ``stop`` and ``sync`` do."""
 
 import os
+import shlex
 import sys
 import time
 from collections import Counter
@@ -13,8 +14,8 @@ import click
 
 from dbcpu.config.inventory import read_inventory, refuse_production, selected
 from dbcpu.formatting import plain, plural
-from dbcpu.store.campaigns import AGAIN, DONE, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
-from dbcpu.store.database import Store, open_store
+from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
+from dbcpu.store.database import open_store
 from dbcpu.workflows.fleet.campaign import described, plan_campaign
 from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
@@ -58,9 +59,8 @@ def begin(
     bounds = Bounds(at_once or usual_at_once(), failures, Window.parse(window) if window else None)
     limits = {"at_once": bounds.at_once, "failures": failures, "window": window}
     made, items, ahead = plan_campaign(campaign, targets, Choices(**choices), options, limits)
-    groups = len({each.group for each in targets if each.group})
     say = _sayer(quiet)
-    for line in described(campaign, len(targets), ahead, bounds.at_once, groups):
+    for line in described(campaign, items, ahead, bounds.at_once, bounds.window):
         click.echo(line, err=not dry_run)
     if dry_run:
         click.echo("nothing was connected to, started or stored")
@@ -69,7 +69,7 @@ def begin(
     with _stations_store(store), open_store(store) as opened:
         confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
         opened.campaigns.create(made, items)
-        return _finished(opened, campaign, drive(opened, campaign, bounds, scheduler, say))
+        return _finished(campaign, drive(opened, campaign, bounds, scheduler, say), store)
 
 
 def resume(
@@ -96,7 +96,7 @@ def resume(
         if left:
             confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
         tally = drive(opened, campaign, bounds, scheduler, _sayer(quiet), failed=failed)
-        return _finished(opened, campaign, tally)
+        return _finished(campaign, tally, store)
 
 
 def status(campaign: str, store: str | None, *, watch: bool) -> int:
@@ -159,13 +159,16 @@ def usual_at_once() -> int:
     return max(1, min(MOST_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
 
 
-def _finished(store: Store, campaign: str, tally: Tally) -> int:
+def _finished(campaign: str, tally: Tally, store: str | None) -> int:
     counted = ", ".join(f"{tally.states[state]} {state}" for state in STATES if state in tally.states)
     click.echo(f"campaign {campaign}: {counted}" + (f"; {tally.stopped}" if tally.stopped else ""))
     if tally.complete:
         return 0
-    failed = " --failed" if set(tally.states) <= {DONE, *AGAIN} else ""
-    click.echo(f"dbcpu: see why: dbcpu fleet status {campaign}; go on: dbcpu fleet resume {campaign}{failed}", err=True)
+    # A store's URL may have a password in it: then the user knows what to add.
+    given = f" --store {shlex.quote(store)}" if store and "://" not in store else " --store URL" if store else ""
+    failed = " --failed" if set(tally.states) & set(AGAIN) else ""
+    see, go_on = f"dbcpu fleet status {campaign}{given}", f"dbcpu fleet resume {campaign}{failed}{given}"
+    click.echo(f"dbcpu: see why: {see}; go on: {go_on}", err=True)
     return INTERRUPTED_EXIT if tally.interrupted else FAILED_EXIT
 
 

@@ -102,7 +102,7 @@ class _Driver:
         self._events: queue.SimpleQueue[tuple[str, Outcome | Exception | None]] = queue.SimpleQueue()
         self._stopped, self._interrupted, self._spooled = "", False, False
         self._renewed_s = time.monotonic()
-        self._opened = False
+        self._opened, self._waiting, self._said = False, False, ""
 
     def run(self) -> Tally:
         with self._two_presses():
@@ -124,6 +124,7 @@ class _Driver:
             now, window = datetime.now(), self._bounds.window
             left_s = window.left_s(now) if window else None
             if window and not self._opened and (opens_s := window.opens_in_s(now)):
+                self._say_waiting(window, opens_s)
                 return min(opens_s, lease.RENEWED_S)
             self._opened = True
             limits = Limits(self._bounds.at_once, self._bounds.failures, self._forgiven, left_s)
@@ -137,6 +138,11 @@ class _Driver:
             return None
         return LOOK_S if self._adopted else lease.RENEWED_S
 
+    def _say_waiting(self, window: Window, opens_s: float) -> None:
+        if not self._waiting:
+            self._waiting = True
+            self._say(f"waiting until {window.begin:%H:%M}, for {duration(opens_s)}: --window allows no earlier start")
+
     def _targets(self) -> tuple[Target, ...]:
         lasts: Mapping[str, float] = self._campaign.plan.get("lasts_s", {})
         return tuple(
@@ -148,7 +154,7 @@ class _Driver:
         try:
             self._store.campaigns.change(self._campaign.name, name, was=(PLANNED,), state=RUNNING, why="")
         except StoreError as error:  # the station spools
-            self._say(f"{name}: {error}")
+            self._say_once(error)
         self._items[name] = replace(self._items[name], state=RUNNING)
         self._begun_s[name] = time.monotonic()
         self._workers.start(Work.of(self._campaign, name), lambda target, found: self._events.put((target, found)))
@@ -201,7 +207,13 @@ class _Driver:
         try:
             self._store.campaigns.change(self._campaign.name, target, was=(RUNNING,), state=UNKNOWN, why=why)
         except StoreError as error:
-            self._say(str(error))
+            self._say_once(error)
+
+    def _say_once(self, error: StoreError) -> None:
+        """A store that is out of reach is said once, until it fails in another way."""
+        if str(error) != self._said:
+            self._said = str(error)
+            self._say(f"{error}; measured runs are kept on the stations until the store answers")
 
     def _look_at_adopted(self) -> None:
         if not self._adopted:
@@ -210,7 +222,7 @@ class _Driver:
             measuring = set(take_up(self._store, self._campaign.name, self._adopted))
             now = {each.target: each for each in self._store.campaigns.items(self._campaign.name)}
         except StoreError as error:
-            self._say(str(error))
+            self._say_once(error)
             return
         for name in self._adopted - measuring:
             item = now[name]
@@ -227,7 +239,7 @@ class _Driver:
                 self._stopped = self._stopped or "another process drives the campaign now"
             wish = self._store.campaigns.load(self._campaign.name).stop
         except StoreError as error:
-            self._say(str(error))
+            self._say_once(error)
             return
         if wish != GO_ON and not self._stopped:
             self._stopped = "stopped by dbcpu fleet stop"
@@ -241,7 +253,8 @@ class _Driver:
             deliver(self._store, self._campaign.name, self._say)
             self._items = {each.target: each for each in self._store.campaigns.items(self._campaign.name)}
         except StoreError as error:
-            self._say(f"{error}; dbcpu fleet sync {self._campaign.name} delivers what is kept here")
+            self._say_once(error)
+            self._say(f"dbcpu fleet sync {self._campaign.name} delivers what is kept here")
 
     @contextmanager
     def _two_presses(self) -> Iterator[None]:

@@ -38,6 +38,7 @@ def take(campaigns: CampaignTable, name: str, own: str) -> None:
     drove = owner_of(other)
     if drove and driver_process.is_gone(drove) and campaigns.take_lease(name, own, LASTS_S, instead_of=other):
         return
+    drove = owner_of(campaigns.load(name).lease_owner or other)  # another may have been quicker
     by = f"process {drove.pid} on {drove.hostname}" if drove else "another process"
     raise MeasureError(
         f"campaign {name} is driven by {by}; wait for it, or end it by dbcpu fleet stop {name}; "

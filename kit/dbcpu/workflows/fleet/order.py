@@ -6,7 +6,8 @@ campaign may be wider: 1, 2, 4, ... at once, up to the limit. Targets of one gro
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from dbcpu.store.campaigns import DONE, FAILED, PLANNED, RUNNING
 
@@ -54,7 +55,7 @@ def next_step(targets: Sequence[Target], limits: Limits) -> Step:
     failed = sum(each.state in FAILED for each in targets) - limits.forgiven
     allowed = max(1, int(limits.failures * len(targets))) if limits.failures > 0 else 0
     if failed > allowed:
-        return Step(stop=f"{failed} of {len(targets)} targets failed, more than {allowed} are not accepted")
+        return Step(stop=f"{failed} of {len(targets)} targets failed, and --failures accepts {allowed}")
     longest_s = max(each.lasts_s for each in waiting)
     if limits.left_s is not None and longest_s > limits.left_s:
         return Step(stop="the longest measurement left would not end within the window")
@@ -70,6 +71,21 @@ def next_step(targets: Sequence[Target], limits: Limits) -> Step:
             start.append(each.name)
             busy.add(each.group)
     return Step(tuple(start))
+
+
+def lasts_s(targets: Sequence[Target], limits: Limits) -> float:
+    """How long all of them take in this order, if each takes its ``lasts_s`` and none fails."""
+    states = {each.name: each for each in targets}
+    ends: list[tuple[float, str]] = []
+    now_s = 0.0
+    while True:
+        for name in next_step(tuple(states.values()), limits).start:
+            states[name] = replace(states[name], state=RUNNING)
+            heappush(ends, (now_s + states[name].lasts_s, name))
+        if not ends:
+            return now_s
+        now_s, name = heappop(ends)
+        states[name] = replace(states[name], state=DONE)
 
 
 def _width(targets: Sequence[Target]) -> int:

@@ -1,5 +1,6 @@
 """What became of a target, from the run that is stored, the exit code of its process, and what it said."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ from dbcpu.store.database import Store
 MAX_SAID_BYTES = 16_000
 MAX_WHY = 1000
 _OWN = "dbcpu: "
+_STORE_FAILED = "the store "
+"""So begins every sentence of a StoreError."""
+_OWN_CONFIGURATION = re.compile(r"\S*/(?:target-|dbcpu-check-)\w+/dbcpu\.toml, ")
+"""The file that a station writes for one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> Ou
         return Outcome(PARTIAL, run_id, ended or f"its process ended after {run[2]} rounds")
     if code is None and not said:
         return Outcome(PLANNED)
+    if said.startswith(_STORE_FAILED):  # nothing is wrong with the target
+        return Outcome(PLANNED, why=said)
     return Outcome(UNKNOWN if code is not None and code < 0 else REFUSED, None, ended or f"exit code {code}")
 
 
@@ -70,7 +77,7 @@ def last_sentence(log: Path) -> str:
         return ""
     own = [line.removeprefix(_OWN) for line in lines if line.startswith(_OWN)]
     usage = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
-    return (own or usage or [""])[-1][:MAX_WHY]
+    return _OWN_CONFIGURATION.sub("", (own or usage or [""])[-1])[:MAX_WHY]
 
 
 def campaign_folder(campaign: str) -> Path:

@@ -38,7 +38,7 @@ def test_three_answers(nature: float, answer: Answer) -> None:
 def test_one_run_a_host_separates_no_hosts_from_hours() -> None:
     wide = _spread(1, 30, spread=0.15)
     assert (wide.answer, wide.between) == (Answer.UNDECIDED, None)
-    assert "hours" in wide.why
+    assert "is the hour" in wide.why
     narrow = _spread(1, 30, spread=0.01)
     assert narrow.answer is Answer.NO  # hosts differ by no more than hosts and hours together
 

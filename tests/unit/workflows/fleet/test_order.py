@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbcpu.store.campaigns import DONE, PLANNED, REFUSED, RUNNING, STATES
-from dbcpu.workflows.fleet.order import Limits, Step, Target, next_step
+from dbcpu.workflows.fleet.order import Limits, Step, Target, lasts_s, next_step
 
 groups = st.sampled_from(["", "rack-1", "rack-2", "licences"])
 
@@ -97,3 +97,18 @@ def test_nothing_starts_when_the_longest_measurement_left_does_not_fit_the_windo
 def test_the_largest_group_comes_first() -> None:
     targets = [Target("alone"), Target("a-1", "a"), Target("b-1", "b"), Target("b-2", "b"), Target("done", state=DONE)]
     assert next_step(targets, Limits(2)).start == ("b-1", "a-1")
+
+
+def test_the_time_of_all_is_that_of_the_order_with_its_turns() -> None:
+    alone, pair = Target("a", lasts_s=60.0), [Target(f"p-{at}", "rack", lasts_s=100.0) for at in range(2)]
+    assert lasts_s([alone, *pair], Limits(8)) == 200.0  # the group first, alone; the third beside its second
+    assert lasts_s([replace(each, group="") for each in (alone, *pair)], Limits(8)) == 160.0  # one first, then two
+    assert lasts_s([alone, *pair], Limits(1)) == 260.0
+
+
+@given(fleets(st.just(PLANNED)), st.integers(1, 20))
+def test_no_order_is_shorter_than_its_longest_turns_or_longer_than_one_by_one(targets: list[Target], most: int) -> None:
+    found, one_by_one = lasts_s(targets, Limits(most)), sum(each.lasts_s for each in targets)
+    groups_s = [sum(each.lasts_s for each in targets if each.group == group) for group in ("rack-1", "rack-2")]
+    assert max([*groups_s, *(each.lasts_s for each in targets)]) <= found * (1 + 1e-9)
+    assert found <= one_by_one * (1 + 1e-9)

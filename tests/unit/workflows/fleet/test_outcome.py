@@ -25,6 +25,8 @@ COMPLETE, CUT = ("r1", "complete", 3), ("r1", "running", 2)
         (None, 0, "", Outcome(REFUSED, None, "exit code 0")),
         (None, -9, "", Outcome(UNKNOWN, None, "its process was ended by signal 9")),
         (None, None, "", Outcome(PLANNED)),
+        (None, 3, "the store x failed: refused", Outcome(PLANNED, None, "the store x failed: refused")),
+        (None, None, "the store x failed: refused", Outcome(PLANNED, None, "the store x failed: refused")),
     ],
 )
 def test_outcome(run: tuple[str, str, int] | None, code: int | None, said: str, expected: Outcome) -> None:
@@ -38,6 +40,8 @@ def test_the_last_sentence_of_dbcpu_counts(tmp_path: Path) -> None:
     assert last_sentence(log) == "second"
     log.write_text("Usage: dbcpu run\n\nError: no such option\n")
     assert last_sentence(log) == "no such option"
+    log.write_text("dbcpu: /home/me/.local/state/dbcpu/fleet/q4/target-a_1b/dbcpu.toml, [targets.x]: no PW is set\n")
+    assert last_sentence(log) == "[targets.x]: no PW is set"
 
 
 def test_every_target_has_a_file_of_its_own() -> None:

@@ -1,0 +1,58 @@
+"""A campaign before it begins: who takes turns, and what the preview says of it."""
+
+from dbcpu.config.inventory import Listed
+from dbcpu.store.campaigns import Item
+from dbcpu.workflows.fleet.campaign import described, foresight, groups_of
+from dbcpu.workflows.fleet.window import Window
+from dbcpu.workflows.measure_run import Choices
+
+CHOICES = Choices(sessions="1", seconds=60.0, repeats=1)
+
+
+def targets(**urls: str) -> tuple[Listed, ...]:
+    return tuple(Listed(name.replace("_", "-"), url) for name, url in urls.items())
+
+
+def preview(listed: tuple[Listed, ...], at_once: int = 8, window: str | None = None) -> str:
+    groups = groups_of(listed)
+    items = [Item(each.name, {}, groups[each.name]) for each in listed]
+    return "\n".join(
+        described("q4", items, foresight(listed, CHOICES), at_once, Window.parse(window) if window else None)
+    )
+
+
+def test_databases_of_one_host_take_turns_unless_the_inventory_says_otherwise() -> None:
+    found = targets(
+        a="postgresql://me@DB1.example/x", b="postgresql://me@db1.example:5433/y", c="postgresql://me@db2.example/x",
+        d="sqlite", e="shell", f="simulated://c4.4xlarge", g="simulated://c4.4xlarge",
+    )  # fmt: skip
+    assert groups_of(found) == {
+        "a": "host db1.example", "b": "host db1.example", "c": "", "d": "host here", "e": "host here", "f": "", "g": "",
+    }  # fmt: skip
+    rack = Listed("r", "postgresql://me@db1.example/z", group="rack")
+    assert groups_of([*found, rack])["a"] == "rack"
+    own = [Listed(name, "postgresql://me@127.0.0.1/x", host=f"ssh:{name}") for name in ("one", "two")]
+    assert set(groups_of(own).values()) == {""}  # behind tunnels
+
+
+def test_the_preview_counts_turns() -> None:
+    apart = preview(targets(a="postgresql://me@a/x", b="postgresql://me@b/x", c="postgresql://me@c/x"))
+    turns = preview(targets(a="postgresql://me@a/x", b="postgresql://me@a/y", c="postgresql://me@a/z"))
+    assert "take turns" not in apart
+    assert "1 group of targets that take turns" in turns
+    assert apart.splitlines()[1] != turns.splitlines()[1]
+
+
+def test_a_url_that_comes_twice_is_said() -> None:
+    found = preview(targets(old="postgresql://me@a/x", new="postgresql://me@a/x"))
+    assert "old and new have the same url: the database would be measured 2 times" in found
+
+
+def test_simulated_targets_are_not_said_to_take_no_time() -> None:
+    found = preview(targets(a="simulated://c4.4xlarge", b="simulated://c4.4xlarge"))
+    assert "2 targets simulated, which takes time of this machine" in found
+    assert "about 0" not in found
+
+
+def test_the_window_is_part_of_the_preview() -> None:
+    assert "measurements start from 01:00 to 05:00 only; it " in preview(targets(a="sqlite"), window="01:00-05:00")
