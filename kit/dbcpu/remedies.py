@@ -32,6 +32,8 @@ _OF_SERVICE = {
     "{service}",
     "one-container": "where `v$osstat` is granted and no process is sampled, each round shows what others used; nobody "
     "has the root on {service}",
+    "data-guard-standby": "measure the primary; nobody stops the apply by ALTER DATABASE on {service}. `--workload "
+    "cartesian` makes no table",
     "not-sampled": "nothing on {service}, which lets nobody onto the database's host; for full attribution measure on "
     "a host of your own: `dbcpu run` there",
 }

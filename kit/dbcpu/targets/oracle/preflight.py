@@ -12,7 +12,7 @@ from dataclasses import replace
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
 from dbcpu.remedies import AUTONOMOUS, RDS, instance_name, value_to_restore, where
-from dbcpu.targets.oracle import privileges
+from dbcpu.targets.oracle import privileges, standby
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
@@ -30,23 +30,10 @@ _EFFECT = {
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
 _PARALLEL_LEVELS = ("_high", "_medium")
-_BROKER = (
-    "; where Data Guard Broker manages it, by dgmgrl: `edit database NAME set state = 'APPLY-OFF'`, afterwards `edit "
-    "database NAME set state = 'APPLY-ON'`. The standby falls behind meanwhile"
-)
-_STOP = {
-    "PHYSICAL STANDBY": ", or stop the apply for the run, in the root of a container database: `alter database recover "
-    "managed standby database cancel`, afterwards `alter database recover managed standby database disconnect`"
-    + _BROKER,
-    "LOGICAL STANDBY": ", or stop the apply for the run, in the root of a container database: `alter database stop "
-    "logical standby apply`, afterwards `alter database start logical standby apply immediate`" + _BROKER,
-}
-"""By DATABASE_ROLE. Source: Oracle Data Guard Concepts and Administration; Data Guard Broker, EDIT DATABASE (state)."""
 _IN_THE_ROOT = (
     "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
     "there and can change it"
 )
-_APPLIES = "READ ONLY WITH APPLY"
 _IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
 
@@ -210,29 +197,12 @@ def _managed(facts: Facts) -> Iterator[Finding]:
         seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
         parallel = service.endswith(_PARALLEL_LEVELS)
         yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
-    if facts.role in _STOP:
-        yield _standby(facts)
+    if (found := standby.finding(facts)) is not None:
+        yield found
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
     if facts.instances is not None and facts.instances > 1:
         yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions use {facts.instance_name}")
-
-
-def _standby(facts: Facts) -> Finding:
-    """Whether it applies redo is known of a physical standby alone: of a logical one V$DATABASE does not say."""
-    idle = facts.open_mode not in ("", _APPLIES)
-    applying = "whether redo is applied, which uses CPU too, is not known"
-    if facts.role == "LOGICAL STANDBY":
-        applying = "SQL Apply uses CPU where it runs (V$LOGSTDBY_STATE shows it), which was not looked at"
-    elif facts.open_mode:
-        applying = (
-            f"no redo is applied while it is open so ({facts.open_mode})"
-            if idle
-            else "applying redo uses CPU too, as much as the primary writes"
-        )
-    known_idle = idle and facts.role != "LOGICAL STANDBY"
-    stop = "" if known_idle else _STOP[facts.role]
-    return noted("data-guard-standby", f"the database is a {facts.role.lower()}", applying=applying, stop=stop)
 
 
 def _container(facts: Facts) -> Iterator[Finding]:

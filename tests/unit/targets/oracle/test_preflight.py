@@ -216,11 +216,11 @@ def test_who_the_server_process_belongs_to_is_granted_by_the_service() -> None:
 @pytest.mark.parametrize(
     ("role", "mode", "said", "statements"),
     [
-        ("PHYSICAL STANDBY", "READ ONLY WITH APPLY", "applying redo uses CPU too", (
+        ("PHYSICAL STANDBY", "READ ONLY WITH APPLY", "open while redo is applied", (
             "recover managed standby database cancel", "recover managed standby database disconnect", "APPLY-OFF",
             "APPLY-ON", "in the root")),
         ("PHYSICAL STANDBY", "READ ONLY", "no redo is applied", ()),
-        ("PHYSICAL STANDBY", "", "is not known", ("recover managed standby database disconnect",)),
+        ("PHYSICAL STANDBY", "", "is not known", ()),
         ("LOGICAL STANDBY", "", "which was not looked at", (
             "alter database stop logical standby apply", "alter database start logical standby apply immediate",
             "APPLY-OFF")),
@@ -234,6 +234,34 @@ def test_the_apply_of_a_standby_is_stopped_and_started_by_its_kind(
     assert all(each in found.remedy for each in statements)
     assert ("managed standby" in found.remedy) is (role == "PHYSICAL STANDBY" and bool(statements))
     assert ("APPLY-OFF" in found.remedy) is bool(statements)
+
+
+@pytest.mark.parametrize("mode", ["READ ONLY WITH APPLY", "READ ONLY", ""])
+def test_no_open_physical_standby_is_spoken_of_without_its_licence(mode: str) -> None:
+    found = by_code(replace(QUIET, role="PHYSICAL STANDBY", open_mode=mode))["data-guard-standby"]
+    assert "the Oracle Active Data Guard option" in found.meaning
+    for start in ("standby database disconnect", "APPLY-ON"):
+        assert (start in found.remedy) is (mode == "READ ONLY WITH APPLY")
+    assert "the Oracle Active Data Guard option" in found.remedy or start not in found.remedy
+
+
+def test_where_the_apply_is_unknown_the_licence_comes_before_any_use_of_the_standby() -> None:
+    found = by_code(replace(QUIET, role="PHYSICAL STANDBY"))["data-guard-standby"]
+    assert found.remedy.startswith("measure the primary; where the standby is meant, ask first")
+    assert "the Oracle Active Data Guard option" in found.remedy
+
+
+@pytest.mark.parametrize("there", [replace(QUIET, rds=True), replace(QUIET, cloud_service="OLTP")])
+@pytest.mark.parametrize("role", ["PHYSICAL STANDBY", "LOGICAL STANDBY"])
+def test_a_managed_standby_is_not_stopped_by_alter_database(role: str, there: Facts) -> None:
+    remedy = by_code(replace(there, role=role, open_mode="READ ONLY WITH APPLY"))["data-guard-standby"].remedy
+    assert remedy.startswith("measure the primary")
+    assert "alter database" not in remedy
+    assert "dgmgrl" not in remedy
+
+
+def test_a_snapshot_standby_applies_nothing() -> None:
+    assert "data-guard-standby" not in by_code(replace(QUIET, role="SNAPSHOT STANDBY"))
 
 
 def test_missing_privileges_come_with_their_grants() -> None:
