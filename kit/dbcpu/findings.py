@@ -204,6 +204,12 @@ HOST = Topic("What else was on the host?", {
         "the hypervisor runs other guests on the physical CPUs of this guest",
         "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
         "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),
+    "steal-unseen": Entry(INFO, "a hypervisor that does not report steal to its guests, or may not",
+        "a steal of 0 is then unknown, and not zero: time that the hypervisor gave to others counts as CPU time of the "
+        "sessions, so causes that rest on CPU time (shared core, slower CPU) are of lower confidence",
+        "VMware: `stealclock.enable = TRUE` in the configuration of the VM (hardware version 13, Linux 5.7). Else look "
+        "at the hypervisor meanwhile: `esxtop` (%RDY, %CSTP), on Hyper-V `Get-Counter '\\Hyper-V Hypervisor Virtual "
+        "Processor(*)\\CPU Wait Time Per Dispatch'`. In a cloud that shows neither: a dedicated host"),
     "interrupts": Entry(WARNING, "interrupts that took more than 5 % of a CPU",
         "the sessions on that CPU had less of it, and no setting of theirs changes that",
         "move the interrupts to other CPUs (`/proc/irq/N/smp_affinity_list`, `irqbalance`), or keep sessions off this "

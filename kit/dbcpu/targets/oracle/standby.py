@@ -53,7 +53,10 @@ def finding(facts: Facts) -> Finding | None:
         "whether redo is applied is not known: it uses CPU too, and using a standby that is open meanwhile needs "
         f"{OPTION} (Licensing Information User Manual)"
     )
-    ask = f"; where the standby is meant, ask first whether {OPTION} is licensed; `OPEN_MODE` of V$DATABASE shows the apply"
+    ask = (
+        f"; where the standby is meant, ask first whether {OPTION} is licensed; `OPEN_MODE` of V$DATABASE shows "
+        "whether redo is applied"
+    )
     return _found(facts, applying, ask)
 
 
