@@ -121,11 +121,13 @@ WORK = Topic("Was the work done?", {
         "measure again: `dbcpu run`"),
     "parallel-plan": Entry(PROBLEM, "an execution plan with parallel workers",
         "one session then uses several processes, and its times and CPU times are not those of one process",
-        "switch parallel query off for this user: `max_parallel_workers_per_gather = 0` (PostgreSQL), "
+        "switch parallel query off for this user: `alter role NAME set max_parallel_workers_per_gather = 0` "
+        "(PostgreSQL, also a managed one; afterwards `alter role NAME reset max_parallel_workers_per_gather`), "
         "`alter session disable parallel query` (Oracle)"),
     "temp-spill": Entry(PROBLEM, "temporary files written by sessions",
         "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
-        "raise `work_mem`, or use a workload with constant memory: `--workload cartesian`"),
+        "raise `work_mem` (`alter role NAME set work_mem = '256MB'`, also on a managed PostgreSQL; afterwards `alter "
+        "role NAME reset work_mem`), or use a workload with constant memory: `--workload cartesian`"),
 })  # fmt: skip
 
 TRUST = Topic("How far can the figures be trusted?", {
@@ -314,7 +316,8 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "have ended"),
     "standby": Entry(INFO, "a standby server",
         "replaying the primary's changes takes CPU from the sessions",
-        "pause the replay for the run: `select pg_wal_replay_pause()`, afterwards `select pg_wal_replay_resume()`"),
+        "measure the primary; or pause the replay for the run: `select pg_wal_replay_pause()`, afterwards `select "
+        "pg_wal_replay_resume()`, as a superuser or with EXECUTE on them, which a managed service may not grant"),
     "left-changed": Entry(WARNING, "host settings that a killed `dbcpu vary` did not restore",
         "everything is measured under these settings until they are restored",
         "restore the settings, as the user who ran `dbcpu vary`: `dbcpu restore`"),
@@ -428,7 +431,12 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`{grants}`"),
     "threaded-execution": Entry(INFO, "sessions that are threads of a few processes",
         "each session is identified and sampled by its thread number",
-        "for a process per session, and after a restart: `alter system set threaded_execution = false scope = spfile`"),
+        "nothing, if threads are meant: they are sampled as well; for a process per session, in a test window, since "
+        "the whole instance is restarted: `alter system set threaded_execution = false scope = spfile sid = '*'`, as "
+        "SYS with a password (with threads the operating system authenticates nobody), in the root of a container "
+        "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
+        "the same value; afterwards `alter system set threaded_execution = true scope = spfile sid = '*'` and a "
+        "restart. Without a server parameter file set it in each parameter file"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),

@@ -23,8 +23,10 @@ REMEDIES: dict[str, str] = {
     "ORA-12528": "the instance is starting or restricted; wait until it is open",
     "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
     "ORA-12170": "the network did not answer in time: check firewall and address",
-    "ORA-00018": "lower --sessions, or raise the parameter sessions",
-    "ORA-00020": "lower --sessions, or raise the parameter processes",
+    "ORA-00018": "lower --sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter group, "
+    "on Autonomous Database by more ECPUs)",
+    "ORA-00020": "lower --sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
+    "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
     "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or lower --sessions",
     "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",

@@ -6,6 +6,7 @@ Oracle Autonomous Database Serverless, Database Service Names.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -29,6 +30,12 @@ _EFFECT = {
     "is not seen here: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
+_WINDOWS = re.compile("windows|win_nt", re.IGNORECASE)
+_WINDOWS_THREADS = (
+    "nothing: on Windows sessions are threads of one process, in every version; from 21c on `threaded_execution` is "
+    "there, and has to stay true"
+)
+"""Source: Database Reference, THREADED_EXECUTION; Release Changes for Windows, 21c."""
 _PARALLEL_LEVELS = ("_high", "_medium")
 _IN_THE_ROOT = (
     "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
@@ -77,7 +84,8 @@ def _served(facts: Facts) -> Iterator[Finding]:
         seen = "whether each session has its own server process is unknown (no privilege)"
         yield noted("not-identified", seen, grants=" ".join(given))
     if facts.threads:
-        yield noted("threaded-execution", "sessions are threads of a few processes (threaded_execution)")
+        found = noted("threaded-execution", "sessions are threads of a few processes (threaded_execution)")
+        yield replace(found, remedy=_WINDOWS_THREADS) if _WINDOWS.search(facts.platform) else found
 
 
 def _user(facts: Facts) -> Iterator[Finding]:

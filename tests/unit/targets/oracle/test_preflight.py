@@ -201,6 +201,9 @@ def test_a_managed_service_gets_remedies_that_can_be_run_there(
     assert "aws rds" in on_rds
     assert f"{there.split(' ')[0]}," in on_rds
     autonomous = by_code(replace(QUIET, **changed, cloud_service="OLTP"))[code].remedy
+    if code == "idle-limits":
+        assert "ADMIN may set MAX_IDLE_TIME" in autonomous
+        return
     assert "alter system set" not in autonomous
     assert "refused on Autonomous Database" in autonomous
 
@@ -262,6 +265,16 @@ def test_a_managed_standby_is_not_stopped_by_alter_database(role: str, there: Fa
 
 def test_a_snapshot_standby_applies_nothing() -> None:
     assert "data-guard-standby" not in by_code(replace(QUIET, role="SNAPSHOT STANDBY"))
+
+
+@pytest.mark.parametrize("platform", ["IBMPC/WIN_NT64-9.1.0", "Microsoft Windows x86 64-bit"])
+def test_on_windows_sessions_are_threads_and_nothing_changes_that(platform: str) -> None:
+    remedy = by_code(replace(QUIET, threads=True, platform=platform))["threaded-execution"].remedy
+    assert remedy.startswith("nothing: on Windows")
+    assert "alter system" not in remedy
+    assert (
+        "spfile" in by_code(replace(QUIET, threads=True, platform="x86_64/Linux 2.4.xx"))["threaded-execution"].remedy
+    )
 
 
 def test_missing_privileges_come_with_their_grants() -> None:
