@@ -403,7 +403,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395); a run "
         "of more sessions than SESSIONS_PER_USER allows does not begin",
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
-        "others, then `alter user {user} profile dbcpu`"),
+        "others, and for the rules on passwords what the old profile has (a hardened database checks them), then `alter "
+        "user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select profile from "
+        "dba_users where username = upper('{user}')` said before; then `drop profile dbcpu`"),
     "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
         "sessions are measured; after the grace period they are refused",
         "give the user a new password before that: `alter user ... identified by ...`"),
@@ -489,12 +491,13 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "run. `_tpurgent` has a larger share of the CPU than `_tp`, and `_low` a smaller one. A session that is idle "
         "for more than 5 minutes may be ended where others need what it holds",
         "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
-        "--is-auto-scaling-enabled false`"),
+        "--is-auto-scaling-enabled false`, afterwards the same with `true` if it was on"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
         "connect to the service ending in `_tp`; a data warehouse has high, medium and low alone: `_low`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
-        "{applying}; workload logical_io makes a table, which a database that is open read-only refuses (ORA-16000)",
+        "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "
+        "in its primary database: dbcpu does not send it to a physical standby",
         "measure the primary{stop}. `--workload cartesian` makes no table"),
     "rds": Entry(INFO, "Amazon RDS",
         "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "

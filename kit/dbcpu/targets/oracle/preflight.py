@@ -21,7 +21,7 @@ from dbcpu.targets.oracle.settings import words
 from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
-_LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
+_LISTED = "the next dbcpu command lists them with the statements that end them (with {} it ends them itself)"
 _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
     False: "no resource plan enforces it, and without one it limits no session's CPU: levels and ideal throughput "
@@ -64,7 +64,8 @@ def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
     )
     cpus = f"it may use {plural(vcpus[0], 'CPU')}, limited by {vcpus[1]}{_cores(facts)}" if vcpus else _CPUS_UNKNOWN
     left = f"after kill -9 each session continues for one execution, or for {BATCH_S:g} s of shorter ones"
-    ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED
+    right = "EXECUTE on RDSADMIN.RDSADMIN_UTIL" if facts.rds else "ALTER SYSTEM"
+    ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED.format(right)
     return noted("oracle", seen, cpus=cpus), noted("after-a-kill", left, ends=ends)
 
 

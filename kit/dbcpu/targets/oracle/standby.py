@@ -10,6 +10,11 @@ from dbcpu.findings import Finding, noted
 from dbcpu.targets.oracle.facts import PHYSICAL_STANDBY, Facts
 
 LOGICAL_STANDBY = "LOGICAL STANDBY"
+NO_TABLE = (
+    "workload logical_io makes a global temporary table, which a physical standby refuses, or from 18c on may "
+    "create in its primary database: choose another workload"
+)
+"""Source: Data Guard Concepts and Administration 18c, Global Temporary Tables on Active Data Guard Instances."""
 OPTION = "the Oracle Active Data Guard option"
 _APPLIES = "READ ONLY WITH APPLY"
 _BROKER = (

@@ -263,6 +263,14 @@ def test_a_managed_standby_is_not_stopped_by_alter_database(role: str, there: Fa
     assert "dgmgrl" not in remedy
 
 
+def test_a_profile_is_put_back_and_keeps_the_rules_on_passwords() -> None:
+    remedy = by_code(replace(QUIET, limits={"IDLE_TIME": 15}))["profile-limits"].remedy
+    first, _, back = remedy.partition("afterwards ")
+    assert "alter user bench profile dbcpu" in first
+    assert "rules on passwords" in first
+    assert back.startswith("`alter user bench profile OLD`")
+
+
 def test_a_snapshot_standby_applies_nothing() -> None:
     assert "data-guard-standby" not in by_code(replace(QUIET, role="SNAPSHOT STANDBY"))
 
