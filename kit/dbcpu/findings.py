@@ -346,8 +346,8 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "resource_manager_plan` says before. For instance caging see `instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
-        "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` on a data "
-        "warehouse"),
+        "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` where the wallet "
+        "has no `_tp`"),
     "hard-parses": Entry(WARNING, "hard parses during the measured call",
         "the statement was optimized anew, and sessions wait for each other meanwhile: it was aged out of the shared "
         "pool, invalidated, or optimized again after feedback from its first execution",
@@ -403,9 +403,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395); a run "
         "of more sessions than SESSIONS_PER_USER allows does not begin",
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
-        "others, and for the rules on passwords what the old profile has (a hardened database checks them), then `alter "
-        "user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select profile from "
-        "dba_users where username = upper('{user}')` said before; then `drop profile dbcpu`"),
+        "others, and for the rules on passwords what the old profile has (a hardened database checks them), then "
+        "`alter user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select "
+        "profile from dba_users where username = upper('{user}')` said before; then `drop profile dbcpu`"),
     "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
         "sessions are measured; after the grace period they are refused",
         "give the user a new password before that: `alter user ... identified by ...`"),
@@ -494,7 +494,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "--is-auto-scaling-enabled false`, afterwards the same with `true` if it was on"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
-        "connect to the service ending in `_tp`; a data warehouse has high, medium and low alone: `_low`"),
+        "connect to the service ending in `_tp` (`_tp_tls`), or in `_low` where tnsnames.ora has no `_tp`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
         "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "
         "in its primary database: dbcpu does not send it to a physical standby",

@@ -36,7 +36,11 @@ _WINDOWS_THREADS = (
     "there, and has to stay true"
 )
 """Source: Database Reference, THREADED_EXECUTION; Release Changes for Windows, 21c."""
-_PARALLEL_LEVELS = ("_high", "_medium")
+_PARALLEL_LEVEL = re.compile(r"_(high|medium)(_ro)?(_tls)?$")
+"""Dedicated infrastructure has a second service of each level for TLS; a refreshable or standby copy may be read-only.
+
+Source: Autonomous Database on Dedicated Exadata Infrastructure, Predefined Database Service Names
+"""
 _IN_THE_ROOT = (
     "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
     "there and can change it"
@@ -204,7 +208,7 @@ def _managed(facts: Facts) -> Iterator[Finding]:
     if facts.autonomous:
         service = facts.service.lower().split(".")[0]
         seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
-        parallel = service.endswith(_PARALLEL_LEVELS)
+        parallel = _PARALLEL_LEVEL.search(service) is not None
         yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
     if (found := standby.finding(facts)) is not None:
         yield found

@@ -101,7 +101,18 @@ def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object
     assert seen in found[code].seen
 
 
-@pytest.mark.parametrize(("service", "level"), [("x_high", Level.PROBLEM), ("x_tp", Level.INFO), ("x_low", Level.INFO)])
+@pytest.mark.parametrize(
+    ("service", "level"),
+    [
+        ("x_high", Level.PROBLEM),
+        ("x_medium_tls.atp.oraclecloud.com", Level.PROBLEM),
+        ("X_HIGH_RO", Level.PROBLEM),
+        ("x_tp", Level.INFO),
+        ("x_tp_tls", Level.INFO),
+        ("x_low", Level.INFO),
+        ("my_high_db_tp", Level.INFO),
+    ],
+)
 def test_autonomous_service_levels(service: str, level: Level) -> None:
     found = by_code(replace(QUIET, cloud_service="OLTP", service=f"{service}.adb.example.com"))
     (told,) = (finding for code, finding in found.items() if code.startswith("autonomous"))
