@@ -9,7 +9,7 @@ registered; arch/x86/kernel/cpu/mshyperv.c registers none; lxcfs, proc_stat
 
 from collections.abc import Iterable
 
-from dbcpu.record import Header, HostInfo, Round, RunRecord
+from dbcpu.record import IMPORTED, Header, HostInfo, Round, RunRecord
 from dbcpu.remedies import RDS, service_of
 
 _REPORTED = ("kvm", "xen", "powervm")
@@ -42,14 +42,21 @@ def may_hide_steal(header: Header) -> str:
     A database on Amazon RDS is a guest of KVM or Xen, whose kernel leaves steal out of busy and idle time.
     """
     if header.host is not None:
-        return why_unseen(header.host, counted=False)
+        return _before(header)
     return "" if service_of(header.database.parameters) == RDS else "whether the host reports steal is not known"
 
 
 def steal_unseen(record: RunRecord) -> str:
     """``why_unseen`` of a run."""
-    host = record.header.host
-    return why_unseen(host, counted=False) and why_unseen(host, counted=was_counted(record.rounds))
+    unseen = _before(record.header)
+    return "" if not unseen or was_counted(record.rounds) else unseen
+
+
+def _before(header: Header) -> str:
+    """``why_unseen`` by what is known before anything is counted; an imported file names no hypervisor."""
+    if header.plan.sampler == IMPORTED and header.host is not None and header.host.hypervisor is None:
+        return "whether the host reports steal is not known: the imported file does not name its hypervisor"
+    return why_unseen(header.host, counted=False)
 
 
 def was_counted(rounds: Iterable[Round]) -> bool:

@@ -10,7 +10,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.plan import auto_levels
-from dbcpu.record import HostInfo, RunRecord
+from dbcpu.record import IMPORTED, HostInfo, RunRecord
 from dbcpu.reports.documents.environment import environment
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.steal import may_hide_steal, steal_unseen, why_unseen
@@ -129,3 +129,13 @@ def test_without_a_host_nobody_says_whether_steal_is_reported() -> None:
     assert not may_hide_steal(replace(header, database=on_rds))
     assert not may_hide_steal(replace(header, host=guest("kvm")))
     assert may_hide_steal(replace(header, host=guest("vmware")))
+
+
+def test_an_imported_file_does_not_say_whether_its_host_reports_steal() -> None:
+    run = slowed(guest(None))
+    imported = replace(run, header=replace(run.header, plan=replace(run.header.plan, sampler=IMPORTED)))
+    assert not steal_unseen(run)
+    assert "the imported file does not name its hypervisor" in steal_unseen(imported)
+    assert run_figures(imported, explain(imported)).value("steal_share") is None
+    counted = slowed(guest(None), steal_s=0.5)
+    assert not steal_unseen(replace(counted, header=imported.header))
