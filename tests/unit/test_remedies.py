@@ -1,9 +1,14 @@
 """A remedy that can be carried out where the database is."""
 
+from dataclasses import replace
+
 import pytest
 
+from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, Finding, Level, noted
+from dbcpu.record import UNSET, Database
 from dbcpu.remedies import AUTONOMOUS, NOT_REQUESTED, RDS, service_of, where, without_host
+from support.builders.record import record, solos
 
 
 @pytest.mark.parametrize(
@@ -86,3 +91,19 @@ def test_no_remedy_needs_the_root_of_a_managed_service(code: str, service: str) 
     remedy = where(noted(code, "seen"), service).remedy
     assert service in remedy
     assert "alter" not in remedy
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"managed_service": RDS}, "Amazon RDS sets the lockdown profile"),
+        ({"autonomous": "ON"}, "Autonomous Database sets the lockdown profile"),
+        ({}, "alter lockdown profile NAME"),
+    ],
+)
+def test_findings_of_a_run_fit_the_place_as_those_of_doctor_do(parameters: dict[str, str], words: str) -> None:
+    run = record(solos())
+    database = Database("oracle", "19.20", {**parameters, UNSET: "result_cache_mode (FORCE)"})
+    found = explain(replace(run, header=replace(run.header, database=database))).findings
+    (remedy,) = [each.remedy for each in found if each.code == "setting-refused"]
+    assert words in remedy

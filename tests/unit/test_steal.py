@@ -9,6 +9,7 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.measure import preflight
 from dbcpu.plan import auto_levels
 from dbcpu.record import IMPORTED, HostInfo, RunRecord
 from dbcpu.reports.documents.environment import environment
@@ -139,3 +140,8 @@ def test_an_imported_file_does_not_say_whether_its_host_reports_steal() -> None:
     assert run_figures(imported, explain(imported)).value("steal_share") is None
     counted = slowed(guest(None), steal_s=0.5)
     assert not steal_unseen(replace(counted, header=imported.header))
+
+
+def test_doctor_says_it_before_a_run() -> None:
+    assert [each.code for each in preflight._steal(guest("hyper-v"))] == ["steal-unseen"]
+    assert not list(preflight._steal(guest("kvm")))
