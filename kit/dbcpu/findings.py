@@ -121,11 +121,13 @@ WORK = Topic("Was the work done?", {
         "measure again: `dbcpu run`"),
     "parallel-plan": Entry(PROBLEM, "an execution plan with parallel workers",
         "one session then uses several processes, and its times and CPU times are not those of one process",
-        "switch parallel query off for this user: `max_parallel_workers_per_gather = 0` (PostgreSQL), "
+        "switch parallel query off for this user: `alter role NAME set max_parallel_workers_per_gather = 0` "
+        "(PostgreSQL, also a managed one; afterwards `alter role NAME reset max_parallel_workers_per_gather`), "
         "`alter session disable parallel query` (Oracle)"),
     "temp-spill": Entry(PROBLEM, "temporary files written by sessions",
         "this is I/O, and it needs more CPU for the same rows: the run is not a pure CPU test",
-        "raise `work_mem`, or use a workload with constant memory: `--workload cartesian`"),
+        "raise `work_mem` (`alter role NAME set work_mem = '256MB'`, also on a managed PostgreSQL; afterwards `alter "
+        "role NAME reset work_mem`), or use a workload with constant memory: `--workload cartesian`"),
 })  # fmt: skip
 
 TRUST = Topic("How far can the figures be trusted?", {
@@ -204,6 +206,12 @@ HOST = Topic("What else was on the host?", {
         "the hypervisor runs other guests on the physical CPUs of this guest",
         "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
         "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),
+    "steal-unseen": Entry(INFO, "a hypervisor that does not report steal to its guests, or may not",
+        "a steal of 0 is then unknown, and not zero: time that the hypervisor gave to others counts as CPU time of the "
+        "sessions, so causes that rest on CPU time (shared core, slower CPU) are of lower confidence",
+        "VMware: `stealclock.enable = TRUE` in the configuration of the VM (hardware version 13, Linux 5.7). Else look "
+        "at the hypervisor meanwhile: `esxtop` (%RDY, %CSTP), on Hyper-V `Get-Counter '\\Hyper-V Hypervisor Virtual "
+        "Processor(*)\\CPU Wait Time Per Dispatch'`. In a cloud that shows neither: a dedicated host"),
     "interrupts": Entry(WARNING, "interrupts that took more than 5 % of a CPU",
         "the sessions on that CPU had less of it, and no setting of theirs changes that",
         "move the interrupts to other CPUs (`/proc/irq/N/smp_affinity_list`, `irqbalance`), or keep sessions off this "
@@ -308,7 +316,8 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "have ended"),
     "standby": Entry(INFO, "a standby server",
         "replaying the primary's changes takes CPU from the sessions",
-        "pause the replay for the run: `select pg_wal_replay_pause()`, afterwards `select pg_wal_replay_resume()`"),
+        "measure the primary; or pause the replay for the run: `select pg_wal_replay_pause()`, afterwards `select "
+        "pg_wal_replay_resume()`, as a superuser or with EXECUTE on them, which a managed service may not grant"),
     "left-changed": Entry(WARNING, "host settings that a killed `dbcpu vary` did not restore",
         "everything is measured under these settings until they are restored",
         "restore the settings, as the user who ran `dbcpu vary`: `dbcpu restore`"),
@@ -337,8 +346,8 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "resource_manager_plan` says before. For instance caging see `instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
-        "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` on a data "
-        "warehouse"),
+        "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` where the wallet "
+        "has no `_tp`"),
     "hard-parses": Entry(WARNING, "hard parses during the measured call",
         "the statement was optimized anew, and sessions wait for each other meanwhile: it was aged out of the shared "
         "pool, invalidated, or optimized again after feedback from its first execution",
@@ -394,7 +403,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395); a run "
         "of more sessions than SESSIONS_PER_USER allows does not begin",
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
-        "others, then `alter user {user} profile dbcpu`"),
+        "others, and for the rules on passwords what the old profile has (a hardened database checks them), then "
+        "`alter user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select "
+        "profile from dba_users where username = upper('{user}')` said before; then `drop profile dbcpu`"),
     "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
         "sessions are measured; after the grace period they are refused",
         "give the user a new password before that: `alter user ... identified by ...`"),
@@ -422,7 +433,12 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`{grants}`"),
     "threaded-execution": Entry(INFO, "sessions that are threads of a few processes",
         "each session is identified and sampled by its thread number",
-        "for a process per session, and after a restart: `alter system set threaded_execution = false scope = spfile`"),
+        "nothing, if threads are meant: they are sampled as well; for a process per session, in a test window, since "
+        "the whole instance is restarted: `alter system set threaded_execution = false scope = spfile sid = '*'`, as "
+        "SYS with a password (with threads the operating system authenticates nobody), in the root of a container "
+        "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
+        "the same value; afterwards `alter system set threaded_execution = true scope = spfile sid = '*'` and a "
+        "restart. Without a server parameter file set it in each parameter file"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),
@@ -475,12 +491,13 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "run. `_tpurgent` has a larger share of the CPU than `_tp`, and `_low` a smaller one. A session that is idle "
         "for more than 5 minutes may be ended where others need what it holds",
         "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
-        "--is-auto-scaling-enabled false`"),
+        "--is-auto-scaling-enabled false`, afterwards the same with `true` if it was on"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
-        "connect to the service ending in `_tp`; a data warehouse has high, medium and low alone: `_low`"),
+        "connect to the service ending in `_tp` (`_tp_tls`), or in `_low` where tnsnames.ora has no `_tp`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
-        "{applying}; workload logical_io makes a table, which a database that is open read-only refuses (ORA-16000)",
+        "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "
+        "in its primary database: dbcpu does not send it to a physical standby",
         "measure the primary{stop}. `--workload cartesian` makes no table"),
     "rds": Entry(INFO, "Amazon RDS",
         "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "

@@ -2,7 +2,8 @@
 
 A managed service lets nobody onto its host and refuses ALTER SYSTEM for most parameters, or all.
 Source: Amazon RDS User Guide, Parameter groups for RDS for Oracle; Using Oracle Autonomous Database Serverless, SQL
-Commands; AWS CLI, modify-db-parameter-group and reset-db-parameter-group
+Commands, Initialization Parameters, Idle Time Limits; AWS CLI, modify-db-parameter-group, reset-db-parameter-group
+and describe-db-parameters
 """
 
 import re
@@ -32,9 +33,28 @@ _OF_SERVICE = {
     "{service}",
     "one-container": "where `v$osstat` is granted and no process is sampled, each round shows what others used; nobody "
     "has the root on {service}",
+    "data-guard-standby": "measure the primary; nobody stops the apply by ALTER DATABASE on {service}. `--workload "
+    "cartesian` makes no table",
+    "threaded-execution": "nothing to do: on {service} no process or thread is sampled",
     "not-sampled": "nothing on {service}, which lets nobody onto the database's host; for full attribution measure on "
     "a host of your own: `dbcpu run` there",
 }
+_OF_AUTONOMOUS = {
+    "idle-limits": "ADMIN may set MAX_IDLE_TIME there (Using Autonomous Database Serverless, Idle Time Limits): before "
+    "a soak or a run of many sessions `alter system set max_idle_time = 0`, afterwards the value above; a session that "
+    "holds what others need may still be ended after 5 minutes",
+    "work-area-spill": "run fewer sessions, or give the database more ECPUs: memory comes with them, and no user of "
+    "Autonomous Database sets `pga_aggregate_target`",
+    "hard-parses": "`select * from v$sql_shared_cursor where sql_id = ...` shows why there are several cursors; no "
+    "user of Autonomous Database sets `shared_pool_size`, memory comes with ECPUs",
+}
+_MEMORY = {"work-area-spill": "pga_aggregate_target", "hard-parses": "shared_pool_size"}
+"""By finding: the parameter that its remedy raises."""
+_GROUP_NOTE = (
+    ". GROUP is one of your own, since the default one cannot be changed; `aws rds describe-db-parameters "
+    "--db-parameter-group-name GROUP` lists what it has, and what needs a reboot. Amazon RDS refuses ALTER SYSTEM, but "
+    "RDS Custom does not"
+)
 _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
@@ -53,13 +73,18 @@ def where(finding: Finding, service: str) -> Finding:
         return finding
     if finding.code in _OF_SERVICE:
         return replace(finding, remedy=_OF_SERVICE[finding.code].format(service=service))
+    if service == AUTONOMOUS and finding.code in _OF_AUTONOMOUS:
+        return replace(finding, remedy=_OF_AUTONOMOUS[finding.code])
+    if service == RDS and finding.code in _MEMORY and "aws rds" not in finding.remedy:
+        change = f"{_GROUP.format(_MEMORY[finding.code])}ParameterValue=BYTES,ApplyMethod=pending-reboot"
+        return replace(finding, remedy=f"{finding.remedy}: `aws rds modify-db-parameter-group {change}`{_GROUP_NOTE}")
     if not _CHANGE.search(finding.remedy):
         return finding
     if service == AUTONOMOUS:
         count = "`--vcpus N` says how many count; besides that " if finding.code == "cpu-count" else ""
         return replace(finding, remedy=count + _NO_ALTER_SYSTEM)
     remedy = _CHANGE.sub(_in_parameter_group, finding.remedy)
-    return replace(finding, remedy=f"{remedy}. Amazon RDS refuses ALTER SYSTEM, but RDS Custom does not")
+    return replace(finding, remedy=f"{remedy}{_GROUP_NOTE}")
 
 
 def without_host(finding: Finding, reason: str, service: str) -> Finding:

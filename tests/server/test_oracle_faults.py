@@ -233,6 +233,15 @@ def test_on_rds_the_grants_have_their_own_form() -> None:
     assert "grant_sys_object('V_$SESSION', 'DBCPU', 'SELECT')" in found["oracle-privileges"].remedy
 
 
+@pytest.mark.parametrize(("ungranted", "words"), [
+    ((), "the next dbcpu command on this machine ends them"),
+    (("rdsadmin_util", "alter system"), "with EXECUTE on RDSADMIN.RDSADMIN_UTIL it ends them itself"),
+])  # fmt: skip
+def test_on_rds_who_may_not_execute_the_package_ends_no_session(ungranted: tuple[str, ...], words: str) -> None:
+    with OracleDouble(faults=Faults(ungranted=ungranted), instance=Instance(rds=True)) as double:
+        assert words in doctor(double)["after-a-kill"].meaning
+
+
 @pytest.mark.parametrize(
     ("instance", "codes"),
     [

@@ -1,9 +1,14 @@
 """A remedy that can be carried out where the database is."""
 
+from dataclasses import replace
+
 import pytest
 
-from dbcpu.findings import noted
+from dbcpu.analysis.explain import explain
+from dbcpu.findings import ENTRIES, Finding, Level, noted
+from dbcpu.record import UNSET, Database
 from dbcpu.remedies import AUTONOMOUS, NOT_REQUESTED, RDS, service_of, where, without_host
+from support.builders.record import record, solos
 
 
 @pytest.mark.parametrize(
@@ -36,8 +41,48 @@ def test_on_amazon_rds_a_parameter_group_is_changed_and_put_back() -> None:
     group = "--db-parameter-group-name GROUP --parameters ParameterName=resource_manager_plan,"
     assert f"`aws rds reset-db-parameter-group {group}ApplyMethod=immediate`" in remedy
     assert f"`aws rds modify-db-parameter-group {group}ParameterValue=DAY,ApplyMethod=immediate`" in remedy
-    restart = where(noted("threaded-execution", "seen"), RDS).remedy
-    assert "ParameterName=threaded_execution,ParameterValue=false,ApplyMethod=pending-reboot" in restart
+    assert "describe-db-parameters" in remedy
+    static = Finding("any", Level.INFO, "seen", "", "`alter system set processes = 600 scope = spfile sid = '*'`")
+    assert "ParameterName=processes,ParameterValue=600,ApplyMethod=pending-reboot`" in where(static, RDS).remedy
+
+
+@pytest.mark.parametrize("service", [RDS, AUTONOMOUS])
+@pytest.mark.parametrize("code", [code for code, entry in ENTRIES.items() if "alter system set" in entry.remedy])
+def test_no_remedy_of_the_catalogue_sends_what_a_managed_service_refuses(code: str, service: str) -> None:
+    values = {"count": "4", "plan": "4", "effect": "4", "changes": "x", "back": "y"}
+    fitted = where(noted(code, "seen", None, instance="ORCL", **values), service)
+    # Of all parameters here ADMIN of an Autonomous Database sets one.
+    assert "alter system set" not in fitted.remedy.replace("alter system set max_idle_time", "")
+    assert where(fitted, service) == fitted
+
+
+@pytest.mark.parametrize(
+    ("code", "parameter"), [("work-area-spill", "pga_aggregate_target"), ("hard-parses", "shared_pool_size")]
+)
+def test_memory_is_raised_where_the_place_has_it(code: str, parameter: str) -> None:
+    on_rds = where(noted(code, "seen"), RDS)
+    assert f"ParameterName={parameter}," in on_rds.remedy
+    assert where(on_rds, RDS) == on_rds
+    autonomous = where(noted(code, "seen"), AUTONOMOUS).remedy
+    assert "ECPUs" in autonomous
+    assert "aws" not in autonomous
+
+
+def test_of_idle_limits_an_autonomous_database_permits_one() -> None:
+    limits = noted("idle-limits", "max_idle_time is 30 min", changes="`x`", back="`y`")
+    assert "`alter system set max_idle_time = 0`" in where(limits, AUTONOMOUS).remedy
+
+
+def test_threads_are_changed_in_the_root_of_every_instance_with_a_restart_and_a_way_back() -> None:
+    remedy = noted("threaded-execution", "seen").remedy
+    there, back = (
+        f"`alter system set threaded_execution = {value} scope = spfile sid = '*'`" for value in ("false", "true")
+    )
+    assert remedy.index(there) < remedy.index(back)
+    for words in ("restart every instance", "root", "no pluggable database can set it", "with a password"):
+        assert words in remedy
+    for service in (RDS, AUTONOMOUS):
+        assert where(noted("threaded-execution", "seen"), service).remedy.startswith("nothing to do")
 
 
 @pytest.mark.parametrize("service", [RDS, AUTONOMOUS])
@@ -46,3 +91,19 @@ def test_no_remedy_needs_the_root_of_a_managed_service(code: str, service: str) 
     remedy = where(noted(code, "seen"), service).remedy
     assert service in remedy
     assert "alter" not in remedy
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"managed_service": RDS}, "Amazon RDS sets the lockdown profile"),
+        ({"autonomous": "ON"}, "Autonomous Database sets the lockdown profile"),
+        ({}, "alter lockdown profile NAME"),
+    ],
+)
+def test_findings_of_a_run_fit_the_place_as_those_of_doctor_do(parameters: dict[str, str], words: str) -> None:
+    run = record(solos())
+    database = Database("oracle", "19.20", {**parameters, UNSET: "result_cache_mode (FORCE)"})
+    found = explain(replace(run, header=replace(run.header, database=database))).findings
+    (remedy,) = [each.remedy for each in found if each.code == "setting-refused"]
+    assert words in remedy

@@ -14,6 +14,7 @@ from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import HostInfo
 from dbcpu.remedies import AUTONOMOUS, RDS, without_host
+from dbcpu.steal import why_unseen
 from dbcpu.targets.base import Target
 from dbcpu.variants import _restore as restore
 
@@ -38,6 +39,7 @@ def examine(
         found += _counters(host)
         found += _limits(info)
         found += _processors(info)
+        found += _steal(info)
         found += _driver(target, host)
     if quiet is not None and not quiet.settled:
         found.append(noted("host-busy", f"other work uses {percent(quiet.busy_share or 0)} of the host's CPU"))
@@ -142,6 +144,11 @@ def _processors(info: HostInfo) -> Iterator[Finding]:
         yield noted("smt-unknown", f"{info.hypervisor} reports one thread per core to this guest")
     if info.governor in ("powersave", "conservative", "ondemand"):
         yield noted("governor", f"the frequency governor is {info.governor}")
+
+
+def _steal(info: HostInfo) -> Iterator[Finding]:
+    if unseen := why_unseen(info, counted=False):
+        yield noted("steal-unseen", unseen)
 
 
 def _driver(target: Target, host: Host) -> Iterator[Finding]:

@@ -38,9 +38,12 @@ def why_not(argument: str, context: VariantContext) -> str | None:
     if _COUNT not in parameters:
         return "cpu_count cannot be read (select on V_$PARAMETER), so it could not be put back"
     if parameters.get("managed_service") == "Amazon RDS":
-        return "Amazon RDS allows no alter system; set cpu_count in the instance's parameter group instead"
+        return (
+            "Amazon RDS refuses alter system (RDS Custom does not: there by hand); set cpu_count in the instance's "
+            "parameter group instead"
+        )
     if parameters.get("autonomous"):
-        return "an Autonomous Database allows no alter system; set its ECPU count instead"
+        return "an Autonomous Database refuses alter system for cpu_count; set its ECPU count instead"
     return _container_forbids(context) or _least_forbids(argument, parameters)
 
 

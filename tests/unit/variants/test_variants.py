@@ -281,7 +281,7 @@ def oracle(version: str = "19.20", **parameters: str) -> VariantContext:
         ),
         (oracle("12.1.0.2", container="APP", root_plan="ON"), "before 12.2 cpu_count belongs to the instance"),
         (oracle(cpu_min_count="4"), "cage:4 is possible"),
-        (oracle(autonomous="ON"), "an Autonomous Database allows no alter system"),
+        (oracle(autonomous="ON"), "an Autonomous Database refuses alter system for cpu_count"),
     ],
 )
 def test_a_cage_that_would_reach_other_databases_or_fail_is_refused(where: VariantContext, said: str) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
-from dbcpu.analysis.causes.evidence_rules import NOTHING, Counted, Share, Words, clocks, nobody
+from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
@@ -29,6 +29,7 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Reference, SessionView
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round, RunRecord
+from dbcpu.steal import steal_unseen
 
 ACCOUNTED = 0.6
 LEADING = 0.4
@@ -103,7 +104,7 @@ def attribute(
 ) -> dict[tuple[int, int], SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
     core_of = cores_of(context.record).core
-    alone = _Alone.of(solo(context.record, context.delivered), seen)
+    alone = _Alone.of(solo(context.record, context.delivered), seen, steal_unseen(context.record))
     throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
     views: dict[tuple[int, int], SessionView] = {}
     paces = context.split.sessions if context.split else {}
@@ -119,27 +120,28 @@ def attribute(
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """Time that a single session loses per execution, and its CPU frequency."""
+    """Time that a single session loses per execution, its CPU frequency; why a steal of 0 says nothing, or ''."""
 
     steal_s: float = 0.0
     irq_s: float = 0.0
     mhz: float | None = None
+    unseen: str = ""
 
     @classmethod
-    def of(cls, alone: Sequence[Timed], seen: Mapping[tuple[int, int], Watch]) -> "_Alone":
+    def of(cls, alone: Sequence[Timed], seen: Mapping[tuple[int, int], Watch], unseen: str) -> "_Alone":
         known = [
             (evidence, len(each.span.executions))
             for each in alone
             if each.span and (evidence := seen[each.key].evidence) is not None
         ]
         if not known:
-            return cls()
+            return cls(unseen=unseen)
         found = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
         return cls(
             float(np.median([(evidence.steal_s or 0.0) / executions for evidence, executions in known])),
             float(np.median([evidence.irq_s / executions for evidence, executions in known])),
-            float(np.median(found)) if found else None,
-        )
+            float(np.median(found)) if found else None, unseen,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -169,7 +171,7 @@ class _Case:
     def counted(self) -> Counted:
         evidence, span = self.evidence, self.timed.span
         if evidence is None or span is None or not (evidence.steal_s or evidence.irq_s or evidence.mhz):
-            return NOTHING
+            return Counted(unseen=self.alone.unseen)
         executions, cpu_s = len(span.executions), self.timed.session.cpu_s or 0.0
         slow_s = 0.0
         if evidence.mhz is not None and self.alone.mhz:
@@ -177,10 +179,8 @@ class _Case:
         return Counted(
             max(0.0, (evidence.steal_s or 0.0) - self.alone.steal_s * executions),
             max(0.0, evidence.irq_s - self.alone.irq_s * executions),
-            slow_s,
-            evidence.mhz,
-            self.alone.mhz,
-        )
+            slow_s, evidence.mhz, self.alone.mhz, self.alone.unseen,
+        )  # fmt: skip
 
 
 def _view(case: _Case, rows: int, group: str) -> SessionView:

@@ -5,7 +5,7 @@ Each part of the loss is divided among causes: seconds, and the evidence in word
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from dbcpu.analysis.placement.evidence import Evidence
@@ -57,7 +57,8 @@ class Counted:
     """What the host counted of a session's loss beyond what it loses alone, in seconds.
 
     ``steal_s`` and ``irq_s``: taken from its CPUs; ``slow_clock_s``: more CPU time than at the frequency it has
-    alone; ``mhz`` and ``alone_mhz``: both frequencies, None where they are not measured.
+    alone; ``mhz`` and ``alone_mhz``: both frequencies, None where they are not measured. ``unseen``: why a steal of 0
+    says nothing, so that it may be in the CPU time; '' where it is counted.
     """
 
     steal_s: float = 0.0
@@ -65,6 +66,7 @@ class Counted:
     slow_clock_s: float = 0.0
     mhz: float | None = None
     alone_mhz: float | None = None
+    unseen: str = ""
 
     def beyond(self, gap_s: float) -> "Counted":
         """What is left of steal and interrupts after they have explained ``gap_s``."""
@@ -72,10 +74,7 @@ class Counted:
         if lost_s <= 0:
             return self
         left = max(0.0, 1 - max(0.0, gap_s) / lost_s)
-        return Counted(self.steal_s * left, self.irq_s * left, self.slow_clock_s, self.mhz, self.alone_mhz)
-
-
-NOTHING = Counted()
+        return replace(self, steal_s=self.steal_s * left, irq_s=self.irq_s * left)
 
 
 def nobody() -> Partners:
@@ -220,7 +219,8 @@ def inflation(
     """
 
     def more() -> str:
-        return f"used {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than a single session"
+        doubt = f" ({counted.unseen}: it may be part of this)" if counted.unseen else ""
+        return f"used {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than a single session{doubt}"
 
     if evidence is None:
         return [Share(Cause.SLOWER_CPU, inflation_s, lambda: f"{more()} (placement not sampled)")]

@@ -9,7 +9,8 @@ The rest is time that the process was neither on a CPU nor in a wait that the da
 steal or throttled by a quota. The database cannot distinguish these, so no cause is claimed for it.
 DB CPU beyond that of a session alone is a slower CPU. Two different diagnoses.
 Where the database counts what its host's CPUs do, these counters say whether the CPUs were busy, and by whom: a cause
-that they agree with is no longer said to be of lower confidence.
+that they agree with is no longer said to be of lower confidence. CPU time is no such cause where the hypervisor may not
+report steal: what it took then counts as busy, and as CPU time.
 Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT, V$OSSTAT.
 """
 
@@ -29,6 +30,7 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
+from dbcpu.steal import may_hide_steal
 
 ACCOUNTS = 0.6
 """A counter must cover this share of the loss."""
@@ -36,6 +38,7 @@ PAIRED = (1.15, 2.2)
 """How much slower a session on a shared core is: from a yield of 0.74 to worse than none at all."""
 BUSY = 0.85
 """Of the host's CPU time: busy all the time but for the release and for sessions that end before the last."""
+_BY_CPU_TIME = (Cause.SHARED_CORE, Cause.SLOWER_CPU)
 OTHERS = 0.05
 """Of it: more than background work."""
 
@@ -79,8 +82,9 @@ def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -
         found = _cause(level, counted, scaling, context, use)
         if found is not None:
             cause, why = found
-            agrees = use is not None and _agrees(cause, use, counted)
-            why = why if use is None else f"{why}; {use.words} by {use.source}"
+            hidden = may_hide_steal(context.record.header) if cause in _BY_CPU_TIME else ""
+            agrees = use is not None and not hidden and _agrees(cause, use, counted)
+            why = why if use is None else f"{why}; {use.words} by {use.source}{f', and {hidden}' if hidden else ''}"
             by = use.source if use is not None and agrees else None
             level = replace(level, likely_cause=cause, likely_why=why, likely_by=by)
         explained.append(level)
@@ -96,7 +100,7 @@ def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
         return alone and (use.busy >= BUSY or queued)
     if cause == Cause.COMPETITOR:
         return use.busy >= BUSY
-    return alone and cause in (Cause.SHARED_CORE, Cause.SLOWER_CPU)
+    return alone and cause in _BY_CPU_TIME
 
 
 def _cause(

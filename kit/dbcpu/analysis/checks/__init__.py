@@ -8,11 +8,13 @@ host) or ``outcome`` (what was found).
 from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.findings import Finding
+from dbcpu.remedies import service_of, where
 
 
 def checks(given: CheckInput) -> tuple[Finding, ...]:
-    """All findings, the gravest first."""
+    """All findings, the gravest first, with remedies that can be carried out where the database is."""
     found = [
         check(given) for check in (*validity.CHECKS, *database_counters.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)
     ]
-    return tuple(sorted((each for each in found if each), key=lambda each: -each.level))
+    service = service_of(given.record.header.database.parameters)
+    return tuple(sorted((where(each, service) for each in found if each), key=lambda each: -each.level))

@@ -10,7 +10,7 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record import UNSET
-from dbcpu.remedies import UNKNOWN_VALUE, instance_name, service_of, value_to_restore, where
+from dbcpu.remedies import UNKNOWN_VALUE, instance_name, value_to_restore
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
@@ -80,7 +80,7 @@ def _managed(given: CheckInput, seen: str) -> Finding:
     known = given.record.header.database.parameters
     plan = value_to_restore(known, "resource_manager_plan", known.get("resource_plan") or UNKNOWN_VALUE)
     name = instance_name(plain(known.get("instance_name", "")))
-    return where(noted("resource-manager-waits", seen, instance=name, plan=plan), service_of(known))
+    return noted("resource-manager-waits", seen, instance=name, plan=plan)
 
 
 def parallel_servers(given: CheckInput) -> Finding | None:

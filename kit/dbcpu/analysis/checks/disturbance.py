@@ -9,6 +9,7 @@ from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, typi
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED
+from dbcpu.steal import steal_unseen
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
@@ -83,6 +84,12 @@ def steal(given: CheckInput) -> Finding | None:
         f"CPU steal was up to {percent(share)} of the vCPUs' time (N={worst.level}), "
         f"in {len(stolen)} of {plural(len(given.rounds), 'round')}",
     )
+
+
+def steal_unreported(given: CheckInput) -> Finding | None:
+    """Only where it was looked for: where nothing was sampled, that is said already."""
+    unseen = steal_unseen(given.record)
+    return noted("steal-unseen", unseen) if unseen and typical_share(given.rounds) is not None else None
 
 
 def interrupts(given: CheckInput) -> Finding | None:
@@ -164,6 +171,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     solo_drift,
     foreign_load,
     steal,
+    steal_unreported,
     interrupts,
     strangers_on_siblings,
     throttled,

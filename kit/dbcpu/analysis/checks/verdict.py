@@ -26,6 +26,7 @@ from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
+from dbcpu.steal import steal_unseen
 
 ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05
@@ -41,6 +42,8 @@ HIDDEN = 4.0
 NEAR_KNEE = 1.05
 WORTH_SAYING = 0.05
 """Loss of turbo frequency that explains a slowdown."""
+INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
+"""Causes that rest on CPU time, in which steal is where it is not reported."""
 
 
 def verdict(
@@ -255,7 +258,9 @@ class _Words:
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         sentence = self._sentence(cause, level)
-        return f"{cause.words}: {sentence}" if sentence else cause.words
+        unseen = steal_unseen(self.record) if cause in INFERRED else ""
+        how = f", with lower confidence: {unseen}" if unseen else ""
+        return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""

@@ -16,6 +16,7 @@ from dbcpu.analysis.placement.work_done import undone_in
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
+from dbcpu.steal import why_unseen
 
 Floats = npt.NDArray[np.floating]
 
@@ -92,6 +93,8 @@ class Course:
                 replace(each, second=float((rows[2] > second.border_s).mean()) if rows[2].size else None)
                 for each, rows in zip(segments, times, strict=True)
             ]
+        if why_unseen(self._header.host, counted=any(each.steal for each in self._segments)):
+            segments = [replace(each, steal=None) for each in segments]
         medians = [(at, each.median_s) for at, each in enumerate(segments) if each.median_s is not None]
         alone = self._alone.get(self._header.plan.variants[0], [])
         return Soak(

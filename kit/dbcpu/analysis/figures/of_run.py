@@ -8,22 +8,27 @@ from statistics import median
 
 from dbcpu.analysis.checks.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
-from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares, typical_foreign_share, typical_share
+from dbcpu.analysis.placement.host_time import throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures
 from dbcpu.record import Round, RunRecord
+from dbcpu.steal import steal_unseen
 
 _BySession = Mapping[tuple[int, int], float | None]
 """Seconds by round order and ordinal."""
+_Stolen = Callable[[Iterable[Round]], float | None]
+"""Gives the typical share of steal, None where it is not known."""
 ANSWERED = {Answer.YES: 1.0, Answer.NO: 0.0}
 
 
 def run_figures(record: RunRecord, analysis: Analysis, rounds: int | None = None) -> RunFigures:
     """Those of a record and its analysis, known ones only; ``rounds``: of the run, where the record has not all."""
-    found = [*_of_run(record, analysis, len(record.rounds) if rounds is None else rounds), *_findings(analysis)]
+    many = len(record.rounds) if rounds is None else rounds
+    stolen: _Stolen = _unknown if steal_unseen(record) else typical_share
+    found = [*_of_run(record, analysis, many, stolen), *_findings(analysis)]
     elapsed_s = {(each.order, each.ordinal): each.elapsed_s for each in analysis.sessions if each.valid}
     by_level: dict[tuple[int, str], list[Round]] = {}
     for each in record.rounds:
@@ -31,12 +36,16 @@ def run_figures(record: RunRecord, analysis: Analysis, rounds: int | None = None
     jobs = {size.active: size.x_alone for size in analysis.pool.sizes} if analysis.pool else {}
     for view in analysis.levels:
         rounds_of_it = by_level.get((view.level, view.variant), [])
-        found += _of_level(view, rounds_of_it, elapsed_s)
+        found += _of_level(view, rounds_of_it, elapsed_s, stolen)
         found += _known({"job_x": jobs.get(view.level)}, view.level, _short(view.variant))
     return RunFigures(found)
 
 
-def _of_run(record: RunRecord, analysis: Analysis, rounds: int) -> Iterator[Figure]:
+def _unknown(_: Iterable[Round]) -> None:
+    """Where the hypervisor reports no steal."""
+
+
+def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen) -> Iterator[Figure]:
     answer, ref, scale, room = headline(analysis), analysis.reference, analysis.scaling, analysis.capacity
     yield Figure("verdict", text=one_word(analysis))
     texts = {
@@ -63,7 +72,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int) -> Iterator[Figu
             "full_speed_up_to_sessions": room.full_speed_up_to if room else None,
             "two_speeds_x": speeds.factor if speeds else None,
             "two_speeds_share": speeds.slow_share if speeds else None,
-            "steal_share": typical_share(record.rounds),
+            "steal_share": stolen(record.rounds),
             "others_share": typical_foreign_share(record.rounds, analysis.vcpus),
         }
     )
@@ -90,9 +99,8 @@ def _findings(analysis: Analysis) -> Iterator[Figure]:
         yield Figure(f"{FINDING}{code}", value=level[code], text="; ".join(texts))
 
 
-def _of_level(view: LevelView, rounds: Sequence[Round], elapsed_s: _BySession) -> Iterator[Figure]:
+def _of_level(view: LevelView, rounds: Sequence[Round], elapsed_s: _BySession, stolen: _Stolen) -> Iterator[Figure]:
     details = view.details
-    stolen = [share for each in rounds if (share := stolen_share(each)) is not None]
     values = {
         "elapsed_s": view.median_s,
         "elapsed_p50_s": details.p50_s if details else None,
@@ -106,7 +114,7 @@ def _of_level(view: LevelView, rounds: Sequence[Round], elapsed_s: _BySession) -
         "counted_slowdown_x": view.counted_slowdown,
         "slow_sessions": view.slow,
         "run_delay_share": _typical_share(rounds, _run_delays, elapsed_s),
-        "level_steal_share": median(stolen) if stolen else None,
+        "level_steal_share": stolen(rounds),
         "throttled_share": _typical_share(rounds, throttled_shares, elapsed_s),
         "cpu_used_share": details.utilisation if details else None,
         "connect_s": view.connect_median_s,

@@ -14,7 +14,8 @@ import numpy as np
 
 from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.residency import stretches
-from dbcpu.record import Round
+from dbcpu.record import Round, RunRecord
+from dbcpu.steal import steal_unseen
 
 
 def stolen_share(round_: Round) -> float | None:
@@ -25,8 +26,13 @@ def stolen_share(round_: Round) -> float | None:
     return sum(sum(row.steal_s) for row in round_.cpu_timeline) / (lasted_s * len(round_.cpu_timeline))
 
 
+def steal_known(record: RunRecord, rounds: Iterable[Round]) -> float | None:
+    """Median over those of the record's rounds that were sampled; None if none was, or a steal of 0 is no evidence."""
+    return None if steal_unseen(record) else typical_share(rounds)
+
+
 def typical_share(rounds: Iterable[Round]) -> float | None:
-    """Median over the rounds that were sampled; None if none was."""
+    """Median over the rounds that were sampled, as the kernel counted; None if none was."""
     known = [share for each in rounds if (share := stolen_share(each)) is not None]
     return median(known) if known else None
 

@@ -14,7 +14,7 @@ import numpy as np
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.host_counters import others_share
-from dbcpu.analysis.placement.host_time import foreign_share, typical_share, window_s
+from dbcpu.analysis.placement.host_time import foreign_share, steal_known, typical_share, window_s
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
@@ -195,7 +195,7 @@ def _unmeasured(record: RunRecord, knee: float) -> tuple[str, ...]:
     beyond = _beyond(record, knee)
     sampled = any(each.cpu_timeline for each in beyond)
     missing = {
-        "steal": typical_share(beyond) is None,
+        "steal": steal_known(record, beyond) is None,
         "CPU quotas": record.header.host is None or not (sampled or any(each.cgroups for each in beyond)),
         "other processes": not any(
             (window_s(each) > 0 and not each.not_sampled) or others_share(each) is not None for each in beyond

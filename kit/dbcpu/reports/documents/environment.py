@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
 from dbcpu.record import IMPORTED, Plan, RunRecord, WorkloadInfo
 from dbcpu.reports.document import FactList
+from dbcpu.steal import steal_unseen
 
 
 def environment(record: RunRecord) -> tuple[FactList, ...]:
@@ -71,6 +72,7 @@ def _host(record: RunRecord) -> FactList:
         ("CPU model", host.cpu_model),
         ("kernel", host.kernel),
         ("hypervisor", host.hypervisor or "none found"),
+        ("steal", steal_unseen(record)),
         ("container", host.container or "none found"),
         ("memory", memory),
         ("SMT", smt),

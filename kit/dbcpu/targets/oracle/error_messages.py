@@ -23,8 +23,10 @@ REMEDIES: dict[str, str] = {
     "ORA-12528": "the instance is starting or restricted; wait until it is open",
     "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
     "ORA-12170": "the network did not answer in time: check firewall and address",
-    "ORA-00018": "lower --sessions, or raise the parameter sessions",
-    "ORA-00020": "lower --sessions, or raise the parameter processes",
+    "ORA-00018": "lower --sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter group, "
+    "on Autonomous Database by more ECPUs)",
+    "ORA-00020": "lower --sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
+    "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
     "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or lower --sessions",
     "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",
@@ -33,6 +35,18 @@ REMEDIES: dict[str, str] = {
     "ORA-02395": "the user's profile limits LOGICAL_READS_PER_CALL: raise it",
     "ORA-02396": "the user's profile limits IDLE_TIME, and sessions wait at the gate: raise it",
     "ORA-02399": "the user's profile limits CONNECT_TIME: raise it",
+    "ORA-00040": "a resource plan limits the active time of a call (SWITCH_TIME): choose a smaller --size, or have the "
+    "DBA map this user to a consumer group without it",
+    "ORA-00041": "a resource plan limits the active time of a session (SWITCH_TIME): choose a smaller --size, or have "
+    "the DBA map this user to a consumer group without it",
+    "ORA-07455": "a resource plan refuses statements that it estimates as too long (MAX_EST_EXEC_TIME): choose a "
+    "smaller --size, or have the DBA map this user to a consumer group without it",
+    "ORA-56955": "a resource plan ended this statement before, and its plan is quarantined (DBA_SQL_QUARANTINE): have "
+    "the DBA drop that by dbms_sqlq.drop_quarantine, and choose a smaller --size",
+    "ORA-28040": "client and server have no password protocol in common: newer client libraries, or a lower "
+    "SQLNET.ALLOWED_LOGON_VERSION_SERVER",
+    "ORA-12660": "encryption or checksums are required on one side and rejected on the other: compare "
+    "SQLNET.ENCRYPTION_SERVER and SQLNET.ENCRYPTION_CLIENT",
     "ORA-01033": "the database is starting or shutting down; wait until it is open",
     "ORA-16000": "the database is open read-only, such as a standby: workload logical_io needs a table of its own; "
     "choose another workload",

@@ -127,6 +127,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
     may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
+    ends_rds = one("may_end_rds") if rds and rds[0] else None
     mode = one("open_mode") if role and role[0] == PHYSICAL_STANDBY else None
     # Without a container database CON_NAME is the name of the database.
     container_name = str(container[0]) if container and container[1] else None
@@ -164,7 +165,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         instance=int(instance[0]) if instance and instance[0] is not None else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
         busy=int(busy[0]) if busy else None,
-        may_end=bool(rds and rds[0]) or bool(may_end and may_end[0]),
+        may_end=bool(may_end and may_end[0]) or bool(ends_rds and ends_rds[0]),
         limits={name: int(limit) for name, limit in limits.items() if str(limit).isdecimal()},
         logon_warning=one_line(str(connection.warning)) if connection.warning else "",
         denied=dict(views.denied),

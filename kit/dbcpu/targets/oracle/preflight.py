@@ -6,13 +6,14 @@ Oracle Autonomous Database Serverless, Database Service Names.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
 from dbcpu.remedies import AUTONOMOUS, RDS, instance_name, value_to_restore, where
-from dbcpu.targets.oracle import privileges
+from dbcpu.targets.oracle import privileges, standby
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
@@ -20,7 +21,7 @@ from dbcpu.targets.oracle.settings import words
 from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
-_LISTED = "the next dbcpu command lists them with the statements that end them (with ALTER SYSTEM it ends them itself)"
+_LISTED = "the next dbcpu command lists them with the statements that end them (with {} it ends them itself)"
 _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
     False: "no resource plan enforces it, and without one it limits no session's CPU: levels and ideal throughput "
@@ -29,24 +30,21 @@ _EFFECT = {
     "is not seen here: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
-_PARALLEL_LEVELS = ("_high", "_medium")
-_BROKER = (
-    "; where Data Guard Broker manages it, by dgmgrl: `edit database NAME set state = 'APPLY-OFF'`, afterwards `edit "
-    "database NAME set state = 'APPLY-ON'`. The standby falls behind meanwhile"
+_WINDOWS = re.compile("windows|win_nt", re.IGNORECASE)
+_WINDOWS_THREADS = (
+    "nothing: on Windows sessions are threads of one process, in every version; from 21c on `threaded_execution` is "
+    "there, and has to stay true"
 )
-_STOP = {
-    "PHYSICAL STANDBY": ", or stop the apply for the run, in the root of a container database: `alter database recover "
-    "managed standby database cancel`, afterwards `alter database recover managed standby database disconnect`"
-    + _BROKER,
-    "LOGICAL STANDBY": ", or stop the apply for the run, in the root of a container database: `alter database stop "
-    "logical standby apply`, afterwards `alter database start logical standby apply immediate`" + _BROKER,
-}
-"""By DATABASE_ROLE. Source: Oracle Data Guard Concepts and Administration; Data Guard Broker, EDIT DATABASE (state)."""
+"""Source: Database Reference, THREADED_EXECUTION; Release Changes for Windows, 21c."""
+_PARALLEL_LEVEL = re.compile(r"_(high|medium)(_ro)?(_tls)?$")
+"""Dedicated infrastructure has a second service of each level for TLS; a refreshable or standby copy may be read-only.
+
+Source: Autonomous Database on Dedicated Exadata Infrastructure, Predefined Database Service Names
+"""
 _IN_THE_ROOT = (
     "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
     "there and can change it"
 )
-_APPLIES = "READ ONLY WITH APPLY"
 _IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
 
@@ -70,7 +68,8 @@ def report(facts: Facts, vcpus: tuple[int, str] | None) -> tuple[Finding, ...]:
     )
     cpus = f"it may use {plural(vcpus[0], 'CPU')}, limited by {vcpus[1]}{_cores(facts)}" if vcpus else _CPUS_UNKNOWN
     left = f"after kill -9 each session continues for one execution, or for {BATCH_S:g} s of shorter ones"
-    ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED
+    right = "EXECUTE on RDSADMIN.RDSADMIN_UTIL" if facts.rds else "ALTER SYSTEM"
+    ends = "the next dbcpu command on this machine ends them" if facts.may_end else _LISTED.format(right)
     return noted("oracle", seen, cpus=cpus), noted("after-a-kill", left, ends=ends)
 
 
@@ -90,7 +89,8 @@ def _served(facts: Facts) -> Iterator[Finding]:
         seen = "whether each session has its own server process is unknown (no privilege)"
         yield noted("not-identified", seen, grants=" ".join(given))
     if facts.threads:
-        yield noted("threaded-execution", "sessions are threads of a few processes (threaded_execution)")
+        found = noted("threaded-execution", "sessions are threads of a few processes (threaded_execution)")
+        yield replace(found, remedy=_WINDOWS_THREADS) if _WINDOWS.search(facts.platform) else found
 
 
 def _user(facts: Facts) -> Iterator[Finding]:
@@ -208,31 +208,14 @@ def _managed(facts: Facts) -> Iterator[Finding]:
     if facts.autonomous:
         service = facts.service.lower().split(".")[0]
         seen = f"Autonomous Database ({facts.cloud_service}), service {facts.service}"
-        parallel = service.endswith(_PARALLEL_LEVELS)
+        parallel = _PARALLEL_LEVEL.search(service) is not None
         yield noted("autonomous-parallel", seen) if parallel else noted("autonomous", seen)
-    if facts.role in _STOP:
-        yield _standby(facts)
+    if (found := standby.finding(facts)) is not None:
+        yield found
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
     if facts.instances is not None and facts.instances > 1:
         yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions use {facts.instance_name}")
-
-
-def _standby(facts: Facts) -> Finding:
-    """Whether it applies redo is known of a physical standby alone: of a logical one V$DATABASE does not say."""
-    idle = facts.open_mode not in ("", _APPLIES)
-    applying = "whether redo is applied, which uses CPU too, is not known"
-    if facts.role == "LOGICAL STANDBY":
-        applying = "SQL Apply uses CPU where it runs (V$LOGSTDBY_STATE shows it), which was not looked at"
-    elif facts.open_mode:
-        applying = (
-            f"no redo is applied while it is open so ({facts.open_mode})"
-            if idle
-            else "applying redo uses CPU too, as much as the primary writes"
-        )
-    known_idle = idle and facts.role != "LOGICAL STANDBY"
-    stop = "" if known_idle else _STOP[facts.role]
-    return noted("data-guard-standby", f"the database is a {facts.role.lower()}", applying=applying, stop=stop)
 
 
 def _container(facts: Facts) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 from typing import Self
 
-from dbcpu.errors import ConnectError, DbcpuError
+from dbcpu.errors import ConnectError, DbcpuError, ServerError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
@@ -16,13 +16,14 @@ from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, sta
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
-from dbcpu.targets.oracle.facts import Facts, read_facts
+from dbcpu.targets.oracle.facts import PHYSICAL_STANDBY, Facts, read_facts
 from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.settings import Applied
+from dbcpu.targets.oracle.standby import NO_TABLE
 
 CLOCK_PROBES = 12
 CONNECT_TIMEOUT_S = 20.0
@@ -232,6 +233,8 @@ class OracleTarget:
 
     def _making(self, statement: str) -> None:
         if _OWN_TABLE in statement.lower():
+            if self._facts.role == PHYSICAL_STANDBY:
+                raise ServerError(NO_TABLE)
             self._made_table = True
 
     def _drop_table(self, control: Connection) -> None:

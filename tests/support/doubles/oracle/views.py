@@ -284,6 +284,13 @@ def users(me: Session) -> Iterable[Row]:
     return ({"username": name} for name in [*names, *(["RDSADMIN"] if me.server.instance.rds else [])])
 
 
+def accessible_objects(me: Session) -> Iterable[Row]:
+    """Of RDSADMIN alone: who may not execute its package does not see it."""
+    seen = me.server.instance.rds and me.granted("rdsadmin_util")
+    row = {"owner": "RDSADMIN", "object_name": "RDSADMIN_UTIL", "object_type": "PACKAGE"}
+    return (row,) if seen else ()
+
+
 def cursors(me: Session) -> Iterable[Row]:
     """One row per statement and plan, over all sessions that are alive."""
     children: dict[tuple[str, int], dict[str, float]] = {}
@@ -358,6 +365,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "all_scheduler_windows": windows,
     "v$resource_limit": resource_limits,
     "all_users": users,
+    "all_objects": accessible_objects,
     "user_resource_limits": profile_limits,
     "session_privs": privileges,
     "nls_session_parameters": numerics,
@@ -365,6 +373,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$sql_plan": plan_lines,
 }
 IF_EMPTY = {
+    "all_objects": ("owner", "object_name", "object_type"),
     "v$session_event": ("sid", "event", "wait_class", "total_waits", "time_waited", "time_waited_micro"),
     "v$sql": ("sql_id", "child_number", "plan_hash_value", "executions", "cpu_time", "elapsed_time", "buffer_gets",
               "disk_reads", "direct_writes", "px_servers_executions", "last_active_time"),
@@ -373,7 +382,7 @@ IF_EMPTY = {
 }  # fmt: skip
 """Columns of the views that may have no row."""
 PUBLIC = frozenset({
-    "dual", "product_component_version", "all_scheduler_windows", "all_users", "session_privs",
+    "dual", "product_component_version", "all_scheduler_windows", "all_users", "all_objects", "session_privs",
     "nls_session_parameters", "user_resource_limits",
 })  # fmt: skip
 """Views that need no privilege."""

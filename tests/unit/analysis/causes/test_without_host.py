@@ -179,12 +179,26 @@ def test_the_operating_systems_own_count_of_waiting_is_evidence_on_an_idle_host(
     assert last_level(seen_by_sql(0.25, SOLO_S, queue_s=0.1)).likely_by is None
 
 
+def of_rds(run: RunRecord) -> RunRecord:
+    """A guest of KVM or Xen, which report steal."""
+    database = replace(run.header.database, parameters={"managed_service": "Amazon RDS"})
+    return replace(run, header=replace(run.header, database=database))
+
+
 @pytest.mark.parametrize(("busy", "expected"), [(0.5, "V$OSSTAT"), (0.9, None)])
 def test_slower_cpus_are_believed_where_others_are_no_reason(busy: float, expected: str | None) -> None:
-    told = explain(seen_by_sql(busy, 2 * SOLO_S))
+    told = explain(of_rds(seen_by_sql(busy, 2 * SOLO_S)))
     assert (told.levels[-1].likely_cause, told.levels[-1].likely_by) == ("slower_cpu", expected)
     assert ("with lower confidence" in told.verdict) == (expected is None)
     assert "by other processes by V$OSSTAT" in told.verdict
+
+
+def test_slower_cpus_are_not_believed_where_steal_may_look_like_cpu_time() -> None:
+    """On VMware and Hyper-V stolen time counts as busy time and as DB CPU; no host says that it is not one of them."""
+    told = explain(seen_by_sql(0.5, 2 * SOLO_S))
+    assert (told.levels[-1].likely_cause, told.levels[-1].likely_by) == ("slower_cpu", None)
+    assert "with lower confidence" in told.verdict
+    assert "and whether the host reports steal is not known" in told.verdict
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,10 @@ def test_what_is_not_known_is_passed_on_as_it_is() -> None:
 
 def test_thin_modes_own_codes_stand_for_those_of_the_listener() -> None:
     assert codes("DPY-6005: x\nDPY-6001: y") == ("DPY-6005", "DPY-6001", "ORA-12514")
+
+
+@pytest.mark.parametrize("code", ["ORA-00040", "ORA-00041", "ORA-07455", "ORA-56955"])
+def test_a_call_that_a_resource_plan_ended_is_no_fault_of_the_host(code: str) -> None:
+    told = explained(f"{code}: the text of the server")
+    assert "a resource plan" in told
+    assert "smaller --size" in told

@@ -101,7 +101,18 @@ def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object
     assert seen in found[code].seen
 
 
-@pytest.mark.parametrize(("service", "level"), [("x_high", Level.PROBLEM), ("x_tp", Level.INFO), ("x_low", Level.INFO)])
+@pytest.mark.parametrize(
+    ("service", "level"),
+    [
+        ("x_high", Level.PROBLEM),
+        ("x_medium_tls.atp.oraclecloud.com", Level.PROBLEM),
+        ("X_HIGH_RO", Level.PROBLEM),
+        ("x_tp", Level.INFO),
+        ("x_tp_tls", Level.INFO),
+        ("x_low", Level.INFO),
+        ("my_high_db_tp", Level.INFO),
+    ],
+)
 def test_autonomous_service_levels(service: str, level: Level) -> None:
     found = by_code(replace(QUIET, cloud_service="OLTP", service=f"{service}.adb.example.com"))
     (told,) = (finding for code, finding in found.items() if code.startswith("autonomous"))
@@ -201,6 +212,9 @@ def test_a_managed_service_gets_remedies_that_can_be_run_there(
     assert "aws rds" in on_rds
     assert f"{there.split(' ')[0]}," in on_rds
     autonomous = by_code(replace(QUIET, **changed, cloud_service="OLTP"))[code].remedy
+    if code == "idle-limits":
+        assert "ADMIN may set MAX_IDLE_TIME" in autonomous
+        return
     assert "alter system set" not in autonomous
     assert "refused on Autonomous Database" in autonomous
 
@@ -216,11 +230,11 @@ def test_who_the_server_process_belongs_to_is_granted_by_the_service() -> None:
 @pytest.mark.parametrize(
     ("role", "mode", "said", "statements"),
     [
-        ("PHYSICAL STANDBY", "READ ONLY WITH APPLY", "applying redo uses CPU too", (
+        ("PHYSICAL STANDBY", "READ ONLY WITH APPLY", "open while redo is applied", (
             "recover managed standby database cancel", "recover managed standby database disconnect", "APPLY-OFF",
             "APPLY-ON", "in the root")),
         ("PHYSICAL STANDBY", "READ ONLY", "no redo is applied", ()),
-        ("PHYSICAL STANDBY", "", "is not known", ("recover managed standby database disconnect",)),
+        ("PHYSICAL STANDBY", "", "is not known", ()),
         ("LOGICAL STANDBY", "", "which was not looked at", (
             "alter database stop logical standby apply", "alter database start logical standby apply immediate",
             "APPLY-OFF")),
@@ -234,6 +248,52 @@ def test_the_apply_of_a_standby_is_stopped_and_started_by_its_kind(
     assert all(each in found.remedy for each in statements)
     assert ("managed standby" in found.remedy) is (role == "PHYSICAL STANDBY" and bool(statements))
     assert ("APPLY-OFF" in found.remedy) is bool(statements)
+
+
+@pytest.mark.parametrize("mode", ["READ ONLY WITH APPLY", "READ ONLY", ""])
+def test_no_open_physical_standby_is_spoken_of_without_its_licence(mode: str) -> None:
+    found = by_code(replace(QUIET, role="PHYSICAL STANDBY", open_mode=mode))["data-guard-standby"]
+    assert "the Oracle Active Data Guard option" in found.meaning
+    for start in ("standby database disconnect", "APPLY-ON"):
+        assert (start in found.remedy) is (mode == "READ ONLY WITH APPLY")
+    assert "the Oracle Active Data Guard option" in found.remedy or start not in found.remedy
+
+
+def test_where_the_apply_is_unknown_the_licence_comes_before_any_use_of_the_standby() -> None:
+    found = by_code(replace(QUIET, role="PHYSICAL STANDBY"))["data-guard-standby"]
+    assert found.remedy.startswith("measure the primary; where the standby is meant, ask first")
+    assert "the Oracle Active Data Guard option" in found.remedy
+
+
+@pytest.mark.parametrize("there", [replace(QUIET, rds=True), replace(QUIET, cloud_service="OLTP")])
+@pytest.mark.parametrize("role", ["PHYSICAL STANDBY", "LOGICAL STANDBY"])
+def test_a_managed_standby_is_not_stopped_by_alter_database(role: str, there: Facts) -> None:
+    remedy = by_code(replace(there, role=role, open_mode="READ ONLY WITH APPLY"))["data-guard-standby"].remedy
+    assert remedy.startswith("measure the primary")
+    assert "alter database" not in remedy
+    assert "dgmgrl" not in remedy
+
+
+def test_a_profile_is_put_back_and_keeps_the_rules_on_passwords() -> None:
+    remedy = by_code(replace(QUIET, limits={"IDLE_TIME": 15}))["profile-limits"].remedy
+    first, _, back = remedy.partition("afterwards ")
+    assert "alter user bench profile dbcpu" in first
+    assert "rules on passwords" in first
+    assert back.startswith("`alter user bench profile OLD`")
+
+
+def test_a_snapshot_standby_applies_nothing() -> None:
+    assert "data-guard-standby" not in by_code(replace(QUIET, role="SNAPSHOT STANDBY"))
+
+
+@pytest.mark.parametrize("platform", ["IBMPC/WIN_NT64-9.1.0", "Microsoft Windows x86 64-bit"])
+def test_on_windows_sessions_are_threads_and_nothing_changes_that(platform: str) -> None:
+    remedy = by_code(replace(QUIET, threads=True, platform=platform))["threaded-execution"].remedy
+    assert remedy.startswith("nothing: on Windows")
+    assert "alter system" not in remedy
+    assert (
+        "spfile" in by_code(replace(QUIET, threads=True, platform="x86_64/Linux 2.4.xx"))["threaded-execution"].remedy
+    )
 
 
 def test_missing_privileges_come_with_their_grants() -> None:
