@@ -59,11 +59,11 @@ def is_over(host: Host | None, connection: str) -> TypeGuard[RemoteHost]:
     return isinstance(host, RemoteHost) and host.over == connection
 
 
-def open_over(connection: str, host: Host | None, hz: float, why_not: str | None) -> Sampler:
-    """``why_not``: what is said of any other host. Raises MeasureError for such a one."""
-    if is_over(host, connection):
+def open_over(sampler: str, host: Host | None, hz: float, why_not: str | None) -> Sampler:
+    """``why_not``: None, or why it cannot be used there. Raises MeasureError then."""
+    if why_not is None and isinstance(host, RemoteHost):
         return RemoteSampler(host, hz)
-    raise MeasureError(f"sampling by {connection} is not possible: {why_not}")
+    raise MeasureError(f"sampling by {sampler} is not possible: {why_not}")
 
 
 class _Round:
