@@ -19,6 +19,7 @@ from dbcpu.measure.blocking_sessions import Again
 from dbcpu.measure.gate import Gate, Member, Released
 from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
+from dbcpu.measure.unseen_load import UnseenLoad
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Execution, HostCounters, KitCost, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord
@@ -82,7 +83,7 @@ class Setting:
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
     share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
     ``gathered`` is called with the verified sessions before they are released. ``witness``: of the CPUs' pace, if any.
-    ``patience``: for a quiet host before each round.
+    ``patience``: for a quiet host before each round. ``unseen``: where the host does not list all its processes.
     """
 
     target: Target
@@ -102,6 +103,7 @@ class Setting:
     conditions: RoundConditions = field(default_factory=Unchanged)
     witness: Witness | None = None
     patience: Patience = field(default_factory=Patience)
+    unseen: UnseenLoad | None = None
 
 
 def measure(
@@ -248,6 +250,14 @@ def assemble(
     errors = [session.error for session in sessions]
     verified = sum(member.server.verified for member in members)
     not_sampled = setting.not_sampled or next((m.server.how for m in members if not m.server.verified), None)
+    cost = KitCost(
+        window_s=released.window_s,
+        driver_cpu_s=released.driver_cpu_s,
+        sampler_cpu_s=sampled.cpu_used_s,
+        polls=sampled.polls,
+        hz=sampled.hz or None,
+        witness_cpu_s=paced.cpu_used_s if paced else None,
+    )
     return Round(
         level=spec.level,
         repeat=spec.repeat,
@@ -261,16 +271,9 @@ def assemble(
         clocks=(*clocks, *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
-        foreign=sampled.foreign,
+        foreign=(*sampled.foreign, *(setting.unseen.foreign(sampled, cost) if setting.unseen else ())),
         cgroups=sampled.cgroups,
-        cost=KitCost(
-            window_s=released.window_s,
-            driver_cpu_s=released.driver_cpu_s,
-            sampler_cpu_s=sampled.cpu_used_s,
-            polls=sampled.polls,
-            hz=sampled.hz or None,
-            witness_cpu_s=paced.cpu_used_s if paced else None,
-        ),
+        cost=cost,
         not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
         server_use=use,

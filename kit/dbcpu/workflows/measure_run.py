@@ -31,6 +31,7 @@ from dbcpu.measure.preflight import best_sampler, cores_of, counted_instead, exa
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
 from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
@@ -163,6 +164,7 @@ def run(
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
             witness=witness,
+            unseen=unseen_load(opened.host, planned.info),
             patience=Patience(planned.preview.duration_s, lambda: watcher.stage(STAYS_BUSY)),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)

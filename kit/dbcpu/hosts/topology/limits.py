@@ -128,16 +128,19 @@ def _memory_available(host: Host, pid: int | str) -> int | None:
 
 
 def _chain(host: Host, pid: int | str, controller: str) -> tuple[CpuGroup, ...]:
+    """``controller``: '' for version 2, whatever controls CPUs."""
     mounts = _mounts(host)
     groups = dict(_groups(host, pid))
-    first = next((m for m in mounts if m.version == 1 and controller in m.controllers), None)
-    second = next((m for m in mounts if m.version == 2), None)
-    mount = first or second
+    first = [mount for mount in mounts if mount.version == 1 and controller in mount.controllers]
     path = groups.get(controller) if first else groups.get("")
-    if mount is None or path is None:
-        return ()
-    below = _below(path, mount.root)
-    if below is None:
+    # In a cgroup namespace a hierarchy may be mounted twice, and the older mount does not show the groups by its names.
+    shown = (
+        (mount, path, below)
+        for mount in first or [mount for mount in mounts if mount.version == 2]
+        if path is not None and (below := _below(path, mount.root)) is not None
+    )
+    mount, path, below = next(shown, (None, "", ""))
+    if mount is None:
         return ()
     names = [name for name in below.split("/") if name]
     outside = path[: len(path) - len(below)] if below else path
