@@ -41,7 +41,7 @@ class ShellConnection:
         self._lock = threading.Lock()
         self._broken = ""
         self._received = b""
-        self._preamble = ""
+        self._preamble, self._begun = "", False
         self._room = 0
         self._timeout_s = self._deadline_s = 0.0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
@@ -123,6 +123,7 @@ class ShellConnection:
             send(script + ".\n")
             while not (line := receive()).startswith("dbcpu-host "):
                 pass
+        self._begun = True
         return line.split()[1:]
 
     @contextlib.contextmanager
@@ -190,9 +191,19 @@ class ShellConnection:
         self._errors.seek(0)
         errors = self._errors.read(MAX_GREETING_BYTES).decode("utf-8", "replace")
         self._broken = "it was lost"
-        rest = self._received.decode("utf-8", "replace")
-        if reason := self._transport.reason("\n".join((errors, self._preamble, rest))):
+        before = "" if self._begun else self._preamble + (self._received + self._unread()).decode("utf-8", "replace")
+        if reason := self._transport.reason(errors + before):
             raise HostError(f"{self._name} cannot be reached: {reason}")
-        lines = [line.strip() for text in (errors, rest) for line in text.splitlines() if line.strip()]
+        lines = [line.strip() for line in (errors if errors.strip() else before).splitlines() if line.strip()]
         said = lines[-1][:_SAID_CHARACTERS] if lines else f"{self._transport.program} gave no reason"
         raise HostError(f"the connection to {self._name} ended: {said}")
+
+    def _unread(self) -> bytes:
+        """What it said before it ended and nobody has read: it may have ended before it was sent anything."""
+        assert self._process.stdout is not None
+        descriptor, found = self._process.stdout.fileno(), b""
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        while len(found) < _KEPT_BYTES and poller.poll(0) and (more := os.read(descriptor, _KEPT_BYTES)):
+            found += more
+        return found
