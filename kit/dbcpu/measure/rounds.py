@@ -14,6 +14,7 @@ from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Patience, Quiet
+from dbcpu.hosts.topology import limits_of
 from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Again
 from dbcpu.measure.gate import Gate, Member, Released
@@ -21,7 +22,7 @@ from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.measure.unseen_load import UnseenLoad
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, HostCounters, KitCost, Residency, Round, Server, ServerUse
+from dbcpu.record import Clock, Execution, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord
 from dbcpu.record import Session as SessionRecord
 from dbcpu.targets.base import Outcome, Session, Target, Work
@@ -130,10 +131,14 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """The single-session baseline, before the plan is made: seconds per execution, and the server process."""
+    """The single-session baseline, before the plan is made: seconds per execution, and the server process.
+
+    ``limits``: of that process while it was there, None where it is not verified.
+    """
 
     elapsed_s: float
     server: Server
+    limits: Limits | None = None
 
 
 def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -> Alone:
@@ -146,9 +151,25 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
         gate.gather(1, work)
         gate.release(2, None, timeout_s=work.timeout_s)
         outcome, server = gate.outcomes()[0], gate.members[0].server
+        limits = _limits_of(host, server)
     if outcome.error or not outcome.executions:
         raise ServerError(f"a single session could not do the work: {outcome.error or 'no answer was received'}")
-    return Alone(min(execution.elapsed_s for execution in outcome.executions), server)
+    return Alone(min(execution.elapsed_s for execution in outcome.executions), server, limits)
+
+
+def limits_of_a_session(target: Target, host: Host, clock_ticks: int, work: Work) -> Limits | None:
+    """Limits of a server process, which may differ from those of whatever reads the host; None if not verified.
+
+    Raises GateError, ServerError.
+    """
+    with Gate(target, host, clock_ticks) as gate:
+        gate.gather(1, work)
+        return _limits_of(host, gate.members[0].server)
+
+
+def _limits_of(host: Host | None, server: Server) -> Limits | None:
+    """The process has to be there still: its control group is not known afterwards."""
+    return limits_of(host, server.pid) if host and server.verified and server.pid else None
 
 
 def run_round(setting: Setting, spec: RoundSpec) -> Round:
