@@ -301,6 +301,7 @@ def assemble(
         witness=paced.from_release(released.monotonic_s) if paced else None,
         host_counters=counted,
         trace=sampled.trace,
+        pressure=sampled.pressure,
     )
 
 

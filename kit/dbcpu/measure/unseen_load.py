@@ -24,7 +24,7 @@ class UnseenLoad:
     driver_there: bool
 
     def foreign(self, sampled: Sampled, cost: KitCost) -> tuple[Foreign, ...]:
-        """The sum as one entry; () where it is too small to tell, or the CPU time of a session is not known."""
+        """The sum as one entry; () where it is too small to count, or the CPU time of a session is not known."""
         used = [one.cpu_s for one in sampled.sessions]
         if not sampled.cpu_timeline or not used or None in used:
             return ()

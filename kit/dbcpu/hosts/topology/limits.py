@@ -33,6 +33,10 @@ class CpuGroup:
         return f"{self.folder}/cpu.stat"
 
     @property
+    def pressure_file(self) -> str:
+        return f"{self.folder}/cpu.pressure"
+
+    @property
     def throttled_key(self) -> str:
         return "throttled_time" if self.version == 1 else "throttled_usec"
 
@@ -57,6 +61,15 @@ def cgroup_chain(host: Host, pid: int | str = "self") -> tuple[CpuGroup, ...]:
     () when there is no such hierarchy, or the group lies outside of what is mounted here.
     """
     return _chain(host, pid, "cpu")
+
+
+def pressure_groups(host: Host, pid: int | str = "self") -> tuple[CpuGroup, ...]:
+    """The process's group of version 2 and those above it that have a quota: their ``cpu.pressure`` is counted.
+
+    Not the root of all, whose pressure is the host's. Version 1 counts none.
+    """
+    chain = [group for group in _chain(host, pid, "") if text_of(host, f"{group.folder}/cgroup.events") is not None]
+    return tuple(group for at, group in enumerate(chain) if at == 0 or quota_of(host, group) is not None)
 
 
 def quota_of(host: Host, group: CpuGroup) -> float | None:

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from dbcpu import registry
 from dbcpu.hosts.base import Host
-from dbcpu.record import CgroupUse, Clock, CpuSeries, Foreign, RanInstead, Residency, Trace, WakeUps
+from dbcpu.record import CgroupUse, Clock, CpuPressure, CpuSeries, Foreign, RanInstead, Residency, Trace, WakeUps
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class Sampled:
     hz: float
     clocks: tuple[Clock, ...] = ()
     trace: Trace | None = None
+    pressure: tuple[CpuPressure, ...] = ()
 
 
 class Sampler(AbstractContextManager["Sampler"], Protocol):
