@@ -211,6 +211,10 @@ HOST = Topic("What else was on the host?", {
     "throttled": Entry(WARNING, "control groups of the sessions that used up their CPU quota",
         "the kernel stopped the sessions for part of the time, even if CPUs were idle",
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),
+    "hidden-quota": Entry(WARNING, "a control group that had work and no CPU, without a quota of its own or other load",
+        "a limit above what is seen, such as that of a pod or a slice, may have stopped the sessions even if CPUs were "
+        "idle",
+        "read `cpu.max` and `cpu.stat` of the groups above it on the node itself, and the limits of the pod"),
 })  # fmt: skip
 
 RESULT = Topic("What was found", {

@@ -19,28 +19,31 @@ from support.servers.namespaces import skip_without_pid_namespace
 from support.servers.postgresql import DebianServer, installed_binaries
 
 CPU = Path("/sys/fs/cgroup/cpu")
+PRESSURE = Path("/sys/fs/cgroup/unified")
 PERIOD_US, QUOTA_US = 100_000, 50_000
 # Whoever is moved into the group first sees it as the root of all groups, as in a container.
 _INSIDE = """
-echo $$ >"$0/cgroup.procs" &&
-exec unshare --pid --fork --kill-child --mount --cgroup --mount-proc \\
-    sh -c 'umount "$0" && mount -t cgroup -o cpu none "$0" && exec "$@"' %s "$@"
+for group in "$0" "$1"; do echo $$ >"$group/cgroup.procs" || exit; done; shift
+exec unshare --pid --fork --kill-child --mount --cgroup --mount-proc sh -c '%s && exec "$@"' sh "$@"
 """
+_SHOWN = f"umount {CPU} && mount -t cgroup -o cpu none {CPU}"
+# As where the limit is one of the pod, above what its container shows; the kernel counts pressure in version 2.
+_HIDDEN = f"umount {CPU} {PRESSURE} && mount -t cgroup2 none {PRESSURE}"
 
 
 class Box:
     """``enter``: a command that starts a ``sh -s`` in it as docker exec does; ``server``: what runs in it."""
 
-    def __init__(self, server: DebianServer, group: Path) -> None:
+    def __init__(self, server: DebianServer, groups: tuple[Path, Path], hidden: bool) -> None:
         self.server = server
-        self._group = group
-        server.start(own_pids=True, inside=("sh", "-c", _INSIDE % CPU, str(group)))
+        self._groups = groups
+        server.start(own_pids=True, inside=("sh", "-c", _INSIDE % (_HIDDEN if hidden else _SHOWN), *map(str, groups)))
         (self.pid,) = children(server.pid)
 
     @property
     def enter(self) -> str:
-        entering = f"nsenter --target {self.pid} --pid --mount --cgroup sh -s"
-        return f"sh -c 'echo $$ >{self._group}/cgroup.procs && exec {entering}'"
+        joining = "; ".join(f"echo $$ >{group}/cgroup.procs" for group in self._groups)
+        return f"sh -c '{joining}; exec nsenter --target {self.pid} --pid --mount --cgroup sh -s'"
 
     def far_ends(self) -> list[int]:
         """Processes in it that are not the server's."""
@@ -54,20 +57,21 @@ class Box:
 
 
 @contextmanager
-def boxed() -> Iterator[Box]:
-    """Skips where this machine makes no such thing."""
+def boxed(*, hidden: bool = False) -> Iterator[Box]:
+    """``hidden``: its quota is not seen from inside. Skips where this machine makes no such thing."""
     skip_without_pid_namespace()
-    group = CPU / f"dbcpu-tests-{tempfile.gettempprefix()}-{id(object()):x}"
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    group, counted = CPU / f"dbcpu-{folder.name}", PRESSURE / f"dbcpu-{folder.name}"
     try:
         try:
             group.mkdir()
+            counted.mkdir()
             (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
             (group / "cpu.cfs_quota_us").write_text(str(QUOTA_US))
         except OSError as error:
             pytest.skip(f"this machine lets nobody set a CPU quota of cgroup version 1: {error.strerror}")
         server = DebianServer(installed_binaries(), folder, "s3cret-of-the-tests")
-        box = Box(server, group)
+        box = Box(server, (group, counted), hidden)
         try:
             yield box
         finally:
@@ -75,6 +79,7 @@ def boxed() -> Iterator[Box]:
             server.kill()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):
-            until(lambda: not (group / "cgroup.procs").read_text(), "its processes have ended", 20.0)
-            group.rmdir()
+        for each in (group, counted):
+            with suppress(OSError):
+                until(lambda of=each: not (of / "cgroup.procs").read_text(), "its processes have ended", 20.0)  # type: ignore[misc]
+                each.rmdir()

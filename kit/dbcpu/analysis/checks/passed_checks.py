@@ -213,7 +213,7 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | 
     ),
     (
         "no steal or throttling",
-        frozenset({"steal", "strangers-on-siblings", "throttled", "resource-manager-waits"}),
+        frozenset({"steal", "strangers-on-siblings", "throttled", "hidden-quota", "resource-manager-waits"}),
         _not_stolen,
     ),
     ("low measurement overhead", frozenset({"driver-on-host", "session-traced"}), _driver),

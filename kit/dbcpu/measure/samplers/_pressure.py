@@ -44,8 +44,8 @@ def pressure_between(files: PressureFiles, before: Texts, after: Texts, window_s
             continue
         full_s = None
         if path and "full" in first and "full" in last:
-            full_s = max(0.0, (last["full"] - first["full"]) * _US)
-        some_s = (last["some"] - first["some"]) * _US
+            full_s = round(max(0, last["full"] - first["full"]) * _US, 6)
+        some_s = round((last["some"] - first["some"]) * _US, 6)
         found.append(CpuPressure(path, round(window_s, 6), some_s, full_s, tuple(ordinals)))
     return tuple(found)
 
