@@ -219,6 +219,10 @@ HOST = Topic("What else was on the host?", {
     "throttled": Entry(WARNING, "control groups of the sessions that used up their CPU quota",
         "the kernel stopped the sessions for part of the time, even if CPUs were idle",
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),
+    "hidden-quota": Entry(WARNING, "a control group that had work and no CPU, without a quota of its own or other load",
+        "a limit above what is seen, such as that of a pod or a slice, may have stopped the sessions even if CPUs were "
+        "idle",
+        "read `cpu.max` and `cpu.stat` of the groups above it on the node itself, and the limits of the pod"),
 })  # fmt: skip
 
 RESULT = Topic("What was found", {
@@ -295,6 +299,9 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
     "fewer-cpus": Entry(INFO, "an affinity or a cpuset that excludes CPUs",
         "levels and ideal throughput count only the usable CPUs",
         "change `AllowedCPUs=` of the unit, or `cpuset.cpus`, to use all of them"),
+    "hidden-processes": Entry(INFO, "a host whose /proc does not list all its processes, as inside a container",
+        "other work on the node is seen as busy CPUs, and not by name",
+        "reach the node itself (`--host ssh:NODE`) to name it"),
     "smt": Entry(INFO, "cores with several hardware threads (SMT)",
         "with more sessions than cores some sessions share a core and run slower",
         "`cat /sys/devices/system/cpu/smt/control` shows whether SMT can be switched off"),

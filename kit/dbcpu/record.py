@@ -383,6 +383,22 @@ class CgroupUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CpuPressure:
+    """How long processes waited for a CPU over the round, as the kernel counts it (PSI).
+
+    ``path``: the control group, '' for the whole host. ``some_s``: at least one of its processes was ready and had no
+    CPU; ``full_s``: one was, and none of them had a CPU; None where the kernel does not count that, as of a host.
+    ``window_s``: between the two readings. ``sessions`` are ordinals. Source: Documentation/accounting/psi.rst
+    """
+
+    path: str
+    window_s: Finite
+    some_s: Finite
+    full_s: Finite | None = None
+    sessions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CpuPace:
     """What the witness did on one CPU: ``at_us``, the offset at the end of each piece in microseconds, and ``ns``, the
     CPU time that the piece took (CLOCK_THREAD_CPUTIME_ID), as many of them.
@@ -505,6 +521,7 @@ class Round:
     witness: Witness | None = None
     host_counters: HostCounters | None = None
     trace: Trace | None = None
+    pressure: tuple[CpuPressure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.experiments.sweep import SweepShape
 from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
-from dbcpu.measure.samplers import none, procfs, sql, ssh, trace
+from dbcpu.measure.samplers import container, none, procfs, sql, ssh, trace
 from dbcpu.measure.samplers._local import ProcfsSampler
 from dbcpu.measure.samplers._remote import RemoteSampler
 from dbcpu.measure.samplers.base import Sampler, SamplerModule
@@ -66,7 +66,9 @@ TARGETS: tuple[type[Target], ...] = (
 )
 SESSIONS: tuple[type[Session], ...] = (LibpqSession, OracleSession, ShellSession, SqliteSession)
 
-SAMPLER_MODULES: dict[str, SamplerModule] = {"none": none, "procfs": procfs, "sql": sql, "ssh": ssh, "trace": trace}
+SAMPLER_MODULES: dict[str, SamplerModule] = {
+    "container": container, "none": none, "procfs": procfs, "sql": sql, "ssh": ssh, "trace": trace,
+}  # fmt: skip
 SAMPLERS: tuple[type[Sampler], ...] = (NoSampler, ProcfsSampler, RemoteSampler, TraceSampler)
 
 EXPERIMENT_MODULES: dict[str, ExperimentModule] = {"pool": pool, "soak": soak, "sweep": sweep, "together": together}

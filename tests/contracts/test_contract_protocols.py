@@ -72,7 +72,14 @@ def test_openers_are_annotated_with_the_protocol() -> None:
 def test_samplers_are_ordered_by_their_preference() -> None:
     preferences = {name: load_sampler(name).PREFERENCE for name in registry.names("measure.samplers")}
     assert len(set(preferences.values())) == len(preferences), "two samplers that are preferred alike"
-    assert sorted(preferences, key=lambda name: -preferences[name]) == ["procfs", "ssh", "sql", "trace", "none"]
+    assert sorted(preferences, key=lambda name: -preferences[name]) == [
+        "procfs",
+        "ssh",
+        "container",
+        "sql",
+        "trace",
+        "none",
+    ]
 
 
 @pytest.mark.parametrize("name", registry.names("measure.samplers"))

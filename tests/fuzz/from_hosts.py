@@ -18,8 +18,8 @@ from dbcpu.config.targets import Request
 from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import RecordedHost
-from dbcpu.hosts.ssh import SshHost
-from dbcpu.hosts.ssh_connection import SshConnection
+from dbcpu.hosts.shell_connection import ShellConnection
+from dbcpu.hosts.ssh import open_host
 from dbcpu.hosts.topology import limits_of, read_host
 from dbcpu.record import Database
 from dbcpu.registry import load, names
@@ -197,12 +197,12 @@ class _FarEnd:
 
 
 def ask_over_ssh(box: Sandbox, said: bytes) -> None:
-    with patch.object(SshConnection, "_launch", lambda self, command: _FarEnd(said)):
+    with patch.object(ShellConnection, "_launch", lambda self, command: _FarEnd(said)):
         box.call(_ask_everything)
 
 
 def _ask_everything() -> None:
-    with SshHost("far") as host:
+    with open_host("far") as host:
         questions: tuple[Callable[[], object], ...] = (
             lambda: host.read_all(["/proc/stat", "/proc/uptime"]),
             host.clock,

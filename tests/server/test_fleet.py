@@ -14,9 +14,11 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from dbcpu.hosts import driver_process
+from dbcpu.hosts.shell_routes import transport_of
 from dbcpu.store.campaigns import DONE, PARTIAL, REFUSED, RUNNING, Item
 from dbcpu.store.database import open_store, upgrade_store
 from dbcpu.workflows.fleet.outcome import campaign_folder
+from support.doubles.container_clients import client
 from support.driving import Drive, Driver, until
 from support.servers.postgresql import connect, free_port
 from support.servers.ssh import Sshd
@@ -137,6 +139,38 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet,
     assert not list(campaign_folder("q4").iterdir())
     assert fleet("resume", "q4", "--failed", "--yes").finish()[0] == 3
     assert fleet.complete_runs() == Counter(fleet.databases)
+
+
+def test_hosts_are_reached_through_containers_and_commands_only_where_that_is_allowed(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign comes from a store: whoever writes there must not be able to start programs."""
+    program, *expected = transport_of("docker:db").argv
+    folder = client(tmp_path / "clients", program, expected)
+    client(folder, "kubectl", transport_of("k8s:prod/gone").argv[1:], told='pods "gone" not found (NotFound)')
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    fleet.file.write_text("")
+    first = fleet.databases[0]
+    fleet.add("in-docker", fleet.url(first), host="docker:db", group="one")
+    fleet.add("gone", fleet.url(first), host="k8s:prod/gone", group="one")
+    fleet.add("option", fleet.url(first), host="k8s:prod/--kubeconfig", group="one")
+    fleet.add("by-command", fleet.url(first), host="exec:sh -s", group="one")
+    code, _, err = fleet.begin(*QUICK[:-4], "--select", "group=one").finish()
+    items = fleet.items()
+    assert code == 3
+    assert {name: each.state for name, each in items.items()} == {
+        "in-docker": DONE, "gone": REFUSED, "option": REFUSED, "by-command": REFUSED,
+    }, err  # fmt: skip
+    assert "no such pod in its namespace" in items["gone"].why
+    assert "is no pod; write k8s:" in items["option"].why
+    assert "DBCPU_FLEET_EXEC=yes" in items["by-command"].why
+    code, said, _ = fleet("check", str(fleet.file), "--select", "name=by-command").finish()
+    assert (code, "DBCPU_FLEET_EXEC=yes" in said) == (3, True)
+    monkeypatch.setenv("DBCPU_FLEET_EXEC", "yes")
+    fleet("resume", "q4", "--failed", "--yes").finish()
+    if fleet.items()["by-command"].state != DONE:  # the others failed first, and one failure is accepted
+        fleet("resume", "q4", "--yes").finish()
+    assert fleet.items()["by-command"].state == DONE
 
 
 def test_ctrl_c_twice_cancels_all_and_nothing_was_open_to_others_meanwhile(fleet: Fleet) -> None:

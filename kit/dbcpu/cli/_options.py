@@ -259,7 +259,8 @@ fail_on_option = click.option(
 
 host_option = click.option(
     "--host", metavar="ROUTE",
-    help="How to read /proc of the database's host: local, ssh:NAME, sql (through the database) or none.  "
+    help="How to read /proc of the database's host: local, ssh:NAME, k8s:NAMESPACE/POD, docker:NAME, podman:NAME, "
+    "exec:COMMAND, sql (through the database) or none.  "
     "[default: the target's in dbcpu.toml, else auto]",
 )  # fmt: skip
 _sessions_option = click.option(

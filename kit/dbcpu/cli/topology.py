@@ -9,27 +9,27 @@ from dbcpu.cli._options import json_flag
 @click.option(
     "--host",
     "where",
-    metavar="DIR|FILE|ssh:NAME",
-    help="A recorded host (made by shell/capture-host), or one over ssh.  [default: this machine]",
+    metavar="DIR|FILE|ROUTE",
+    help="A recorded host (made by shell/capture-host), or a route such as ssh:NAME.  [default: this machine]",
 )
 @json_flag
 def command(where: str | None, as_json: bool) -> None:
     """Show sockets, NUMA nodes, cores, SMT siblings and the number of usable CPUs.
 
     \b
-    Examples: dbcpu topology
-              dbcpu topology --host host-db1.tar.gz
+    Examples: dbcpu topology --host host-db1.tar.gz
               dbcpu topology --host ssh:db1
     """
     from dbcpu.formatting import printable_lines
-    from dbcpu.hosts import local, recorded, ssh
+    from dbcpu.hosts import local, recorded
+    from dbcpu.hosts.shell_routes import is_shell_route, open_route
     from dbcpu.hosts.topology import draw, read_host, usable_vcpus
 
-    if (where or "").startswith("ssh:"):
-        with ssh.open_host((where or "").removeprefix("ssh:")) as host:
+    if is_shell_route(where or ""):
+        with open_route(where or "") as host:
             info = read_host(host)
     else:
-        info = read_host(local.open_host("") if where is None else recorded.open_host(where))
+        info = read_host(recorded.open_host(where) if where else local.open_host(""))
     if as_json:
         from dbcpu.store import codec
 

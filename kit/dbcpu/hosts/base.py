@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+READ_ONLY = ("sql", "exec")
+"""Kinds of ``RemoteHost.over`` by which nothing is changed: a database cannot, and a command that may hold secrets is
+kept nowhere, so that nobody could put things back by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -76,7 +80,7 @@ class RemoteHost(Host, Protocol):
     """
 
     over: str
-    """What its files come over: ssh, or sql (the database reads them)."""
+    """What its files come over: ssh, k8s, docker, podman, exec (a command), or sql (the database reads them)."""
     clock_ticks: int
     own_pids: tuple[int, ...]
     """Processes there that serve this connection: the kit's own, not other load."""

@@ -1,7 +1,8 @@
 """The route to /proc of the database's host, chosen once before the first round, and the reason.
 
     local      this machine, when a session's server process is verified here
-    ssh:NAME   over the system's ssh; only if the command line or dbcpu.toml names it
+    ssh:NAME   over the system's ssh; only if the command line or dbcpu.toml names it. Likewise k8s:, docker:, podman:
+               and exec:, see hosts.shell_routes
     sql        through the database, if it may read its own /proc
     none       no sampling: elapsed times and the database's counters remain
 
@@ -19,11 +20,12 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
+from dbcpu.hosts.shell_routes import SCHEMES, in_words, is_shell_route, open_route, transport_of
 from dbcpu.measure.gate import Gate
 from dbcpu.remedies import NOT_REQUESTED
 from dbcpu.targets.base import Target, Work
 
-ROUTES = ("auto", "local", "sql", "none", "ssh:[USER@]HOST[:PORT]")
+ROUTES = ("auto", "local", "sql", "none", *(scheme.form for scheme in SCHEMES.values()))
 LOCALLY = "via /proc on this machine"
 
 
@@ -54,7 +56,9 @@ class AccessRequest:
 def access_request(given: str | None, configured: str | None) -> AccessRequest:
     """From the command line, else from dbcpu.toml. Raises UsageError."""
     route = given or configured or "auto"
-    if route not in ("auto", "local", "sql", "none") and not route.startswith("ssh:"):
+    if is_shell_route(route):
+        transport_of(route)
+    elif route not in ("auto", "local", "sql", "none"):
         raise UsageError(f"host {route!r} is unknown; use one of {', '.join(ROUTES)}")
     return AccessRequest(route, required=given is not None and route != "auto")
 
@@ -85,8 +89,8 @@ def choose_access(
             return AccessChoice(host, f"{how}{f' ({_joined(reasons)})' if reasons else ''}")
         reasons.append(why_not or how)
     if requested.required:
-        raise MeasureError(f"--host {requested.route} does not work: {_joined(reasons)}")
-    if not any(isinstance(route, _Ssh) for route in routes) and not target.private:
+        raise MeasureError(f"--host {_shown(requested.route)} does not work: {_joined(reasons)}")
+    if not any(isinstance(route, _Shell) for route in routes) and not target.private:
         reasons.append("no --host ssh:NAME is given")
     return AccessChoice(None, _joined(reasons))
 
@@ -104,11 +108,11 @@ Route = Callable[[ExitStack, Guard], tuple[Host | None, str]]
 
 
 def _routes(target: Target, requested: AccessRequest, here: Host | None) -> Iterator[Route]:
-    over_ssh = requested.route.startswith("ssh:")
-    if requested.route in ("auto", "local") or (over_ssh and not requested.required):
+    over_shell = is_shell_route(requested.route)
+    if requested.route in ("auto", "local") or (over_shell and not requested.required):
         yield _Local(here if requested.route != "local" else LocalHost())
-    if over_ssh:
-        yield _Ssh(requested.route.removeprefix("ssh:"))
+    if over_shell:
+        yield _Shell(requested.route)
     if (not requested.required and requested.route != "local") or requested.route == "sql":
         if isinstance(target, ReadsItsHost):
             yield _Sql(target)
@@ -127,16 +131,14 @@ class _Local:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ssh:
-    where: str
+class _Shell:
+    route: str
 
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:
-        from dbcpu.hosts.ssh import open_host
-
-        host = open_host(self.where)
+        host = open_route(self.route)
         stack.callback(host.close)
         guard.end_later(host.pid)
-        return host, f"over ssh from {self.where}"
+        return host, in_words(host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,11 @@ class _Sql:
             return None, how
         stack.callback(host.close)
         return host, f"through the database by {how}"
+
+
+def _shown(route: str) -> str:
+    """Without the arguments of a command of the user's."""
+    return transport_of(route).name if is_shell_route(route) else route
 
 
 def _joined(reasons: list[str]) -> str:

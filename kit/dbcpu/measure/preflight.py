@@ -9,7 +9,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
-from dbcpu.hosts.topology import usable_vcpus
+from dbcpu.hosts.topology import HIDDEN_PROCESSES, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import HostInfo
@@ -134,6 +134,9 @@ def _limits(info: HostInfo) -> Iterator[Finding]:
     vcpus, decided_by = usable_vcpus(info)
     if vcpus < online and quota is None:
         yield noted("fewer-cpus", f"{vcpus} of {online} CPUs are usable (limited by {decided_by})")
+    if HIDDEN_PROCESSES in info.facts:
+        where = f" ({info.container})" if info.container else ""
+        yield noted("hidden-processes", f"processes outside of the database's PID namespace are not listed{where}")
 
 
 def _processors(info: HostInfo) -> Iterator[Finding]:

@@ -14,13 +14,15 @@ from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Patience, Quiet
+from dbcpu.hosts.topology import limits_of
 from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Again
 from dbcpu.measure.gate import Gate, Member, Released
 from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
+from dbcpu.measure.unseen_load import UnseenLoad
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, HostCounters, KitCost, Residency, Round, Server, ServerUse
+from dbcpu.record import Clock, Execution, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord
 from dbcpu.record import Session as SessionRecord
 from dbcpu.targets.base import Outcome, Session, Target, Work
@@ -82,7 +84,7 @@ class Setting:
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
     share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
     ``gathered`` is called with the verified sessions before they are released. ``witness``: of the CPUs' pace, if any.
-    ``patience``: for a quiet host before each round.
+    ``patience``: for a quiet host before each round. ``unseen``: where the host does not list all its processes.
     """
 
     target: Target
@@ -102,6 +104,7 @@ class Setting:
     conditions: RoundConditions = field(default_factory=Unchanged)
     witness: Witness | None = None
     patience: Patience = field(default_factory=Patience)
+    unseen: UnseenLoad | None = None
 
 
 def measure(
@@ -128,10 +131,14 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """The single-session baseline, before the plan is made: seconds per execution, and the server process."""
+    """The single-session baseline, before the plan is made: seconds per execution, and the server process.
+
+    ``limits``: of that process while it was there, None where it is not verified.
+    """
 
     elapsed_s: float
     server: Server
+    limits: Limits | None = None
 
 
 def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -> Alone:
@@ -144,9 +151,25 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
         gate.gather(1, work)
         gate.release(2, None, timeout_s=work.timeout_s)
         outcome, server = gate.outcomes()[0], gate.members[0].server
+        limits = _limits_of(host, server)
     if outcome.error or not outcome.executions:
         raise ServerError(f"a single session could not do the work: {outcome.error or 'no answer was received'}")
-    return Alone(min(execution.elapsed_s for execution in outcome.executions), server)
+    return Alone(min(execution.elapsed_s for execution in outcome.executions), server, limits)
+
+
+def limits_of_a_session(target: Target, host: Host, clock_ticks: int, work: Work) -> Limits | None:
+    """Limits of a server process, which may differ from those of whatever reads the host; None if not verified.
+
+    Raises GateError, ServerError.
+    """
+    with Gate(target, host, clock_ticks) as gate:
+        gate.gather(1, work)
+        return _limits_of(host, gate.members[0].server)
+
+
+def _limits_of(host: Host | None, server: Server) -> Limits | None:
+    """The process has to be there still: its control group is not known afterwards."""
+    return limits_of(host, server.pid) if host and server.verified and server.pid else None
 
 
 def run_round(setting: Setting, spec: RoundSpec) -> Round:
@@ -248,6 +271,14 @@ def assemble(
     errors = [session.error for session in sessions]
     verified = sum(member.server.verified for member in members)
     not_sampled = setting.not_sampled or next((m.server.how for m in members if not m.server.verified), None)
+    cost = KitCost(
+        window_s=released.window_s,
+        driver_cpu_s=released.driver_cpu_s,
+        sampler_cpu_s=sampled.cpu_used_s,
+        polls=sampled.polls,
+        hz=sampled.hz or None,
+        witness_cpu_s=paced.cpu_used_s if paced else None,
+    )
     return Round(
         level=spec.level,
         repeat=spec.repeat,
@@ -261,22 +292,16 @@ def assemble(
         clocks=(*clocks, *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
-        foreign=sampled.foreign,
+        foreign=(*sampled.foreign, *(setting.unseen.foreign(sampled, cost) if setting.unseen else ())),
         cgroups=sampled.cgroups,
-        cost=KitCost(
-            window_s=released.window_s,
-            driver_cpu_s=released.driver_cpu_s,
-            sampler_cpu_s=sampled.cpu_used_s,
-            polls=sampled.polls,
-            hz=sampled.hz or None,
-            witness_cpu_s=paced.cpu_used_s if paced else None,
-        ),
+        cost=cost,
         not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
         server_use=use,
         witness=paced.from_release(released.monotonic_s) if paced else None,
         host_counters=counted,
         trace=sampled.trace,
+        pressure=sampled.pressure,
     )
 
 

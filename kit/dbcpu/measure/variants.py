@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dbcpu import plan
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
-from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.base import READ_ONLY, Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import read_interrupts
 from dbcpu.measure.preview import Preview
@@ -138,7 +138,7 @@ def variant_context(
 ) -> VariantContext:
     """What the variants are planned for."""
     tools = frozenset(name for variant in variants for name in variant.tools if shutil.which(name))
-    read_only = isinstance(host, RemoteHost) and host.over == "sql"
+    read_only = isinstance(host, RemoteHost) and host.over in READ_ONLY
     interrupts = read_interrupts(host) if host and any(variant.reads_interrupts for variant in variants) else None
     own_server = request.kind == "embedded"
     return VariantContext(info, target.describe(), own_server, request.url, tools, read_only, interrupts)

@@ -14,6 +14,7 @@ from typing import Any
 from dbcpu.record import (
     CgroupUse,
     Clock,
+    CpuPressure,
     Database,
     Driver,
     Foreign,
@@ -58,7 +59,7 @@ _FACTS_KEPT = frozenset({
     "sched_autogroup", "sched_ext", "sched_ext_scheduler", "sched_schedstats", "numa_balancing", "isolated_cpus",
     "nohz_full_cpus", "cpufreq_driver", "performance_cpus", "efficiency_cpus", "cpufreq_boost", "intel_no_turbo",
     "clocksource", "boot_options", "transparent_hugepage", "lxcfs", "cpuset", "affinity", "kernel_nodes", "model",
-    "node_distances", "node_free_memory",
+    "node_distances", "node_free_memory", "hidden_processes",
 })  # fmt: skip
 """What they say is the kernel's, not the owner's."""
 
@@ -166,6 +167,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Foreign: {"command": Names.command},
     RanInstead: {"command": Names.command, "cgroup": Names.path},
     CgroupUse: {"path": Names.path},
+    CpuPressure: {"path": Names.path},
     HostCounters: {"source": _keep},
     Trace: {"why": _left_out},
     Round: {"variant": Names.variant, "released_at": _keep, "not_sampled": _left_out, "error": _left_out},

@@ -144,6 +144,10 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
         yield from _cpus(process.cpus, f".foreign[{at}].cpus")
     for at, group in enumerate(round_.cgroups):
         yield from _seconds(group.throttled_s, f".cgroups[{at}].throttled_s")
+    for at, pressure in enumerate(round_.pressure):
+        yield from _seconds(pressure.window_s, f".pressure[{at}].window_s")
+        yield from _seconds(pressure.some_s, f".pressure[{at}].some_s")
+        yield from _seconds(pressure.full_s, f".pressure[{at}].full_s")
     for at, clock in enumerate(round_.clocks):
         yield from _offsets((clock.offset_s, clock.uncertainty_s), f".clocks[{at}]")
     if round_.cost is not None:

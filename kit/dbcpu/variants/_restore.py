@@ -201,9 +201,9 @@ def host_named(name: str) -> Host:
         return LocalHost()
     if name.startswith("/"):
         return LocalHost(Path(name))
-    from dbcpu.hosts import ssh  # an undo of this machine needs no connection
+    from dbcpu.hosts.shell_routes import is_shell_route, open_route  # an undo of this machine needs no connection
 
-    return ssh.open_host(name.removeprefix("ssh:"))
+    return open_route(name if is_shell_route(name) else f"ssh:{name}")
 
 
 def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:

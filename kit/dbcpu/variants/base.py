@@ -198,7 +198,7 @@ def count(name: str, argument: str) -> int:
 def unreachable(context: VariantContext) -> str | None:
     """Why nothing can be changed on the operating system there, and what can be done instead; None if it can be."""
     if context.host is not None and context.read_only:
-        return "through the database its host can only be read; reach it with --host ssh:NAME"
+        return "through the database or exec: its host can only be read; reach it with --host ssh:NAME"
     if context.host is not None:
         return None if context.host.topology.cpus else "the host does not show its CPUs"
     if _is_rds(context):

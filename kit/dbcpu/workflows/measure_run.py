@@ -22,19 +22,20 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.quiesce import Patience, Quiet, patience_s, settle
-from dbcpu.hosts.topology import limits_of, read_host, usable_cores, usable_vcpus
+from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
 from dbcpu.measure.preflight import best_sampler, cores_of, counted_instead, examine, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
-from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
+from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, limits_of_a_session, own_pids
 from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
-from dbcpu.record import BASELINE, Header, HostInfo, Plan, Round, RunRecord, Server
+from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRecord
 from dbcpu.store.database import Store
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
@@ -163,6 +164,7 @@ def run(
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
             witness=witness,
+            unseen=unseen_load(opened.host, planned.info),
             patience=Patience(planned.preview.duration_s, lambda: watcher.stage(STAYS_BUSY)),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
@@ -281,7 +283,7 @@ def _plan(
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)
     solo_s = alone.elapsed_s * work.rows / trial.rows
-    info = _host_of(host, alone.server)
+    info = _host_of(host, alone.limits)
     vcpus, source = vcpus_of(choices.vcpus, info, target)
     if vcpus is None and choices.sessions == "auto":
         raise UsageError(
@@ -351,13 +353,12 @@ def _header(
     )
 
 
-def _host_of(host: Host | None, server: Server) -> HostInfo | None:
-    """The host with the limits of the server process, whose control group may differ from that of dbcpu."""
+def _host_of(host: Host | None, limits: Limits | None) -> HostInfo | None:
+    """The host, with the ``limits`` of a server process, whose control group may differ from that of dbcpu."""
     info = read_host(host) if host is not None else None
     if host is None or info is None or not info.topology.cpus:
         return None
-    info = replace(info, clock_ticks=_ticks_of(host))
-    return replace(info, limits=limits_of(host, server.pid)) if server.verified and server.pid else info
+    return replace(info, clock_ticks=_ticks_of(host), limits=limits or info.limits)
 
 
 def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
@@ -368,7 +369,8 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
         target = stack.enter_context(load_target(request.kind).open_target(request, guard))
         work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
         chosen = choose_access(target, _requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
-        info = _host_of(chosen.host, Server(None))
+        limits = limits_of_a_session(target, chosen.host, _ticks_of(chosen.host), work) if chosen.host else None
+        info = _host_of(chosen.host, limits)
         return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
 
 

@@ -21,6 +21,7 @@ USER = "tester"
 START_LIMIT_S = 60.0
 INSTALLED = "/usr/lib/postgresql"
 _PR_SET_PDEATHSIG = 1
+OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 class DebianServer:
@@ -43,16 +44,16 @@ class DebianServer:
     def pid(self) -> int:
         return int(self._process.pid)
 
-    def start(self, *, own_pids: bool = False) -> None:
+    def start(self, *, own_pids: bool = False, inside: Sequence[str] = OWN_PIDS) -> None:
         """Start it, or again after ``stop`` or a fault. ``own_pids``: in a pid namespace of its own, as in a container.
 
-        Source: unshare(1), setpriv(1)
+        ``inside``: the command, run by root, that makes that namespace. Source: unshare(1), setpriv(1)
         """
         binaries, identity = self._binaries, self._identity
         before: tuple[str, ...] = ()
         if own_pids:
             user = [f"--reuid={identity['user']}", f"--regid={identity['group']}", "--clear-groups"]
-            before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", *user)
+            before = (*inside, "setpriv", *user)
             identity = {}
         self._process = start(binaries, self.folder, self.port, identity, before)
         wait_until_ready(self._process, self.url, self.folder / "log")

@@ -49,19 +49,19 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[World]:
     with ExitStack() as stack:
         guard = Guard()
 
-        def dial(where: str) -> FakeRemote:
-            made.dialled.append(where)
+        def dial(route: str) -> FakeRemote:
+            made.dialled.append(route)
             if made.ssh_error:
                 raise HostError(made.ssh_error)
             host = FakeRemote(tmp_path)
-            host.name = f"ssh:{where}"
+            host.name = route
             return host
 
         def refusal(target: object, host: Host, work: object, clock_ticks: int) -> str:
             return "" if host.name in made.found else f"no such process on {host.name}"
 
         made = World([], [], lambda target, requested: choose_access(target, requested, WORK, 100, stack, guard))
-        monkeypatch.setattr("dbcpu.hosts.ssh.open_host", dial)
+        monkeypatch.setattr("dbcpu.measure.host_access.open_route", dial)
         monkeypatch.setattr(host_access, "refusal", refusal)
         yield made
 

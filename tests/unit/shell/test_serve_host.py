@@ -109,6 +109,27 @@ def test_command_lines_lose_their_zero_bytes(served: Served) -> None:
     assert served.ask("f", "/proc/4194305/cmdline") == ["-"]
 
 
+@pytest.mark.parametrize("path", ["proc/pressure/cpu", "sys/fs/cgroup/db/cpu.pressure"])
+def test_pressure_that_cannot_be_read_ends_nothing(served: Served, tmp_path: Path, path: str) -> None:
+    """As under psi=0, where opening the file works and reading it fails: mawk ends then, if it reads it itself."""
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    file.symlink_to("/proc/self/mem")
+    with pytest.raises(OSError, match="Input/output error"):
+        file.read_bytes()
+    assert served.ask("f", str(file)) == [f"+{file}"]
+    file.unlink()
+    file.write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n")
+    assert served.ask("f", str(file)) == [f"+{file}", "|some avg10=0.00 avg60=0.00 avg300=0.00 total=7"]
+
+
+def test_priority_is_never_given_to_a_parent_that_is_not_sshd(served: Served) -> None:
+    """The parent here is the tests' own process."""
+    served.ask("w", f"/proc/{os.getpid()}")
+    assert os.sched_getscheduler(os.getpid()) == os.SCHED_OTHER
+    served.ask("w")
+
+
 def test_patterns_find_files_that_can_be_read(served: Served, tmp_path: Path) -> None:
     for name in ("cpu0", "cpu1", "cpu11", "cpuidle"):
         (tmp_path / name).mkdir()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, typical_foreign_share, typical_share
+from dbcpu.analysis.placement.pressure import full_share
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED
@@ -17,6 +18,8 @@ FOREIGN_SHARE = 0.05
 """Of all vCPUs."""
 STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
+STALLED_SHARE = 0.1
+"""Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05
 """Of one CPU."""
 
@@ -154,6 +157,29 @@ def throttled(given: CheckInput) -> Finding | None:
     )
 
 
+def hidden_quota(given: CheckInput) -> Finding | None:
+    """Work that was ready and had no CPU, where neither a quota that is seen nor other processes explain it."""
+    stalled = [
+        (share, one, each)
+        for each in given.rounds
+        if each.cpu_timeline
+        and not any(group.throttled_s > 0 for group in each.cgroups)
+        and foreign_share(each, given.vcpus, given.window_s(each)) <= FOREIGN_SHARE
+        for one in each.pressure
+        # Sessions of another group could have kept these waiting.
+        if one.path and len(one.sessions) == len(each.sessions)
+        if (share := full_share(one) or 0.0) > STALLED_SHARE
+    ]
+    if not stalled:
+        return None
+    share, one, worst = max(stalled, key=lambda entry: entry[0])
+    return noted(
+        "hidden-quota",
+        f"the control group {plain(one.path)} had work and no CPU for {percent(share)} of the time (N={worst.level}), "
+        "by the kernel's CPU pressure, while other processes used little and no quota of it was used up",
+    )
+
+
 def main_disturbance(given: CheckInput) -> str:
     """The finding of what typically took most of the CPU time; '' where nothing took much of it."""
     rounds, speeds = given.rounds, given.two_speeds
@@ -175,4 +201,5 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     interrupts,
     strangers_on_siblings,
     throttled,
+    hidden_quota,
 )

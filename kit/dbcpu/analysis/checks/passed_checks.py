@@ -213,7 +213,9 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | 
     ),
     (
         "no steal or throttling",
-        frozenset({"steal", "steal-unseen", "strangers-on-siblings", "throttled", "resource-manager-waits"}),
+        frozenset(
+            {"steal", "steal-unseen", "strangers-on-siblings", "throttled", "hidden-quota", "resource-manager-waits"}
+        ),
         _not_stolen,
     ),
     ("low measurement overhead", frozenset({"driver-on-host", "session-traced"}), _driver),

@@ -61,7 +61,7 @@ class Cause(StrEnum):
         "use a dedicated host, or a CPU reservation in the hypervisor",
     )  # fmt: skip
     THROTTLED = (
-        "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled", "cpu-quota"), True,
+        "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled", "cpu-quota", "hidden-quota"), True,
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`)",
     )  # fmt: skip
     FREQUENCY = (

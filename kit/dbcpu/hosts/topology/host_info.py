@@ -62,6 +62,10 @@ _CONTAINER_MARKS = (
 )
 
 
+HIDDEN_PROCESSES = "hidden_processes"
+"""The fact of a host that does not list all its processes."""
+
+
 def read_host(host: Host) -> HostInfo:
     """Everything known of the host from its files; what is missing is ``None``, 'unknown' or absent."""
     host = ahead(host)
@@ -165,6 +169,14 @@ def _faked_by_lxcfs(host: Host) -> bool:
     return any(" /proc/stat " in line and "lxcfs" in line for line in mounts)
 
 
+def _hides_processes(host: Host) -> bool:
+    """Whether its /proc lists a PID namespace other than the first, or is mounted with hidepid.
+
+    The kernel's threads are in the first alone, and their parent is process 2 there. Source: pid_namespaces(7)
+    """
+    return host.live and bool(text_of(host, "/proc/self/stat")) and text_of(host, "/proc/2/comm") != "kthreadd"
+
+
 def _governor(host: Host, topology: Topology) -> str | None:
     found = {
         text_of(host, f"{CPU_ROOT}/cpu{cpu.cpu}/cpufreq/scaling_governor") for cpu in topology.cpus if cpu.online
@@ -191,6 +203,8 @@ def _facts(host: Host, topology: Topology) -> dict[str, str]:
     pages = re.search(r"\[(\w+)\]", text_of(host, "/sys/kernel/mm/transparent_hugepage/enabled") or "")
     if pages:
         facts["transparent_hugepage"] = pages[1]
+    if _hides_processes(host):
+        facts[HIDDEN_PROCESSES] = "those outside of its PID namespace: they are seen as busy CPUs only"
     if _faked_by_lxcfs(host):
         facts["lxcfs"] = "/proc/stat is made by lxcfs: its steal is always 0"
     online = {cpu.cpu for cpu in topology.cpus if cpu.online}

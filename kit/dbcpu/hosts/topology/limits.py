@@ -33,6 +33,10 @@ class CpuGroup:
         return f"{self.folder}/cpu.stat"
 
     @property
+    def pressure_file(self) -> str:
+        return f"{self.folder}/cpu.pressure"
+
+    @property
     def throttled_key(self) -> str:
         return "throttled_time" if self.version == 1 else "throttled_usec"
 
@@ -57,6 +61,15 @@ def cgroup_chain(host: Host, pid: int | str = "self") -> tuple[CpuGroup, ...]:
     () when there is no such hierarchy, or the group lies outside of what is mounted here.
     """
     return _chain(host, pid, "cpu")
+
+
+def pressure_groups(host: Host, pid: int | str = "self") -> tuple[CpuGroup, ...]:
+    """The process's group of version 2 and those above it that have a quota: their ``cpu.pressure`` is counted.
+
+    Not the root of all, whose pressure is the host's. Version 1 counts none.
+    """
+    chain = [group for group in _chain(host, pid, "") if text_of(host, f"{group.folder}/cgroup.events") is not None]
+    return tuple(group for at, group in enumerate(chain) if at == 0 or quota_of(host, group) is not None)
 
 
 def quota_of(host: Host, group: CpuGroup) -> float | None:
@@ -128,16 +141,19 @@ def _memory_available(host: Host, pid: int | str) -> int | None:
 
 
 def _chain(host: Host, pid: int | str, controller: str) -> tuple[CpuGroup, ...]:
+    """``controller``: '' for version 2, whatever controls CPUs."""
     mounts = _mounts(host)
     groups = dict(_groups(host, pid))
-    first = next((m for m in mounts if m.version == 1 and controller in m.controllers), None)
-    second = next((m for m in mounts if m.version == 2), None)
-    mount = first or second
+    first = [mount for mount in mounts if mount.version == 1 and controller in mount.controllers]
     path = groups.get(controller) if first else groups.get("")
-    if mount is None or path is None:
-        return ()
-    below = _below(path, mount.root)
-    if below is None:
+    # In a cgroup namespace a hierarchy may be mounted twice, and the older mount does not show the groups by its names.
+    shown = (
+        (mount, path, below)
+        for mount in first or [mount for mount in mounts if mount.version == 2]
+        if path is not None and (below := _below(path, mount.root)) is not None
+    )
+    mount, path, below = next(shown, (None, "", ""))
+    if mount is None:
         return ()
     names = [name for name in below.split("/") if name]
     outside = path[: len(path) - len(below)] if below else path

@@ -8,6 +8,7 @@ from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers._child import Child
+from dbcpu.measure.samplers._pressure import PressureFiles, pressure_between, pressure_files
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 
 MAX_READS_PER_S = 5000
@@ -23,6 +24,7 @@ class ProcfsSampler:
         self._ticks = clock_ticks
         self._child: Child | None = None
         self._groups: counters.Groups = {}
+        self._pressure: PressureFiles = {}
         self._round_hz = hz
 
     @property
@@ -41,13 +43,14 @@ class ProcfsSampler:
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
         self._round_hz = min(self._hz, MAX_READS_PER_S / max(1, len(watched)))
         self._groups = counters.limiting_groups(self._host, watched)
+        self._pressure = pressure_files(self._host, watched)
         self._ask(
             {
                 "start": [[one.ordinal, one.pid, one.tid] for one in watched],
                 "hz": self._round_hz,
                 "root": "/",
                 "skip": list(kit_pids),
-                "files": [group.stat_file for group, _, _ in self._groups.values()],
+                "files": [*(group.stat_file for group, _, _ in self._groups.values()), *self._pressure],
             }
         )
 
@@ -67,6 +70,12 @@ class ProcfsSampler:
             cpu_used_s=told["cpu_used_s"],
             polls=told["polls"],
             hz=self._round_hz,
+            pressure=pressure_between(
+                self._pressure,
+                {path: before for path, (before, _) in told["files"].items()},
+                {path: after for path, (_, after) in told["files"].items()},
+                told["files_s"],
+            ),
         )
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:

@@ -181,6 +181,7 @@ class Poller:
         """Counters before, and the first poll."""
         self.before = [track.snapshot() for track in self.tracks]
         self.files_before = {path: text(self.root.rstrip("/") + path) for path in self.files}
+        self.files_s = time.monotonic()
         self.others_before = self.others()
         self.cpu_before_s = cpu_used_s()
         self.next_s = time.monotonic()
@@ -225,6 +226,7 @@ class Poller:
                 for track, before, now in zip(self.tracks, self.before, after, strict=True)
             ],
             "timeline": [[now, cpu_lines(raw)] for now, raw in self.timeline],
+            "files_s": time.monotonic() - self.files_s,
             "files": {path: [self.files_before[path], text(self.root.rstrip("/") + path)] for path in self.files},
             "others": [self.others_before, self.others()],
             "cpu_used_s": cpu_used,

@@ -16,6 +16,7 @@ from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._poller import TIMELINE_S, Stretches, cpu_lines, realtime
+from dbcpu.measure.samplers._pressure import pressure_between, pressure_files
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 
 MAX_READS_PER_S = 1500
@@ -59,11 +60,11 @@ def is_over(host: Host | None, connection: str) -> TypeGuard[RemoteHost]:
     return isinstance(host, RemoteHost) and host.over == connection
 
 
-def open_over(connection: str, host: Host | None, hz: float, why_not: str | None) -> Sampler:
-    """``why_not``: what is said of any other host. Raises MeasureError for such a one."""
-    if is_over(host, connection):
+def open_over(sampler: str, host: Host | None, hz: float, why_not: str | None) -> Sampler:
+    """``why_not``: None, or why it cannot be used there. Raises MeasureError then."""
+    if why_not is None and isinstance(host, RemoteHost):
         return RemoteSampler(host, hz)
-    raise MeasureError(f"sampling by {connection} is not possible: {why_not}")
+    raise MeasureError(f"sampling by {sampler} is not possible: {why_not}")
 
 
 class _Round:
@@ -86,7 +87,8 @@ class _Round:
         """Counters before, the clock, and the first poll."""
         self._groups = counters.limiting_groups(self._host, self._watched)
         self._before = self._snapshots()
-        self._files_before = self._group_files()
+        self._pressure = pressure_files(self._host, self._watched)
+        self._files_before, self._files_s = self._group_files(), time.monotonic()
         self._others_before = self._others()
         for _ in range(PROBES):
             probe = self._host.poll(cpus=False)
@@ -115,7 +117,7 @@ class _Round:
             self._poll()
             cost_s = self._cost_s() - self._cost_before_s
             self._host.watch(())
-            after, files, others = self._snapshots(), self._group_files(), self._others()
+            after, files, files_s, others = self._snapshots(), self._group_files(), time.monotonic(), self._others()
         except DbcpuError as error:
             raise MeasureError(f"sampling ended in the midst of a round: {error}") from None
         ticks = self._host.clock_ticks
@@ -138,6 +140,7 @@ class _Round:
             polls=len(self._polls),
             # As it went, not as it was meant to go: an answer may take longer than a period.
             hz=round((len(self._polls) - 1) / lasted_s, 2) if lasted_s > 0 else 1 / self._period_s,
+            pressure=pressure_between(self._pressure, self._files_before, files, files_s - self._files_s),
             clocks=(self._clock.told(f"sampler ({self._host.over})"),),
         )
 
@@ -169,8 +172,7 @@ class _Round:
         return [{name: files.get(f"{folder}/{name}") for name in _FILES} for folder in self._folders]
 
     def _group_files(self) -> Mapping[str, str]:
-        stats = [group.stat_file for group, _, _ in self._groups.values()]
-        return self._host.read_all(stats) if stats else {}
+        return self._host.read_all([*(group.stat_file for group, _, _ in self._groups.values()), *self._pressure])
 
     def _others(self) -> dict[str, list[Any]]:
         """Command, CPU ticks, CPU and start of every process that is neither watched nor the kit's own."""

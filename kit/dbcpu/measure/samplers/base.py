@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from dbcpu import registry
 from dbcpu.hosts.base import Host
-from dbcpu.record import CgroupUse, Clock, CpuSeries, Foreign, RanInstead, Residency, Trace, WakeUps
+from dbcpu.record import CgroupUse, Clock, CpuPressure, CpuSeries, Foreign, RanInstead, Residency, Trace, WakeUps
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class Sampled:
     hz: float
     clocks: tuple[Clock, ...] = ()
     trace: Trace | None = None
+    pressure: tuple[CpuPressure, ...] = ()
 
 
 class Sampler(AbstractContextManager["Sampler"], Protocol):
@@ -85,7 +86,7 @@ class SamplerModule(Protocol):
     PREFERENCE: int
     """Of several samplers that can be used the one with the highest is taken, unless the user names one.
 
-    dbcpu's own: 0 none, 5 trace, 10 sql, 20 ssh, 30 procfs.
+    dbcpu's own: 0 none, 5 trace, 10 sql, 15 container, 20 ssh, 30 procfs.
     """
 
     def host_route(self, configured: str | None) -> str | None:

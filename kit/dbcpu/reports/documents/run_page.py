@@ -14,6 +14,7 @@ from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.documents.pressure import pressure_lines
 from dbcpu.reports.documents.run_summary import limits_of, slowed, summary
 
 READINGS = {
@@ -126,7 +127,8 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         *slowed_section(analysis, "Slowed sessions"),
         shown(
             "host", "The host", "The host was not sampled: the database runs elsewhere.",
-            run_tables.host_table(record), f"{'; '.join(limits_of(host, analysis))}." if host else "",
+            run_tables.host_table(record), f"{'; '.join((*limits_of(host, analysis), *pressure_lines(record)))}."
+            if host else "",
         ),
         shown("sessions", "Where the time went", none_valid, run_tables.sessions_table(record, analysis)),
         shown(

@@ -17,7 +17,7 @@ from dbcpu.config.inventory import Listed, read_inventory, selected
 from dbcpu.formatting import plain, plural
 from dbcpu.workflows.fleet.outcome import last_sentence
 from dbcpu.workflows.fleet.simulated import is_simulated
-from dbcpu.workflows.fleet.station import toml_of
+from dbcpu.workflows.fleet.station import command_refused, toml_of
 
 LIMIT_S = 300
 WARNING, PROBLEM = "warning", "problem"
@@ -62,6 +62,8 @@ def _worst(checked: _Checked) -> str:
 def _checked(target: Listed) -> _Checked:
     if is_simulated(target.url):
         return _Checked(target.name)
+    if why := command_refused(target.table()):
+        return _Checked(target.name, refused=why)
     with tempfile.TemporaryDirectory(prefix="dbcpu-check-") as folder:
         config, log = Path(folder, "dbcpu.toml"), Path(folder, "log")
         config.write_text(toml_of(target.name, target.table()), "utf-8")

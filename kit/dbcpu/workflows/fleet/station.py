@@ -29,6 +29,7 @@ from dbcpu.workflows.fleet.simulated import arguments, is_simulated
 from dbcpu.workflows.fleet.sql_hash import sql_hash
 
 STORE = "DBCPU_STORE"
+COMMANDS = "DBCPU_FLEET_EXEC"
 _GATE = 'read -r go && exec "$@" </dev/null'
 _TAKEN_OVER = "another driver of the campaign took it over"
 
@@ -90,7 +91,7 @@ def _spooled(work: Work, spool: Path) -> Outcome:
 def _measure(work: Work, url: str | None) -> Outcome:
     """Raises StoreError before anything is measured."""
     with open_store(url) as store:
-        if why := _differs(work):
+        if why := _differs(work) or command_refused(work.table):
             store.campaigns.change(work.campaign, work.target, was=(RUNNING,), was_pid=0, state=REFUSED, why=why)
             return Outcome(REFUSED, why=why)
         with tempfile.TemporaryDirectory(prefix="target-", dir=campaign_folder(work.campaign)) as folder:
@@ -175,3 +176,13 @@ def _differs(work: Work) -> str:
     if work.sql_hash != sql_hash():
         return f"the station's SQL files differ from those of the campaign; install dbcpu {work.tool_version} anew"
     return ""
+
+
+def command_refused(table: Mapping[str, str]) -> str:
+    """Why a command of an inventory is not started here; '' for none, or where the station's own environment says yes.
+
+    A campaign comes from a store, and whoever can write there could start any program on its stations.
+    """
+    if not table.get("host", "").startswith("exec:") or os.environ.get(COMMANDS) == "yes":
+        return ""
+    return f"its host is a command (exec:), which a fleet starts only where {COMMANDS}=yes is in the environment"

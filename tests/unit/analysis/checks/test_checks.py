@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import Finding, Level
-from dbcpu.record import CgroupUse, Execution, Foreign, KitCost, Round, RunRecord
+from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
 
 
@@ -135,6 +136,24 @@ def test_steal_and_throttling() -> None:
     stolen = pair(busy_s={0: 1.8, 1: 1.8}, steal_s={0: 0.1})
     assert "steal" in codes([stolen])
     assert "throttled" in codes([pair(cgroups=(CgroupUse("/pod", 1.5, 20, 9, 0.4, (0, 1)),))])
+
+
+def test_a_quota_that_is_not_seen_shows_as_work_without_a_cpu() -> None:
+    stalled = CpuPressure("/pod", 2.0, 1.5, 0.8, (0, 1))
+    sampled = replace(pair(busy_s={0: 0.9, 1: 0.9}), pressure=(stalled,))
+    seen = found(record([*solos(), sampled]))
+    assert seen["hidden-quota"].seen.startswith("the control group /pod had work and no CPU for 40 % of the time (N=2)")
+    explained: tuple[dict[str, Any], ...] = (
+        {"cgroups": (CgroupUse("/pod", 1.5, 20, 9, 0.4, (0, 1)),)},
+        {"foreign": (Foreign(7, "gzip", 0.9, (0,)),)},
+        {"pressure": (replace(stalled, full_s=0.01),)},
+        {"pressure": (replace(stalled, full_s=None),)},
+        {"pressure": (replace(stalled, sessions=(0,)),)},
+        {"pressure": (replace(stalled, path=""),)},
+    )
+    for change in explained:
+        assert "hidden-quota" not in codes([replace(sampled, **change)])
+    assert "hidden-quota" not in codes([replace(sampled, cpu_timeline=())]), "nothing is known of other processes"
 
 
 def test_settling_repeats_and_client_clocks() -> None:

@@ -157,7 +157,7 @@ def test_sessions_that_are_gone_at_the_start_are_named(proc: FakeProc) -> None:
 
 
 def test_missed_deadline_is_not_made_up_for(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
-    moments = iter((10.0, 10.0, 12.0))
+    moments = iter((10.0, 10.0, 10.0, 12.0))
     monkeypatch.setattr("dbcpu.measure.samplers._poller.time.monotonic", lambda: next(moments))
     watcher = Poller(command(proc))
     watcher.begin()

@@ -1,13 +1,12 @@
-"""A connection through the system's own ssh to a program at the other end, one question at a time.
+"""A connection through a command such as ssh or kubectl to a program at the other end, one question at a time.
 
-ssh does as the user's configuration says: agent, bastion, port, host key check. It is never given a password
-(BatchMode) and never asked to forward anything. Whatever ends dbcpu closes its end, and then the other end ends too.
+Whatever ends dbcpu closes its end, and then the other end ends too.
 """
 
 import contextlib
 import os
-import re
 import select
+import signal
 import subprocess
 import tempfile
 import threading
@@ -15,7 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
-from dbcpu.errors import HostError, UsageError
+from dbcpu.errors import HostError
+from dbcpu.hosts.transport import BOOTSTRAP, Transport
 
 CONNECT_TIMEOUT_S = 15
 ANSWER_TIMEOUT_S = 60.0
@@ -25,60 +25,27 @@ MAX_ANSWER_BYTES = 64 * 1024**2
 MAX_GREETING_BYTES = 1024**2
 """What a login shell may say before."""
 _READ_BYTES = 1 << 16
-_SPECIAL = frozenset("'`\"$\\;&<>|(){},")
-"""Of a shell: OpenSSH before 9.6 passes a host's name to the user's ProxyCommand as it is (CVE-2023-51385)."""
-_OPTIONS = (
-    "BatchMode=yes",
-    f"ConnectTimeout={CONNECT_TIMEOUT_S}",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    "ClearAllForwardings=yes",
-    "PermitLocalCommand=no",
-    "RemoteCommand=none",
-    "ControlMaster=no",
-)
-# The login shell may be any: this is plain to all of them. It takes the script, up to a line with a full stop, from
-# standard input without reading a byte more, which "sh -s" does not promise.
-_BOOTSTRAP = (
-    "echo dbcpu-system; uname -s; exec sh -c "
-    '\'n=$(printf "\\n_");n=${n%_};s=;while IFS= read -r l;do [ "$l" = . ]&&break;s=$s$l$n;done;eval "$s"\''
-)
-_REASONS = (
-    ("IDENTIFICATION HAS CHANGED", "its host key is not the one that ssh knows; find out why before all else"),
-    ("Host key verification failed", "ssh does not know its host key; log in by hand once (ssh {where}) and check it"),
-    ("Permission denied", "it refused the login; dbcpu gives no password: use a key, until `ssh {where}` asks nothing"),
-    ("Too many authentication", "it refused the login; name the right key in ~/.ssh/config (IdentityFile)"),
-    ("Could not resolve hostname", "its name is not known; is it spelled as in ~/.ssh/config?"),
-    ("Connection refused", "nothing takes ssh connections there; is the port right (ssh:HOST:PORT)?"),
-    ("timed out", "it did not answer; is it reachable from here?"),
-    ("No route to host", "there is no way to it from here"),
-    ("Network is unreachable", "there is no way to it from here"),
-)  # fmt: skip
-_DESTINATION = re.compile(r"(?P<login>[^\s\0:-][^\s\0:]*|[^\s\0:-]*\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?")
+_SAID_CHARACTERS = 300
+_KEPT_BYTES = 4096
+"""Of what the far end says before its greeting: an engine of containers says there why there is none."""
 
 
-class SshConnection:
-    """``where``: [USER@]HOST[:PORT]; ``script``: a text for sh whose first line begins with dbcpu-host.
+class ShellConnection:
+    """``transport``: the command; ``script``: a text for sh whose first line begins with dbcpu-host.
 
     ``greeting`` is that line. Every method raises HostError in one sentence.
     """
 
-    def __init__(self, where: str, script: str) -> None:
-        parts = _DESTINATION.fullmatch(where)
-        user, _, host = ("" if parts is None else parts["login"]).rpartition("@")
-        if parts is None or _SPECIAL & set(host) or (_SPECIAL - {"\\"}) & set(user):
-            raise UsageError(f"{where!r} is no host for ssh; write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT")
-        self._name, self._where = f"ssh:{where}", where
+    def __init__(self, transport: Transport, script: str) -> None:
+        self._transport, self._name = transport, transport.name
         self._lock = threading.Lock()
         self._broken = ""
         self._received = b""
+        self._preamble, self._begun = "", False
         self._room = 0
         self._timeout_s = self._deadline_s = 0.0
-        port = ["-p", parts["port"]] if parts["port"] else []
-        options = [part for option in _OPTIONS for part in ("-o", option)]
-        login = parts["login"].replace("[", "").replace("]", "")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
-        self._process = self._launch(["ssh", "-T", "-a", "-x", *options, *port, "--", login, _BOOTSTRAP])
+        self._process = self._launch(list(transport.argv))
         try:
             self.greeting = self._begin(script)
         except BaseException:
@@ -87,7 +54,7 @@ class SshConnection:
 
     @property
     def pid(self) -> int:
-        """The ssh process on this machine."""
+        """The command on this machine, which leads a group of its own."""
         return self._process.pid
 
     def close(self) -> None:
@@ -100,7 +67,7 @@ class SshConnection:
         try:
             self._process.wait(1.0)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
         self._errors.close()
 
@@ -125,18 +92,28 @@ class SshConnection:
                 start_new_session=True,
                 bufsize=0,
             )
-        except FileNotFoundError:
+        except OSError as error:
             self._errors.close()
-            raise HostError(
-                f"{self._name} cannot be reached: there is no ssh on this machine; "
-                "install OpenSSH's client (openssh-client), or leave --host away"
-            ) from None
+            program = command[0]
+            why = f"there is no {program} on this machine"
+            if not isinstance(error, FileNotFoundError):
+                why = f"{program} could not be started ({error.strerror})"
+            raise HostError(f"{self._name} cannot be reached: {why}; {self._transport.missing}") from None
+
+    def _kill(self) -> None:
+        """It and what it has started, where it leads a group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if self._process.pid and os.getpgid(self._process.pid) == self._process.pid:
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
 
     def _begin(self, script: str) -> list[str]:
         """Send the program; the words of its greeting."""
         with self._exchange(3 * CONNECT_TIMEOUT_S, MAX_GREETING_BYTES) as (send, receive):
-            while (line := receive()) != "dbcpu-system":
-                pass  # a login shell may greet
+            if self._transport.takes_input:
+                send(BOOTSTRAP + "\n")
+            while (line := receive()) != "dbcpu-system":  # a login shell may greet
+                self._preamble = (self._preamble + line + "\n")[-_KEPT_BYTES:]
             system = receive()
             if system != "Linux":
                 raise HostError(
@@ -146,6 +123,7 @@ class SshConnection:
             send(script + ".\n")
             while not (line := receive()).startswith("dbcpu-host "):
                 pass
+        self._begun = True
         return line.split()[1:]
 
     @contextlib.contextmanager
@@ -202,19 +180,30 @@ class SshConnection:
             self._end("it was too slow", f"{self._name} did not answer within {self._timeout_s:g} s")
 
     def _end(self, broken: str, sentence: str) -> NoReturn:
-        self._process.kill()
+        self._kill()
         self._broken = broken
         raise HostError(sentence)
 
     def _lost(self) -> NoReturn:
-        """Say what ssh said as it ended."""
+        """Say what the command said as it ended. Docker says on standard output that a program cannot be started."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         self._errors.seek(0)
-        said = self._errors.read().decode("utf-8", "replace")
+        errors = self._errors.read(MAX_GREETING_BYTES).decode("utf-8", "replace")
         self._broken = "it was lost"
-        for mark, reason in _REASONS:
-            if mark in said:
-                raise HostError(f"{self._name} cannot be reached: {reason.format(where=self._where)}")
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
-        raise HostError(f"the connection to {self._name} ended: {lines[-1] if lines else 'ssh gave no reason'}")
+        before = "" if self._begun else self._preamble + (self._received + self._unread()).decode("utf-8", "replace")
+        if reason := self._transport.reason(errors + before):
+            raise HostError(f"{self._name} cannot be reached: {reason}")
+        lines = [line.strip() for line in (errors if errors.strip() else before).splitlines() if line.strip()]
+        said = lines[-1][:_SAID_CHARACTERS] if lines else f"{self._transport.program} gave no reason"
+        raise HostError(f"the connection to {self._name} ended: {said}")
+
+    def _unread(self) -> bytes:
+        """What it said before it ended and nobody has read: it may have ended before it was sent anything."""
+        assert self._process.stdout is not None
+        descriptor, found = self._process.stdout.fileno(), b""
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        while len(found) < _KEPT_BYTES and poller.poll(0) and (more := os.read(descriptor, _KEPT_BYTES)):
+            found += more
+        return found

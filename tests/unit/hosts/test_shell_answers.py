@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dbcpu.errors import HostError, UsageError
-from dbcpu.hosts import ssh_connection
+from dbcpu.hosts import shell_connection
 from dbcpu.hosts.base import Ahead
-from dbcpu.hosts.ssh import SshHost
-from dbcpu.hosts.ssh_connection import SshConnection
+from dbcpu.hosts.shell_connection import ShellConnection
+from dbcpu.hosts.ssh import open_host, transport
 
 GREETING = "dbcpu-system\nLinux\ndbcpu-host 1 4711 4710 100\n.\n"
 
@@ -41,7 +41,7 @@ Says = Callable[..., None]
 @pytest.fixture
 def says(monkeypatch: pytest.MonkeyPatch) -> Says:
     def say(text: str, *, stays: bool = False) -> None:
-        monkeypatch.setattr(SshConnection, "_launch", lambda *_: FarEnd(text, stays))
+        monkeypatch.setattr(ShellConnection, "_launch", lambda *_: FarEnd(text, stays))
 
     return say
 
@@ -50,7 +50,7 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Says:
 def test_an_odd_greeting_is_refused(says: Says, words: str) -> None:
     says(f"dbcpu-system\nLinux\ndbcpu-host {words}\n.\n")
     with pytest.raises(HostError, match=r"ssh:far answered '.*', which dbcpu's program there does not say"):
-        SshHost("far")
+        open_host("far")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_odd_greeting_is_refused(says: Says, words: str) -> None:
 )
 def test_an_odd_poll_is_refused(says: Says, answer: str) -> None:
     says(f"{GREETING}.\n{answer}\n.\n")
-    with SshHost("far") as host:
+    with open_host("far") as host:
         host.watch(["/proc/1", "/proc/2"])
         with pytest.raises(HostError, match="which dbcpu's program there does not say"):
             host.poll(True)
@@ -66,36 +66,36 @@ def test_an_odd_poll_is_refused(says: Says, answer: str) -> None:
 
 def test_a_path_that_is_not_absolute_is_left_out(says: Says) -> None:
     says(f"{GREETING}+proc/stat\n|cpu 1\n+/proc/uptime\n|1.5 1\n.\n")
-    with SshHost("far") as host:
+    with open_host("far") as host:
         files = host.read_all(["/proc/stat", "/proc/uptime"])
         assert files == {"/proc/uptime": "1.5 1\n"}
         assert Ahead(host, {"relative/path": "x"}, ["relative"]).list("relative") == ("path",)
 
 
 def test_a_far_end_that_stays_silent_is_given_up(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SshConnection.ask, "__defaults__", (0.05,))
+    monkeypatch.setattr(ShellConnection.ask, "__defaults__", (0.05,))
     says(GREETING, stays=True)
-    with SshHost("far") as host, pytest.raises(HostError, match=r"ssh:far did not answer within 0\.05 s"):
+    with open_host("far") as host, pytest.raises(HostError, match=r"ssh:far did not answer within 0\.05 s"):
         host.read_all(["/proc/stat"])
 
 
 @pytest.mark.parametrize("text", ["|x\n" * 500, "|" + "x" * 1500])
 def test_an_answer_without_an_end_is_given_up(says: Says, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(ssh_connection, "MAX_ANSWER_BYTES", 400)
+    monkeypatch.setattr(shell_connection, "MAX_ANSWER_BYTES", 400)
     says(GREETING + text)
-    with SshHost("far") as host, pytest.raises(HostError, match="that has no end"):
+    with open_host("far") as host, pytest.raises(HostError, match="that has no end"):
         host.process_stats()
 
 
 @pytest.mark.parametrize("text", ["y\n" * 500, "y" * 1500, f"{GREETING[:19]}y\n" + "y\n" * 500])
 def test_a_greeting_without_an_end_is_given_up(says: Says, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(ssh_connection, "MAX_GREETING_BYTES", 400)
+    monkeypatch.setattr(shell_connection, "MAX_GREETING_BYTES", 400)
     says(text, stays=True)
     with pytest.raises(HostError, match="ssh:far sent an answer that has no end"):
-        SshConnection("far", "")
+        ShellConnection(transport("far"), "")
 
 
 @pytest.mark.parametrize("where", ["a$(id)", "a`id`", "a;id", "us'er@host", "a|b", "user@ho\\st"])
 def test_characters_of_a_shell_are_no_host(where: str) -> None:
     with pytest.raises(UsageError, match="is no host for ssh"):
-        SshConnection(where, "")
+        transport(where)
