@@ -25,7 +25,9 @@ _WORDS = st.one_of(
          "1h30m", "0s", "31d", "spread,pack", "cpus:0-3", "cpus:", "node:x", "smt_off", "policy:batch", "cage:2",
          "postgresql://h/d?sslmde=require", "postgresql://u:p@h:99999/d", "postgresql://[::1", "oracle+oracledb://x",
          "sqlite:///:memory:", "shell:////bin/true", "mysql://h/d", "postgresql://h/d?password=a&PASSWORD=b",
-         "ssh:", "ssh:x y", "ssh:-oProxyCommand=x", "ssh:a$(b)", "k8s:prod/-x", "k8s:a/b/c", "docker:-v", "docker:a", "exec:", "exec:'", "exec:true", "sql", "none", "local", ".", "/proc", "runs.db",
+         "ssh:", "ssh:x y", "ssh:-oProxyCommand=x",
+         "ssh:a$(b)", "k8s:prod/-x", "k8s:a/b/c", "docker:-v", "docker:a", "exec:", "exec:'", "exec:true",
+         "sql", "none", "local", ".", "/proc", "runs.db",
          "/nowhere/x.db", "x" * 300 + ".json", "a/" * 300, "\udcff\udcfe", "caf\udce9.json", "json", "csv", "table",
          "html", "metrics", "markdown", "c4.4xlarge", "oracle-cloud-ee", "--", "-", "-h",
          str(HOSTS / "two-sockets.tar.gz")]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from dbcpu.errors import ServerError
+from dbcpu.errors import GateError, ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Patience, Quiet
@@ -30,6 +30,8 @@ from dbcpu.targets.base import Outcome, Session, Target, Work
 MIN_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
 """A round may take this many times its expected time before its sessions are cancelled."""
+_PROBE_S = 10.0
+"""A statement of the doctor's session may take this long, where the database lets it be limited."""
 
 
 class RoundConditions(Protocol):
@@ -158,12 +160,15 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
 
 
 def limits_of_a_session(target: Target, host: Host, clock_ticks: int, work: Work) -> Limits | None:
-    """Limits of a server process, which may differ from those of whatever reads the host; None if not verified.
+    """Limits of a server process, which may differ from those of whatever reads the host.
 
-    Raises GateError, ServerError.
+    None where no session could be opened, warmed up within ``_PROBE_S`` and verified: the target's findings say why.
     """
     with Gate(target, host, clock_ticks) as gate:
-        gate.gather(1, work)
+        try:
+            gate.gather(1, replace(work, timeout_s=_PROBE_S))
+        except (GateError, ServerError):
+            return None
         return _limits_of(host, gate.members[0].server)
 
 
