@@ -84,6 +84,13 @@ def test_address_that_is_no_store_is_told_without_its_password(url: str, sentenc
     assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.parametrize("create", [True, False])
+def test_a_folder_is_no_store(create: bool, tmp_path: Path) -> None:
+    for folder in (str(tmp_path), "/"):
+        with pytest.raises(StoreError, match=r"^the store /.* is a folder; give a file in it$"):
+            open_store(folder, create=create)
+
+
 def test_missing_folder_and_missing_file_are_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"there is no folder .*/gone; create it first"):
         open_store(str(tmp_path / "gone" / "runs.db"))
