@@ -232,7 +232,7 @@ class Clockwork:
             "slower_cpu": together * host.core_speed[host.core_of[cpu]] * self._toggled()[cpu],
             "remote_memory": remote,
         }
-        speed = np.prod(list(factors.values()), axis=0)
+        speed = np.prod(np.array(list(factors.values())), axis=0)
         foreign = np.divide(self.foreign, queue, out=np.zeros(len(queue)), where=busy) * usable
         return _Rates(
             run=run,
@@ -265,15 +265,12 @@ class Clockwork:
         run: Floats, speed: Floats, factors: Mapping[str, Floats], off_cpu: Mapping[str, Floats]
     ) -> dict[str, Floats]:
         """CPU time without progress, divided by the logarithms of the factors that slow it down, and ``off_cpu``."""
-        logs = {cause: -np.log(factor) for cause, factor in factors.items()}
-        every = np.sum(list(logs.values()), axis=0)
-        lost = run * (1 - speed)
-        slower = {
-            cause: np.divide(lost * log, every, out=np.zeros_like(lost), where=every > 0) for cause, log in logs.items()
-        }
-        return {
-            cause: slower.get(cause, 0.0) + off_cpu.get(cause, np.zeros_like(run)) for cause in {**slower, **off_cpu}
-        }
+        logs = -np.log(np.array(list(factors.values())))
+        every = logs.sum(axis=0)
+        lost = run * (1 - speed) * logs
+        slower = dict(zip(factors, np.divide(lost, every, out=np.zeros_like(lost), where=every > 0), strict=True))
+        none = np.zeros_like(run)
+        return {cause: slower.get(cause, none) + off_cpu.get(cause, none) for cause in {**slower, **off_cpu}}
 
     def _off_cpu(self, share: Floats, lost: Floats, stolen: Floats, queue: NDArray[np.intp]) -> dict[str, Floats]:
         """Time without CPU: stolen, interrupted, throttled, or waiting behind sessions and other processes."""

@@ -34,19 +34,24 @@ class _Deliveries:
     def again(self, session: Session) -> Order | None:
         with self._lock:
             if session.failed():
+                # It may have delivered this segment already, and failed while the slowest was waited for.
+                self._bring(session, more=False)
                 self.failed = True
                 self._gate.pause()
                 return None
             until_s = self._until_s.get(session.ordinal, self._first_until_s)
             over = until_s >= self._end_s - 0.5 * self._segment_s
-            # A session may deliver twice before the slowest delivers once: executions may last longer than a segment.
-            now, before = session.outcome(more=not over), self.brought.get(session.ordinal)
-            self.brought[session.ordinal] = now if before is None else before.followed_by(now)
+            self._bring(session, more=not over)
             whole = len(self.brought) == len(self._gate.members)
             self._until_s[session.ordinal] = until_s + self._segment_s
             if whole and not over:
                 self._gate.pause()
             return None if over else (None, until_s + self._segment_s)
+
+    def _bring(self, session: Session, *, more: bool) -> None:
+        """A session may deliver twice before the slowest delivers once: executions may last longer than a segment."""
+        now, before = session.outcome(more=more), self.brought.get(session.ordinal)
+        self.brought[session.ordinal] = now if before is None else before.followed_by(now)
 
     def take(self) -> dict[int, Outcome]:
         """What was delivered, and room for the next segment."""

@@ -17,11 +17,14 @@ class LoopingSession:
 
     ordinal: int
     delivered: int = 0
+    error: str | None = None
 
     def failed(self) -> bool:
-        return False
+        return self.error is not None
 
     def outcome(self, *, more: bool = False) -> Outcome:
+        if self.error:
+            return Outcome((), answer_ok=None, error=self.error)
         self.delivered += 1
         start_s = self.delivered * SEGMENT_S
         return Outcome((Execution(start_s, SEGMENT_S),), answer_ok=True, db={"cpu": 1.0})
@@ -54,6 +57,20 @@ def test_a_session_that_delivers_twice_before_the_slowest_loses_nothing() -> Non
     assert taken[0].db == {"cpu": 2.0}
     assert starts(taken[1]) == [SEGMENT_S]
     assert deliveries.take() == {}
+
+
+def test_a_session_that_fails_after_it_delivered_its_segment_fails_that_segment() -> None:
+    fast, slow = LoopingSession(0), LoopingSession(1)
+    gate = PausingGate([fast, slow])
+    deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, END_S)
+    assert deliveries.again(cast(Session, fast)) is not None
+    fast.error = "terminated by somebody"
+    assert deliveries.again(cast(Session, fast)) is None
+    assert (gate.paused, deliveries.failed) == (1, True)
+    taken = deliveries.take()
+    assert starts(taken[0]) == [SEGMENT_S]
+    assert taken[0].error == "terminated by somebody"
+    assert 1 not in taken
 
 
 def test_a_wrong_answer_or_an_error_stays_when_more_follows() -> None:
