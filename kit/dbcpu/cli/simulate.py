@@ -1,5 +1,6 @@
 """``dbcpu simulate``: a run on a simulated host."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -22,19 +23,12 @@ def command(
 ) -> None:
     """Simulate a host, PRESET or c4.4xlarge, changed by options; store and show the result like a measured run."""
     from dbcpu import simulator
-    from dbcpu.store import record_file
     from dbcpu.store.database import open_store
-    from dbcpu.workflows.kept_figures import keep_run
-    from dbcpu.workflows.show import print_document, record_document
+    from dbcpu.workflows.show import keep_and_show
 
     if listing:
         click.echo(simulator.listing())
         return
     record = simulator.simulate_now(preset, **given)
-    if not no_save:
-        with open_store(store) as opened:
-            keep_run(opened, record)
-    if json_file:
-        record_file.write_record(json_file, record)
-    if json_file != "-":
-        print_document(record_document(record))
+    with nullcontext() if no_save else open_store(store) as opened:
+        keep_and_show(record, opened, json_file)

@@ -1,7 +1,8 @@
 """The figures of stored runs: read where this analysis made them, else made from the record, and kept if possible."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from dbcpu.analysis.figures import VERSION
 from dbcpu.errors import StoreError
@@ -9,6 +10,9 @@ from dbcpu.figures import RunFigures
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store.database import Store
 from dbcpu.workflows.readable_runs import ReadableRuns
+
+if TYPE_CHECKING:
+    from dbcpu.analysis.results.run import Analysis
 
 
 class KeptFigures:
@@ -72,10 +76,19 @@ def keep_figures(store: Store, run_id: str, figures: RunFigures) -> None:
         store.figures.keep(run_id, VERSION, figures.all, int(figures.value("rounds") or 0))
 
 
-def keep_run(store: Store, record: RunRecord) -> bool:
-    """Save a whole run and its figures; False when the very same run is there already. Raises as ``Store.save``."""
+def keep_run(
+    store: Store, record: RunRecord, explain: "Callable[[], tuple[RunRecord, Analysis]] | None" = None
+) -> bool:
+    """Save a whole run and its figures; False when the very same run is there already.
+
+    ``explain``: of a caller that shows the run as well, and need not explain it twice. Raises as ``Store.save``.
+    """
+    from dbcpu.analysis.figures.of_run import run_figures
+
     if not store.save(record):
         return False
-    if record.header.status != "running":
-        keep_figures(store, record.header.run_id, figures_of(record.header, record.rounds))
+    header, rounds = record.header, record.rounds
+    if header.status != "running":
+        figures = run_figures(*explain(), len(rounds)) if explain else figures_of(header, rounds)
+        keep_figures(store, header.run_id, figures)
     return True

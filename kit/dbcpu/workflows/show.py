@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from dbcpu.reports.formats.base import load_format
 
 if TYPE_CHECKING:
     from dbcpu.reports.document import Document
+    from dbcpu.store.database import Store
 
 
 def show(document: "Document", form: str = "table", out: Path | None = None) -> None:
@@ -34,12 +36,23 @@ def run_document(run: str, store: str | None, licences: Sequence[str] = ()) -> "
     return document(*explained_run(run, store, licences))
 
 
-def record_document(record: RunRecord) -> "Document":
-    """The same of a record at hand. Raises as ``explained``."""
-    from dbcpu.reports.documents.run import document
-    from dbcpu.workflows.explain import explained
+def keep_and_show(record: RunRecord, store: "Store | None", json_file: str | None) -> None:
+    """A record at hand: kept with its figures, written, and shown unless ``json_file`` is standard output.
 
-    return document(*explained(record.header, record.rounds))
+    Raises as ``Store.save`` and ``explained``; StoreError: the file cannot be written.
+    """
+    from dbcpu.reports.documents.run import document
+    from dbcpu.store import record_file
+    from dbcpu.workflows.explain import explained
+    from dbcpu.workflows.kept_figures import keep_run
+
+    explain = cache(lambda: explained(record.header, record.rounds))
+    if store is not None:
+        keep_run(store, record, explain)
+    if json_file:
+        record_file.write_record(json_file, record)
+    if json_file != "-":
+        print_document(document(*explain()))
 
 
 def print_document(document: "Document", form: str = "table") -> None:

@@ -79,7 +79,7 @@ class _Group:
 def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, _Group]:
     cpus: dict[int, list[tuple[float, int]]] = {}
     for each in stretches:
-        cpus.setdefault(each.cpu, []).append((float(np.mean(each.ns**-exponent)), each.ns.size))
+        cpus.setdefault(each.cpu, []).append((each.speed(exponent), each.ns.size))
     return {
         cpu: _Group(np.array([value for value, _ in own]), np.array([float(many) for _, many in own]))
         for cpu, own in cpus.items()

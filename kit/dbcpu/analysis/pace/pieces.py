@@ -6,7 +6,7 @@ on a sibling CPU that the host shows are left out: they would divide away what s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,6 +28,13 @@ class Stretch:
     cpu: int
     sessions: int
     ns: Floats
+    _speeds: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
+
+    def speed(self, exponent: float) -> float:
+        """Mean of the pieces' speeds; several levels ask for it."""
+        if exponent not in self._speeds:
+            self._speeds[exponent] = float(np.mean(self.ns**-exponent))
+        return self._speeds[exponent]
 
 
 @dataclass(frozen=True, slots=True)
