@@ -115,6 +115,11 @@ class RunFigures:
         """Those with a figure of this variant, in order."""
         return tuple(sorted({each.level for each in self.all if each.level and each.variant == variant}))
 
+    def severities(self) -> Mapping[str, int]:
+        """Code of a finding -> 1 info, 2 warning, 3 problem."""
+        found = (each for each in self.all if each.metric.startswith(FINDING))
+        return {each.metric.removeprefix(FINDING): min(3, max(1, round(each.value or 0.0))) for each in found}
+
     def findings(self) -> Mapping[str, str]:
         """Code -> what was seen, the severest first."""
         found = [each for each in self.all if each.metric.startswith(FINDING)]

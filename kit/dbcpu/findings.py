@@ -48,9 +48,14 @@ UNANSWERED = ("inconclusive", "no-solo-round", "incomplete-run")
 
 def reached(findings: Iterable[Finding], fail_on: str) -> bool:
     """Whether any finding is at or above ``fail_on``: never, info, warning or problem; inconclusive: see UNANSWERED."""
+    return any(fails(finding.code, finding.level, fail_on) for finding in findings)
+
+
+def fails(code: str, level: Level, fail_on: str) -> bool:
+    """Whether a finding of that code and level is at or above ``fail_on``; see ``reached``."""
     if fail_on == "inconclusive":
-        return any(finding.code in UNANSWERED or finding.level >= Level.PROBLEM for finding in findings)
-    return fail_on != "never" and any(finding.level >= Level[fail_on.upper()] for finding in findings)
+        return code in UNANSWERED or level >= Level.PROBLEM
+    return fail_on != "never" and level >= Level[fail_on.upper()]
 
 
 def as_text(findings: Iterable[Finding]) -> str:

@@ -94,9 +94,9 @@ def _findings(analysis: Analysis) -> Iterator[Figure]:
     seen: dict[str, list[str]] = {}
     for each in analysis.findings:
         seen.setdefault(each.code, []).append(each.seen)
-    level = {each.code: each.level.value / 10 for each in analysis.findings}
     for code, texts in seen.items():
-        yield Figure(f"{FINDING}{code}", value=level[code], text="; ".join(texts))
+        worst = max(each.level for each in analysis.findings if each.code == code)
+        yield Figure(f"{FINDING}{code}", value=worst / 10, text="; ".join(texts))
 
 
 def _of_level(view: LevelView, rounds: Sequence[Round], elapsed_s: _BySession, stolen: _Stolen) -> Iterator[Figure]:

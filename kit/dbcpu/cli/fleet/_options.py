@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from dbcpu.cli._options import plan_options, store_option, together, yes_option
+from dbcpu.cli._options import fail_on_option, plan_options, store_option, together, yes_option
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,6 +50,7 @@ limit_options = together(
 )  # fmt: skip
 
 place_options = together(
+    fail_on_option,
     click.option("--scheduler", metavar="URL", help="Measure by the workers of a Dask cluster, tls://HOST:PORT."),
     store_option,
     yes_option,

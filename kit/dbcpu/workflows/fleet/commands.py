@@ -13,14 +13,16 @@ from typing import Any
 import click
 
 from dbcpu.config.inventory import read_inventory, refuse_production, selected
+from dbcpu.findings import Level, fails
 from dbcpu.formatting import plain, plural
 from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
-from dbcpu.store.database import open_store
+from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, plan_campaign
 from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
 from dbcpu.workflows.fleet.station import STORE
 from dbcpu.workflows.fleet.window import Window
+from dbcpu.workflows.kept_figures import KeptFigures
 from dbcpu.workflows.measure_run import Choices
 
 Confirm = Callable[[str, bool], None]
@@ -28,6 +30,8 @@ FAILED_EXIT, INTERRUPTED_EXIT = 3, 130
 MOST_AT_ONCE, PER_CPU, RUN_BYTES = 20, 4, 200 << 20
 """A run waits, and takes 77 to 190 MB: docs/benchmarks.md."""
 WATCH_S = 2.0
+MOST_NAMED = 20
+"""Targets with findings that --fail-on names; the report has all."""
 
 
 def begin(
@@ -43,6 +47,7 @@ def begin(
     window: str | None,
     dry_run: bool,
     scheduler: str | None,
+    fail_on: str,
     store: str | None,
     yes: bool,
     quiet: bool,
@@ -69,7 +74,7 @@ def begin(
     with _stations_store(store), open_store(store) as opened:
         confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
         opened.campaigns.create(made, items)
-        return _finished(campaign, drive(opened, campaign, bounds, scheduler, say), store)
+        return _finished(opened, campaign, drive(opened, campaign, bounds, scheduler, say), store, fail_on)
 
 
 def resume(
@@ -81,6 +86,7 @@ def resume(
     failures: float,
     window: str | None,
     scheduler: str | None,
+    fail_on: str,
     store: str | None,
     yes: bool,
     quiet: bool,
@@ -96,7 +102,7 @@ def resume(
         if left:
             confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
         tally = drive(opened, campaign, bounds, scheduler, _sayer(quiet), failed=failed)
-        return _finished(campaign, tally, store)
+        return _finished(opened, campaign, tally, store, fail_on)
 
 
 def status(campaign: str, store: str | None, *, watch: bool) -> int:
@@ -122,7 +128,7 @@ def _lines(campaign: str, items: Sequence[Item], states: Counter[str]) -> Iterat
     for item in items:
         if item.state not in (PLANNED, "done"):
             since = f" since {item.started_at}" if item.state == RUNNING and item.started_at else ""
-            yield plain(f"  {item.target}: {item.state}{since}" + (f": {item.why}" if item.why else ""))
+            yield "  " + plain(f"{item.target}: {item.state}{since}" + (f": {item.why}" if item.why else ""))
 
 
 def stop(campaign: str, store: str | None, *, at_once: bool) -> str:
@@ -159,17 +165,34 @@ def usual_at_once() -> int:
     return max(1, min(MOST_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
 
 
-def _finished(campaign: str, tally: Tally, store: str | None) -> int:
+def _finished(opened: Store, campaign: str, tally: Tally, store: str | None, fail_on: str) -> int:
     counted = ", ".join(f"{tally.states[state]} {state}" for state in STATES if state in tally.states)
     click.echo(f"campaign {campaign}: {counted}" + (f"; {tally.stopped}" if tally.stopped else ""))
-    if tally.complete:
-        return 0
     # A store's URL may have a password in it: then the user knows what to add.
     given = f" --store {shlex.quote(store)}" if store and "://" not in store else " --store URL" if store else ""
+    if tally.complete:
+        return _failing(opened, campaign, fail_on, given)
     failed = " --failed" if set(tally.states) & set(AGAIN) else ""
     see, go_on = f"dbcpu fleet status {campaign}{given}", f"dbcpu fleet resume {campaign}{failed}{given}"
     click.echo(f"dbcpu: see why: {see}; go on: {go_on}", err=True)
     return INTERRUPTED_EXIT if tally.interrupted else FAILED_EXIT
+
+
+def _failing(opened: Store, campaign: str, fail_on: str, given: str) -> int:
+    """Name the targets whose runs have findings at or above ``fail_on``; 1 if there is any, else 0."""
+    if fail_on == "never":
+        return 0
+    runs = {each.run_id: each.target for each in opened.campaigns.items(campaign) if each.run_id}
+    found: dict[str, list[str]] = {}
+    for run_id, figures in KeptFigures(opened).of(list(runs)).items():
+        codes = [code for code, severity in figures.severities().items() if fails(code, Level(severity * 10), fail_on)]
+        if codes:
+            found[runs[run_id]] = codes
+    for target, codes in list(found.items())[:MOST_NAMED]:
+        click.echo("  " + plain(f"{target}: {', '.join(codes)}"))
+    if len(found) > MOST_NAMED:
+        click.echo(f"  and {plural(len(found) - MOST_NAMED, 'target')} more: dbcpu fleet report {campaign}{given}")
+    return int(bool(found))
 
 
 def _sayer(quiet: bool) -> Callable[[str], None]:

@@ -56,3 +56,17 @@ def test_a_dry_run_keeps_nothing_and_a_name_is_taken_once(drive: Drive, tmp_path
     code, _, err = drive("fleet", "run", given, "--campaign", "q4", *only, *OPTIONS, "--yes").finish()
     assert (code, "has a campaign 'q4' already" in err) == (2, True)
     assert PLANNED not in states(drive.store, "q4").values()
+
+
+def test_findings_of_its_runs_make_the_exit_code(drive: Drive, tmp_path: Path) -> None:
+    given = inventory(tmp_path, fine="simulated://this-vm?seed=1", stolen="simulated://this-vm?seed=2&steal=0.4")
+    run = ("fleet", "run", given, "--campaign", "q4", "--sessions", "1-3", "--repeats", "3", "--yes")
+    code, out, err = drive(*run, "--fail-on", "problem").finish()
+    assert code == 0, err
+    code, out, err = drive("fleet", "resume", "q4", "--fail-on", "warning").finish()
+    assert code == 1, err
+    (named,) = [line for line in out.splitlines() if line.startswith("  stolen: ")]
+    with open_store(str(drive.store)) as opened:
+        (run_id,) = [each.run_id for each in opened.campaigns.items("q4") if each.target == "stolen"]
+    for code_of in named.removeprefix("  stolen: ").split(", "):
+        assert f"{code_of}: " in drive("show", str(run_id)).finish()[1]
