@@ -1,0 +1,191 @@
+"""Grafana's dashboards: each query on a store set up as contrib/grafana says; each metric is one that is written."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, product
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+from sqlalchemy import make_url
+
+from dbcpu.analysis.explain import explain
+from dbcpu.api import simulate
+from dbcpu.record import RunRecord
+from dbcpu.reports.formats.metrics import exposition
+from dbcpu.store.database import open_store, upgrade_store
+from dbcpu.workflows.kept_figures import keep_run
+from support.paths import ROOT
+from support.servers.postgresql import connect
+
+FOLDER = ROOT / "contrib" / "grafana"
+STORE, METRICS = (
+    json.loads((FOLDER / "dashboards" / name).read_text("utf-8")) for name in ("store.json", "metrics.json")
+)
+QUERIES = [(panel["title"], target) for panel in STORE["panels"] for target in panel["targets"]]
+ROLES = ("dbcpu_grafana", "dbcpu_reader", "dbcpu_writer", "dbcpu_owner")
+OWNER, READER = "the-owner's", "reader's-'own'"
+NIGHTS, TARGETS = 3, ("new-box", "old-box")
+
+
+def nights() -> Iterator[RunRecord]:
+    levels, stolen = (1, 2, 4, 8, 10, 12, 16), {"steal": 0.1}
+    for target, night in product(TARGETS, range(1, NIGHTS + 1)):
+        made = simulate("c4.4xlarge", levels=levels, repeats=3, executions=8, seed=night, changes=stolen)
+        at, plan = f"2026-11-{night:02}T04:30:00+00:00", replace(made.header.plan, target=target)
+        yield replace(made, header=replace(made.header, run_id=f"{target}-{night}", started_at=at, plan=plan))
+
+
+@pytest.fixture(scope="module")
+def reader_url(postgres_url: str) -> Iterator[str]:
+    """Of Grafana's user: roles by the script of compose.yaml, tables by their owner, runs by its superuser."""
+    if shutil.which("psql") is None:
+        pytest.skip("this machine has no psql")
+    url, database = make_url(postgres_url), "dashboards"
+    with connect(postgres_url) as connection:
+        connection.execute(f"create database {database}")
+    try:
+        given = {
+            "POSTGRES_USER": str(url.username),
+            "POSTGRES_DB": database,
+            "PGHOST": str(url.host),
+            "PGPORT": str(url.port),
+            "PGPASSWORD": str(url.password),
+            "DBCPU_OWNER_PASSWORD": OWNER,
+            "DBCPU_READER_PASSWORD": READER,
+        }
+        script = str(FOLDER / "roles.sh")
+        done = subprocess.run([script], env=os.environ | given, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        ours = url.set(database=database)
+        owner = ours.set(username="dbcpu_owner", password=OWNER).render_as_string(hide_password=False)
+        upgrade_store(owner)
+        with open_store(owner) as store:
+            for each in nights():
+                keep_run(store, each)
+        yield ours.set(drivername="postgresql", username="dbcpu_grafana", password=READER).render_as_string(
+            hide_password=False
+        )
+    finally:
+        with connect(postgres_url) as connection:
+            connection.execute(f"drop database {database} with (force)")
+            for role in ROLES:
+                connection.execute(f"drop role if exists {role}")
+
+
+def filled(query: str, **variables: str) -> str:
+    """As Grafana fills in macros and variables; none is left."""
+    query = re.sub(r"\$__timeFilter\((.*?)\)", r"\1 between '2026-11-01T00:00:00Z' and '2026-11-30T00:00:00Z'", query)
+    for name, value in variables.items():
+        query = query.replace(f"${{{name}:sqlstring}}", value).replace(f"${{{name}}}", value)
+    assert "$" not in query
+    return query
+
+
+def rows(url: str, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute(query.encode())
+        return [column.name for column in cursor.description or ()], cursor.fetchall()
+
+
+def variables_of(url: str) -> dict[str, str]:
+    """All that each variable offers, in the order of the dashboard, as a query may ask for one before it."""
+    found: dict[str, str] = {}
+    for variable in STORE["templating"]["list"]:
+        if variable["type"] == "query":
+            offered = [row[0] for row in rows(url, filled(variable["query"], **found))[1]]
+            assert offered, variable["name"]
+            quoted = [f"'{each}'" if isinstance(each, str) else str(each) for each in offered]
+            found[variable["name"]] = ",".join(quoted) if variable["multi"] else quoted[0]
+    return found
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(("title", "target"), QUERIES, ids=[title for title, _ in QUERIES])
+def test_a_panel_of_the_store_shows_its_runs(title: str, target: dict[str, Any], reader_url: str) -> None:
+    variables = variables_of(reader_url)
+    assert variables["target"] == "'new-box','old-box'"
+    columns, found = rows(reader_url, filled(target["rawSql"], **variables))
+    if target["format"] == "time_series":
+        assert columns == ["time", "metric", "value"]
+        assert [row[0] for row in found] == sorted(row[0] for row in found)
+        assert len(found) == NIGHTS * len(TARGETS)
+        assert all(isinstance(row[2], float) for row in found)
+    else:
+        assert {row[columns.index("target")] for row in found} == set(TARGETS) if "target" in columns else found
+    only = rows(reader_url, filled(target["rawSql"], **variables | {"target": "'old-box'"}))[1]
+    assert 0 < len(only) < len(found)
+
+
+@pytest.mark.postgres
+def test_the_newest_run_of_a_target_is_shown_with_its_answer(reader_url: str) -> None:
+    (query,) = [target["rawSql"] for title, target in QUERIES if title == "The newest run of each target"]
+    columns, found = rows(reader_url, filled(query, **variables_of(reader_url)))
+    assert [row[columns.index("run")] for row in found] == [f"{target}-{NIGHTS}" for target in TARGETS]
+    assert {row[columns.index("verdict")] for row in found} <= {"equal", "partly", "unequal", "slower", "inconclusive"}
+
+
+@pytest.mark.postgres
+def test_the_user_of_grafana_may_change_nothing(reader_url: str) -> None:
+    with psycopg.connect(reader_url, autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            connection.execute("delete from run")
+        connection.execute("set default_transaction_read_only = off")
+        for statement in (
+            "delete from run",
+            "update figure set value = 0",
+            "create table mine (id int)",
+            "drop table run",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement.encode())
+
+
+def test_every_metric_of_the_other_dashboard_is_written_with_its_labels() -> None:
+    record = next(nights())
+    nightly = (ROOT / "shell" / "nightly").read_text("utf-8")
+    text = exposition(record, explain(record)) + "\n".join(re.findall(r"^dbcpu_nightly\w+\{.*$", nightly, re.MULTILINE))
+    written: dict[str, set[str]] = {}
+    for name, labels in re.findall(r"^(dbcpu_\w+)\{(.*?)\} ", text, re.MULTILINE):
+        written.setdefault(name, set()).update(re.findall(r'(\w+)="', labels))
+    asked = [target["expr"] + target["legendFormat"] for panel in METRICS["panels"] for target in panel["targets"]]
+    asked += [variable["definition"] for variable in METRICS["templating"]["list"] if variable["type"] == "query"]
+    for each in asked:
+        (name,) = set(re.findall(r"dbcpu_\w+", each))
+        used = set(chain(re.findall(r"(\w+)(?:=~|!=)", each), re.findall(r"\{\{(\w+)\}\}", each)))
+        used |= set(re.findall(r"label_values\(\w+, (\w+)\)", each))
+        assert name in written, each
+        assert used <= written[name], each
+
+
+@pytest.mark.parametrize("dashboard", [STORE, METRICS], ids=["store", "metrics"])
+def test_panels_are_numbered_apart_and_none_lies_on_another(dashboard: dict[str, Any]) -> None:
+    places = [panel["gridPos"] for panel in dashboard["panels"]]
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(places)
+    cells = [
+        (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+
+
+def test_compose_takes_passwords_from_its_environment_and_listens_here_alone() -> None:
+    services = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))["services"]
+    for service in services.values():
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+        for name, value in service["environment"].items():
+            assert not name.endswith("PASSWORD") or re.fullmatch(r"\$\{\w+_PASSWORD:\?set it in \.env\}", value)
+    mounted = [
+        volume.split(":")[0] for service in services.values() for volume in service["volumes"] if volume[0] == "."
+    ]
+    assert mounted and all((FOLDER / path).exists() for path in mounted)
+    (source,) = yaml.safe_load((FOLDER / "provisioning/datasources/dbcpu.yaml").read_text("utf-8"))["datasources"]
+    assert (source["user"], source["secureJsonData"]["password"]) == ("dbcpu_grafana", "$DBCPU_READER_PASSWORD")
+    asked = set(re.findall(r"\$\{(\w+):\?", (FOLDER / "compose.yaml").read_text("utf-8")))
+    assert asked == set(re.findall(r"^(\w+)=$", (FOLDER / "env.example").read_text("utf-8"), re.MULTILINE))
