@@ -147,6 +147,18 @@ def test_the_user_of_grafana_may_change_nothing(reader_url: str) -> None:
                 connection.execute(statement.encode())
 
 
+@pytest.mark.postgres
+def test_the_query_for_otava_gives_a_number_for_each_metric(reader_url: str) -> None:
+    made = yaml.safe_load((ROOT / "contrib" / "otava" / "otava.yaml").read_text("utf-8"))
+    template = made["templates"]["figures"]
+    ((target, test),) = made["tests"].items()
+    (host,) = rows(reader_url, "select distinct hostname from run")[1][0]
+    columns, found = rows(reader_url, test["query"].replace("%{BRANCH}", f"'{host}'"))
+    assert set(columns) == {template["time_column"], *template["attributes"], *template["metrics"]}
+    assert [row[columns.index("run")] for row in found] == [f"{target}-{night}" for night in range(1, NIGHTS + 1)]
+    assert all(isinstance(row[columns.index(name)], float) for row in found for name in template["metrics"])
+
+
 def test_every_metric_of_the_other_dashboard_is_written_with_its_labels() -> None:
     record = next(nights())
     nightly = (ROOT / "shell" / "nightly").read_text("utf-8")
