@@ -2,7 +2,7 @@
 -- answer: n^4
 -- rows: n^4
 -- sizes: tiny=20, short=50, medium=80, long=120, seed=200
--- memory: 6000000
+-- memory: 4200000
 -- needs: nothing beyond CONNECT
 -- try: psql -v n=50 -c 'set enable_memoize=off' -f sql/postgresql/cartesian.sql
 --

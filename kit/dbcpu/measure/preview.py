@@ -8,12 +8,12 @@ from dbcpu import plan
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
-from dbcpu.formatting import plural
+from dbcpu.formatting import percent, plural
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database, HostInfo
 from dbcpu.targets.base import Target, Work
 
-MEMORY_SHARE = 0.6
+MEMORY_SHARE = 0.75
 """Largest part of the available memory that all sessions together may take."""
 FILES_PER_SESSION = 4
 
@@ -90,7 +90,7 @@ def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
         fit = int(MEMORY_SHARE * available // preview.work.memory_bytes)
         raise UsageError(
             f"{preview.work.name} {preview.work.size} needs {preview.memory_bytes / 1e9:.1f} GB for "
-            f"{plural(most, 'session')}, more than 60 % of the {available / 1e9:.1f} GB available; "
+            f"{plural(most, 'session')}, more than {percent(MEMORY_SHARE)} of the {available / 1e9:.1f} GB available; "
             f"{f'the largest possible level is {fit}' if fit else 'use a smaller --size'}"
         )
 

@@ -7,7 +7,7 @@ import click
 from dbcpu import plan
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
-from dbcpu.formatting import duration, plural, short_ranges
+from dbcpu.formatting import duration, percent, plural, short_ranges
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
@@ -57,7 +57,8 @@ def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
     ]
     available = found.memory_available_bytes
     if available is not None and found.memory_bytes > MEMORY_SHARE * available:
-        lines.append(f"that is more than 60 % of the {available / 1e9:.1f} GB available here: the run would be refused")
+        most = f"{percent(MEMORY_SHARE)} of the {available / 1e9:.1f} GB available here"
+        lines.append(f"that is more than {most}: the run would be refused")
     return (*lines, "nothing was connected to, started or stored")
 
 
