@@ -202,8 +202,8 @@ def _heat(ordinals: Floats, starts: Floats, elapsed: Floats) -> Heat:
     width = edges[1]
     weight, spent = np.zeros((known.size, BINS)), np.zeros((known.size, BINS))
     row = np.searchsorted(known, ordinals)
-    first = np.clip((starts / width).astype(np.int64), 0, BINS - 1)
-    last = np.clip(((starts + elapsed) / width).astype(np.int64), 0, BINS - 1)
+    # No division: by a width of almost nothing it overflows.
+    first, last = (np.searchsorted(edges[1:-1], at, side="right") for at in (starts, starts + elapsed))
     for step in range(int((last - first).max()) + 1):
         at = first + step
         here = at <= last

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.experiments import MAX_KEPT, thinned
+from dbcpu.analysis.experiments.soak import _heat
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
@@ -244,3 +245,14 @@ def test_a_soak_without_any_execution_is_told_as_that() -> None:
     analysis, soak = explained(replace(record, rounds=()))
     assert analysis.verdict == "No execution ended."
     assert (soak.heat, soak.histogram, soak.worst) == (None, None, None)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("longest_s", [0.0, 2e-320, 1e-300, 1e100])
+def test_a_picture_of_executions_of_almost_no_time_or_of_ages(longest_s: float) -> None:
+    ordinals, starts, elapsed = np.array([0, 1]), np.array([0.0, longest_s / 2]), np.array([longest_s, longest_s / 2])
+    heat = _heat(ordinals, starts, elapsed)
+    seen = [value for row in heat.values for value in row if value is not None]
+    assert heat.ordinals == (0, 1)
+    assert all(0 <= value <= longest_s for value in seen)
+    assert bool(seen) == (longest_s > 0)
