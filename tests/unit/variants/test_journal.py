@@ -358,7 +358,7 @@ def test_what_an_administrator_has_set_meanwhile_is_left_to_him(process: subproc
     names = [process_setting(kind, process.pid, None, start_ticks(process.pid) or 0) for kind in ("policy", "affinity")]
     first, *others = sorted(os.sched_getaffinity(process.pid))
     if not others:
-        pytest.skip("there is one CPU only")
+        pytest.skip("this machine has one CPU")
     with UndoJournal(host, SettingAccess(host), None, "embedded", notify=remarks.append) as journal:
         journal.apply([(names[0], "batch"), (names[1], str(first))])
         os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
