@@ -464,3 +464,29 @@ def test_ctrl_c_is_heard_while_a_session_does_not_answer(
     finally:
         pressed.join()
         session.close()
+
+
+def test_a_session_is_closed_while_an_abandoned_thread_waits_for_its_answer(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    """As Ctrl-C leaves it: libpq must not free what the thread still reads."""
+    session = open_session(replace(QUICK, warm_sql="select pg_sleep(600)"))
+    pid = session.identify().pid
+    ended: list[BaseException] = []
+
+    def warm() -> None:
+        try:
+            session.warm()
+        except BaseException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=warm, daemon=True)
+    thread.start()
+    until_s = time.monotonic() + PATIENCE_S
+    while admin("select count(*) from pg_stat_activity where pid = %s and wait_event = 'PgSleep'", pid) != 1:
+        assert time.monotonic() < until_s, "the session never worked"
+    session.close()
+    thread.join(PATIENCE_S)
+    (error,) = ended
+    assert isinstance(error, ServerError)
+    assert session.failed()

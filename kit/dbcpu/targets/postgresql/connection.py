@@ -6,8 +6,11 @@ Source: PostgreSQL documentation, "libpq - C Library", chapters Database Connect
 Command Processing and Canceling Queries in Progress.
 """
 
+import contextlib
 import math
+import os
 import selectors
+import socket
 import time
 from typing import Protocol
 
@@ -103,6 +106,12 @@ def cancel(connection: pq.abc.PGconn, timeout_s: float) -> None:
                 return
     finally:
         request.finish()
+
+
+def hang_up(connection: pq.abc.PGconn) -> None:
+    """End both directions of the connection, so that a thread that waits for an answer gets its end. Any thread."""
+    with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.socket)) as other:
+        other.shutdown(socket.SHUT_RDWR)
 
 
 def _connect_timeout_s(connection: pq.abc.PGconn) -> float:

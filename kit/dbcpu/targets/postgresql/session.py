@@ -7,6 +7,7 @@ Source: PostgreSQL documentation, "libpq - C Library", chapters Asynchronous Com
 """
 
 import math
+import threading
 import time
 
 import psycopg
@@ -14,13 +15,14 @@ from psycopg import pq
 
 from dbcpu.record import Execution
 from dbcpu.targets.base import Outcome, ServerClaim, Work
-from dbcpu.targets.postgresql.connection import cancel, may_set, one_line, prepare, query, text
+from dbcpu.targets.postgresql.connection import cancel, hang_up, may_set, one_line, prepare, query, text
 
 AHEAD_S = 0.25
 """Time for which executions are queued ahead: the driver may be that late and no session idles."""
 MAX_AHEAD = 64
 CANCEL_S = 2.0
 """A request to cancel is a connection of its own, which a paused server does not answer."""
+HANG_UP_S = 5.0
 STATEMENT = b"dbcpu"
 
 _SETTINGS = {
@@ -47,6 +49,7 @@ class LibpqSession:
     def __init__(self, ordinal: int, connection: pq.abc.PGconn) -> None:
         self.ordinal = ordinal
         self._connection = connection
+        self._used = threading.Lock()
         self._answer = ""
         self._warm_sql = ""
         self._wanted: int | None = 0
@@ -65,8 +68,9 @@ class LibpqSession:
     # --- before the gate
 
     def identify(self) -> ServerClaim:
-        pid = self._connection.backend_pid
-        rows = query(self._connection, _WHO)
+        with self._used:
+            pid = self._connection.backend_pid
+            rows = query(self._connection, _WHO)
         if not rows or rows[0][0] is None:
             return ServerClaim(pid, why_not="pg_stat_activity does not show this session to its own user")
         started, by_socket, server_address, client_address = rows[0]
@@ -82,14 +86,16 @@ class LibpqSession:
         settings["statement_timeout"] = f"{math.ceil(work.timeout_s * 1000)}ms"
         settings["work_mem"] = f"{max(4096, 2 * work.memory_bytes // 1024)}kB"
         pairs = ", ".join(f'"{name}": "{value}"' for name, value in settings.items())
-        query(self._connection, _APPLY.format(may_set=may_set(self._connection, "s.name")), "{" + pairs + "}")
-        for statement in work.setup:
-            query(self._connection, statement)
         self._answer, self._warm_sql = work.answer, work.warm_sql
-        prepare(self._connection, STATEMENT, stamped(work.sql))
+        with self._used:
+            query(self._connection, _APPLY.format(may_set=may_set(self._connection, "s.name")), "{" + pairs + "}")
+            for statement in work.setup:
+                query(self._connection, statement)
+            prepare(self._connection, STATEMENT, stamped(work.sql))
 
     def warm(self) -> None:
-        query(self._connection, stamped(self._warm_sql))
+        with self._used:
+            query(self._connection, stamped(self._warm_sql))
 
     def explain(self, sql: str) -> list[str]:
         """The plan of ``sql`` under this session's settings, a line per operator. Raises ServerError."""
@@ -160,7 +166,18 @@ class LibpqSession:
             self._fail("cancelled")  # the server is gone or busy leaving: nothing is left to cancel
 
     def close(self) -> None:
-        self._connection.finish()
+        """Also while a thread that was abandoned waits for an answer: it has to end before libpq frees anything.
+
+        A thread that does not end keeps the connection: the process is about to exit.
+        """
+        if not self._used.acquire(blocking=False):
+            hang_up(self._connection)
+            if not self._used.acquire(timeout=HANG_UP_S):
+                return
+        try:
+            self._connection.finish()
+        finally:
+            self._used.release()
 
     # --- the pipeline
 
