@@ -129,6 +129,7 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
     yield from _within(round_.level, 1, MAX_SESSIONS, ".level")
     yield from _within(round_.repeat, 0, MAX_WHOLE, ".repeat")
     yield from _within(round_.order, 0, MAX_WHOLE, ".order")
+    yield from _offsets((round_.released_monotonic_s,), ".released_monotonic_s")
     plan = header.plan
     if plan.experiment == "sweep" and round_.variant not in plan.variants:
         yield f".variant is {round_.variant[:40]!r}, none of plan.variants ({', '.join(plan.variants)[:80]})"

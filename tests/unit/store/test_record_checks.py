@@ -49,6 +49,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         _witnessed([{"cpu": 0, "at_us": [1], "ns": [0]}]),
         r"witness\.cpus\[0\]\.ns is 0, not from 1",
     ),
+    "a release beyond all time": (
+        lambda d: _first(d).update(released_monotonic_s=3.4e38),
+        r"rounds\[0\]\.released_monotonic_s holds 3\.4e\+38, beyond 1e\+12",
+    ),
     "level 0": (lambda d: _first(d).update(level=0), r"rounds\[0\]\.level is 0, not from 1 to 10000"),
     "level of 10^8": (lambda d: _first(d).update(level=10**8), r"rounds\[0\]\.level is 100000000"),
     "level below 0": (lambda d: _first(d).update(level=-1), r"rounds\[0\]\.level is -1"),
