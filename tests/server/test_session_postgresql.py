@@ -20,6 +20,7 @@ from dbcpu.targets.postgresql import session as module
 from dbcpu.targets.postgresql.connection import dial, query
 from dbcpu.targets.postgresql.session import LibpqSession
 from dbcpu.targets.postgresql.target import LibpqTarget
+from support.driving import until
 from support.servers.postgresql import DebianServer
 
 pytestmark = pytest.mark.postgres
@@ -482,9 +483,8 @@ def test_a_session_is_closed_while_an_abandoned_thread_waits_for_its_answer(
 
     thread = threading.Thread(target=warm, daemon=True)
     thread.start()
-    until_s = time.monotonic() + PATIENCE_S
-    while admin("select count(*) from pg_stat_activity where pid = %s and wait_event = 'PgSleep'", pid) != 1:
-        assert time.monotonic() < until_s, "the session never worked"
+    works = "select count(*) from pg_stat_activity where pid = %s and wait_event = 'PgSleep'"
+    until(lambda: admin(works, pid) == 1, "the session works")
     session.close()
     thread.join(PATIENCE_S)
     (error,) = ended

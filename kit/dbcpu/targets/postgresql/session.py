@@ -23,6 +23,7 @@ MAX_AHEAD = 64
 CANCEL_S = 2.0
 """A request to cancel is a connection of its own, which a paused server does not answer."""
 HANG_UP_S = 5.0
+"""Within this a thread has seen that its connection is gone, also where the machine is busy."""
 STATEMENT = b"dbcpu"
 
 _SETTINGS = {
