@@ -84,13 +84,6 @@ def is_active(admin: Callable[..., object], pid: int) -> bool:
     return admin("select count(*) from pg_stat_activity where pid = %s and state = 'active'", pid) == 1
 
 
-def until(condition: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "did not come true in time"
-        time.sleep(0.01)
-
-
 # --- fixed work and fixed time
 
 
@@ -119,7 +112,7 @@ def test_server_goes_on_while_the_driver_does_nothing(
     pid = session.identify().pid or 0
     session.start(module.MAX_AHEAD, None)
     session.feed()
-    until(lambda: not is_active(admin, pid))
+    until(lambda: not is_active(admin, pid), "the server process idles")
     drive(session)
     outcome = session.outcome()
     assert len(outcome.executions) == module.MAX_AHEAD
@@ -205,7 +198,7 @@ def test_cancel_ends_a_full_queue(
     pid = session.identify().pid or 0
     session.start(1000, None)
     session.feed()
-    until(lambda: is_active(admin, pid))
+    until(lambda: is_active(admin, pid), "the server process works")
     deadline_s = time.monotonic() + PATIENCE_S
     while True:  # as the gate does: one request ends one batch
         session.cancel()
@@ -215,7 +208,7 @@ def test_cancel_ends_a_full_queue(
                 break
         assert time.monotonic() < deadline_s, "it went on, and hours of work are queued"
     assert session.outcome().error == "cancelled"
-    until(lambda: not is_active(admin, pid))
+    until(lambda: not is_active(admin, pid), "the server process idles")
 
 
 def test_cancel_between_two_executions_of_a_long_queue_ends_it(open_session: Callable[..., LibpqSession]) -> None:
@@ -254,7 +247,7 @@ def test_killed_backend_is_an_error_of_its_session(
     pid = session.identify().pid or 0
     session.start(5, None)
     session.feed()
-    until(lambda: is_active(admin, pid))
+    until(lambda: is_active(admin, pid), "the server process works")
     admin("select pg_terminate_backend(%s)", pid)
     drive(session)
     outcome = session.outcome()
@@ -269,7 +262,7 @@ def test_backend_killed_before_the_release_does_not_raise(
     session = open_session(QUICK)
     pid = session.identify().pid or 0
     admin("select pg_terminate_backend(%s)", pid)
-    until(lambda: admin("select count(*) from pg_stat_activity where pid = %s", pid) == 0)
+    until(lambda: admin("select count(*) from pg_stat_activity where pid = %s", pid) == 0, "the server process ends")
     session.start(5, None)
     session.feed()
     drive(session)

@@ -55,6 +55,7 @@ def test_of_two_drivers_the_second_learns_who_measures_and_since_when(conninfo: 
         with psycopg.connect(conninfo, autocommit=True) as beside:
             # The server ends a session at its own pace; whoever waits for the lock has it then.
             beside.execute("select pg_advisory_lock(1684169584, 0)")
+            beside.execute("select pg_advisory_unlock(1684169584, 0)")
         assert second.take_turn() is None
 
 
@@ -74,6 +75,7 @@ def test_a_session_without_a_name_that_has_the_lock_is_named_by_its_process(conn
             )
         finally:
             control.finish()
+        beside.execute("select pg_advisory_unlock(1684169584, 0)")
 
 
 def test_a_holder_is_named_by_its_role_whatever_it_calls_itself(conninfo: str) -> None:
