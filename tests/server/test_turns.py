@@ -94,6 +94,7 @@ def test_a_holder_is_named_by_its_role_whatever_it_calls_itself(conninfo: str) -
                         '"dbcpu 1@db since ever", as its session calls itself, of role blocker '
                         f"(server process {beside.info.backend_pid})"
                     )
+                beside.execute("select pg_advisory_unlock(1684169584, 0)")
         finally:
             owner.execute("drop role blocker")
 
