@@ -25,7 +25,7 @@ from support.servers.ssh import Sshd
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
-HOSTS = 3
+HOSTS = int(os.environ.get("DBCPU_FLEET_HOSTS", "3"))
 QUICK = (
     "--sessions",
     "1",
@@ -58,6 +58,13 @@ class Fleet:
     def url(self, database: str, user: str | None = None) -> str:
         server = self._server
         return f"postgresql://{user or server.username}@{server.host}:{server.port}/{database}"
+
+    def server_url(self, database: str) -> str:
+        return self._server.set(database=database).render_as_string(hide_password=False)
+
+    def start_again(self) -> None:
+        """With an empty inventory."""
+        self._file_text = ""
 
     def add(self, name: str, url: str, **more: str) -> None:
         lines = (f'{key} = "{value}"' for key, value in ({"url": url, "password_env": PASSWORD} | more).items())
@@ -139,6 +146,92 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet,
     assert not list(campaign_folder("q4").iterdir())
     assert fleet("resume", "q4", "--failed", "--yes").finish()[0] == 3
     assert fleet.complete_runs() == Counter(fleet.databases)
+
+
+@pytest.fixture
+def own_sshds(fleet: Fleet, sshd: Sshd, tmp_path: Path) -> Iterator[dict[str, Sshd]]:
+    """A server for each target, which all are watched over; those that fail have no database of their own."""
+    servers: dict[str, Sshd] = {}
+    fleet.start_again()
+    try:
+        for name in (*fleet.databases, "closed", "silent", "changed", "no-login"):
+            (tmp_path / f"sshd-{name}").mkdir()
+            servers[name] = own = Sshd(tmp_path / f"sshd-{name}")
+            own.start()
+            sshd.knows(
+                name, Port=str(own.port), IdentityFile=f"{own.folder}/user_key",
+                UserKnownHostsFile=f"{own.folder}/known_hosts",
+            )  # fmt: skip
+            database = name if name in fleet.databases else "postgres"
+            fleet.add(name, fleet.url(database), host=f"ssh:{name}", group=database)
+        yield servers
+    finally:
+        for own in servers.values():
+            own.resume()
+            own.stop()
+
+
+def test_hosts_over_ssh_fail_each_in_its_own_way_and_the_others_are_measured_once(
+    fleet: Fleet, own_sshds: dict[str, Sshd]
+) -> None:
+    """DBCPU_FLEET_HOSTS=50 has that many servers."""
+    own_sshds["closed"].stop()
+    own_sshds["silent"].suspend()
+    foreign = (own_sshds["closed"].folder / "host_key.pub").read_text()
+    changed = own_sshds["changed"]
+    (changed.folder / "known_hosts").write_text(f"[127.0.0.1]:{changed.port} {foreign}")
+    own_sshds["no-login"].refuse()
+    taken, *free = fleet.databases
+    killed: list[str] = []
+    options = ("--sessions", "1", "--for", "1s", "--repeats", "1", "--at-once", "4")
+
+    def one_is_killed() -> bool:
+        killed.extend(filter(None, [killed_amid_its_run(fleet)]))
+        return bool(killed)
+
+    with connect(fleet.server_url(taken)) as other:
+        other.execute("select pg_advisory_lock(1684169584, 0)")
+        running = fleet.begin(*options)
+        until(one_is_killed, "one is killed amid its run")
+        code, _, err = running.finish()
+        other.execute("select pg_advisory_unlock(1684169584, 0)")
+    items = fleet.items()
+    assert code == 3
+    said = {
+        taken: "is taken by", "closed": "nothing takes ssh connections", "silent": "did not answer",
+        "changed": "its host key is not the one", "no-login": "it refused the login",
+    }  # fmt: skip
+    assert {name: items[name].state for name in said} == dict.fromkeys(said, REFUSED), err
+    for name, words in said.items():
+        assert words in items[name].why, items[name]
+    assert items[killed[0]].state == PARTIAL
+    assert fleet.complete_runs() == Counter(set(free) - set(killed))
+    until(lambda: fleet.leftovers() == 0, "no session is left")
+    own_sshds["silent"].resume()
+    assert fleet("resume", "q4", "--failed", "--yes", "--failures", "100%").finish()[0] == 3
+    assert fleet.complete_runs() == Counter([*fleet.databases, "silent"])
+
+
+def killed_amid_its_run(fleet: Fleet) -> str:
+    """A measurement is stopped, and killed if its run is kept and not complete; else it goes on. '' for none."""
+    with open_store(fleet.store) as store:
+        for item in fleet.under_way():
+            try:
+                process = os.pidfd_open(item.process.pid)
+            except ProcessLookupError:
+                continue
+            try:
+                signal.pidfd_send_signal(process, signal.SIGSTOP)
+                run = store.campaigns.run_of("q4", item)
+                amid = item.target in fleet.databases and run is not None and run[1] == "running"
+                signal.pidfd_send_signal(process, signal.SIGKILL if amid else signal.SIGCONT)
+            except ProcessLookupError:
+                continue
+            finally:
+                os.close(process)
+            if amid:
+                return item.target
+    return ""
 
 
 def test_hosts_are_reached_through_containers_and_commands_only_where_that_is_allowed(

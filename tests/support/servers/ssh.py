@@ -3,6 +3,7 @@
 import getpass
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -117,6 +118,17 @@ class Sshd:
     def stop(self) -> None:
         self._process.terminate()
         self._process.wait(20)
+
+    def suspend(self) -> None:
+        """It answers no more: the kernel accepts connections, and nobody takes them."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def refuse(self) -> None:
+        """Nobody may log in."""
+        self._authorized.write_text("")
 
 
 def installed() -> None:
