@@ -6,7 +6,8 @@ count up to ``BEND`` robust deviations: several odd hosts neither move the middl
 making; Student's t has ``FREEDOM`` of the twins' degrees of freedom, which holds its promise from ``LEAST_TWINS`` on.
 And with their mean and standard deviation, by which one odd host among few is found. The smaller p counts, weighted.
 The scatter of twins has their runs' luck in it; a host that is known less well than they are is compared by its own
-error. Of all hosts and speeds together the share of false discoveries is bounded.
+error. Of all hosts and speeds together the share of false discoveries is bounded. One that is far out by the scatter
+of its twins, and not by its own error, is undecided: it is not said to be like them.
 Sources: Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57,
 1995; Huber, "Robust Statistics", 1981, ch. 5 and 6 (bent distances); Holm, Scandinavian
 Journal of Statistics 6, 1979 (weighted Bonferroni); Rousseeuw and Croux, JASA 88, 1993.
@@ -63,6 +64,8 @@ class Compared:
     """A host against its twins: ``ratio`` of its speed to their median, with a 95 % interval; ``rank`` 1 is fastest.
 
     ``p`` is two-sided; ``unlike``: named, false discoveries controlled over all hosts. ``runs`` of this host.
+    ``undecided``: further out than its twins differ, and its own rounds differ too much for it to be named.
+    ``p_of_twins``: as ``p``, by the scatter of the twins alone.
     ``causes``: (name, its share of time, the twins' median share), the largest difference first. ``differs``: settings
     that most twins have otherwise, in words.
     """
@@ -74,8 +77,10 @@ class Compared:
     rank: int
     twins: int
     p: float
+    p_of_twins: float
     runs: int
     unlike: bool = False
+    undecided: bool = False
     causes: tuple[tuple[str, float, float], ...] = ()
     differs: tuple[str, ...] = ()
     run_cause: str = ""
@@ -112,6 +117,12 @@ class Twins:
     def unlike(self) -> tuple[Compared, ...]:
         return tuple(each for each in self.compared if each.unlike)
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Hosts that are named for no speed and undecided for one, the slowest first."""
+        named = {each.host for each in self.unlike}
+        return tuple(dict.fromkeys(each.host for each in self.compared if each.undecided and each.host not in named))
+
 
 def twins(hosts: Sequence[Host], share: float = FALSE_DISCOVERIES) -> Twins:
     """Compare every host with its twins; ``share`` of those named may be false on average."""
@@ -133,7 +144,9 @@ def twins(hosts: Sequence[Host], share: float = FALSE_DISCOVERIES) -> Twins:
             seen.setdefault(metric, []).append(detectable)
     named = benjamini_hochberg([one.p for one in found], share)
     judged = [
-        replace(one, unlike=is_named and abs(math.log(one.ratio)) >= math.log1p(LEAST_DIFFERENCE))
+        replace(one, unlike=is_named, undecided=not is_named and one.p_of_twins <= share / len(found))
+        if abs(math.log(one.ratio)) >= math.log1p(LEAST_DIFFERENCE)
+        else one
         for one, is_named in zip(found, named, strict=True)
     ]
     judged.sort(key=lambda one: (not one.unlike, one.ratio, one.host))
@@ -189,6 +202,7 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
                 rank=int(ranks[at]),
                 twins=others.size,
                 p=p,
+                p_of_twins=_p(shift / math.hypot(scatter, of_median), freedom),
                 runs=len(host.speeds(kind.metric)),
                 causes=_causes(common[at], usual) if shift < 0 else (),
                 differs=tuple(

@@ -83,6 +83,8 @@ def _front(report: FleetReport) -> Front:
     sentences = [f"{tables.sentence(each)}." for each in named[:MOST_SAID]]
     if len(names) > MOST_SAID:
         sentences.append(f"{len(names) - MOST_SAID} more are in the table.")
+    if undecided := report.twins.undecided:
+        sentences.append(_undecided(undecided))
     sentences += [each for each in lotteries if each][:MOST_SAID]
     if failed:
         sentences.append(f"{plural(failed, 'target')} failed: {_states(report)}.")
@@ -94,6 +96,13 @@ def _front(report: FleetReport) -> Front:
         sentences=tuple(sentences),
         tiles=_tiles(report, names),
         caveats=tuple(_caveats(report, len(compared))),
+    )
+
+
+def _undecided(hosts: Sequence[str]) -> str:
+    return (
+        f"Undecided: {plural(len(hosts), 'host')} ({tables.names(hosts)}). Each is further from its twins than these "
+        "differ among themselves, and its own rounds differ too much for an answer; measure again with more rounds."
     )
 
 

@@ -76,6 +76,20 @@ def test_a_run_that_is_known_badly_accuses_nobody() -> None:
     assert not twins([*hosts, host("odd", [rate], error=0.1)]).unlike
 
 
+def test_a_host_far_out_that_is_known_badly_is_undecided_and_not_alike() -> None:
+    hosts = fleet(5, 44, spread=0.01)
+    badly = host("odd", [RATE * 0.85], error=0.1)
+    assert twins([*hosts, badly]).undecided == ("odd",)
+    assert twins([*hosts, host("odd", [RATE * 0.85], error=0.005)]).undecided == ()
+    assert twins([*hosts, replace(badly, name="as the others", runs=hosts[0].runs)]).undecided == ()
+
+
+@pytest.mark.parametrize("count", (6, 44))
+def test_among_twins_hardly_one_is_undecided(count: int) -> None:
+    found = [twins(fleet(seed, count, error=0.03)).undecided for seed in SEEDS]
+    assert sum(map(bool, found)) <= 6  # as for false names
+
+
 def test_an_hour_of_bad_luck_among_steady_twins_is_none_of_the_host() -> None:
     """Two runs per host show that runs differ by 8 %: a host 10 % slower in one of them is not named."""
     rng = np.random.default_rng(7)
