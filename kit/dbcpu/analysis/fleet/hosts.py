@@ -195,8 +195,14 @@ def _half_width(figures: RunFigures, level: int, variant: str) -> float | None:
     return max(0.0, math.log(found.high / found.low)) / (2 * NORMAL_95)
 
 
+def _stolen(figures: RunFigures, level: int, variant: str) -> float | None:
+    """Of the CPUs that the sessions compute on: an idle vCPU waits for nothing, and none is stolen from it."""
+    share, vcpus = figures.value("level_steal_share", level, variant), figures.value("vcpus")
+    return min(1.0, share * vcpus / min(level, vcpus)) if share and vcpus else share
+
+
 LOSSES: Mapping[str, Callable[[RunFigures, int, str], float | None]] = {
-    "steal": lambda figures, level, variant: figures.value("level_steal_share", level, variant),
+    "steal": _stolen,
     "throttled": lambda figures, level, variant: figures.value("throttled_share", level, variant),
     "run-queue wait": lambda figures, level, variant: figures.value("run_delay_share", level, variant),
     "other processes": lambda figures, level, variant: figures.value("others_share"),
