@@ -7,9 +7,9 @@ import signal
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
@@ -62,8 +62,8 @@ class Fleet:
     def server_url(self, database: str) -> str:
         return self._server.set(database=database).render_as_string(hide_password=False)
 
-    def start_again(self) -> None:
-        """With an empty inventory."""
+    def empty(self) -> None:
+        """An inventory without targets."""
         self._file_text = ""
 
     def add(self, name: str, url: str, **more: str) -> None:
@@ -118,6 +118,15 @@ def fleet(
                 connection.execute(f'drop database "{name}" with (force)')
 
 
+@contextmanager
+def other_dbcpu_measures(fleet: Fleet, database: str) -> Iterator[None]:
+    """Its lock is taken, and given back: that of a closed connection can last a moment."""
+    with connect(fleet.server_url(database)) as other:
+        other.execute("select pg_advisory_lock(1684169584, 0)")
+        yield
+        other.execute("select pg_advisory_unlock(1684169584, 0)")
+
+
 def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet, sshd: Sshd, tmp_path: Path) -> None:
     (tmp_path / "nothing").write_text("")
     sshd.knows("stranger", UserKnownHostsFile=str(tmp_path / "nothing"))
@@ -126,10 +135,7 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet,
     fleet.add("no-secret", fleet.url(fleet.databases[0]), password_env="NOBODY_SET_THIS")
     fleet.add("stranger", fleet.url("postgres"), host="ssh:stranger")
     taken, *free = fleet.databases
-    with psycopg.connect(
-        fleet.store.rpartition("/")[0].replace("+psycopg", "") + f"/{taken}", autocommit=True
-    ) as other:
-        other.execute("select pg_advisory_lock(1684169584, 0)")
+    with other_dbcpu_measures(fleet, taken):
         code, out, err = fleet.begin(*QUICK[:-4]).finish()
     items = fleet.items()
     assert code == 3
@@ -152,7 +158,7 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet,
 def own_sshds(fleet: Fleet, sshd: Sshd, tmp_path: Path) -> Iterator[dict[str, Sshd]]:
     """A server for each target, which all are watched over; those that fail have no database of their own."""
     servers: dict[str, Sshd] = {}
-    fleet.start_again()
+    fleet.empty()
     try:
         for name in (*fleet.databases, "closed", "silent", "changed", "no-login"):
             (tmp_path / f"sshd-{name}").mkdir()
@@ -189,12 +195,10 @@ def test_hosts_over_ssh_fail_each_in_its_own_way_and_the_others_are_measured_onc
         killed.extend(filter(None, [killed_amid_its_run(fleet)]))
         return bool(killed)
 
-    with connect(fleet.server_url(taken)) as other:
-        other.execute("select pg_advisory_lock(1684169584, 0)")
+    with other_dbcpu_measures(fleet, taken):
         running = fleet.begin(*options)
         until(one_is_killed, "one is killed amid its run")
         code, _, err = running.finish()
-        other.execute("select pg_advisory_unlock(1684169584, 0)")
     items = fleet.items()
     assert code == 3
     said = {

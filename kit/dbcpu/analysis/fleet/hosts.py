@@ -196,7 +196,10 @@ def _half_width(figures: RunFigures, level: int, variant: str) -> float | None:
 
 
 def _stolen(figures: RunFigures, level: int, variant: str) -> float | None:
-    """Of the CPUs that the sessions compute on: an idle vCPU waits for nothing, and none is stolen from it."""
+    """Of the CPUs that the sessions compute on; more than theirs where other processes lose CPU to steal, too.
+
+    An idle vCPU has no steal: it counts while something wants to run. Source: proc_stat(5)
+    """
     share, vcpus = figures.value("level_steal_share", level, variant), figures.value("vcpus")
     return min(1.0, share * vcpus / min(level, vcpus)) if share and vcpus else share
 

@@ -16,7 +16,7 @@ from dbcpu.formatting import plural
 
 COUNTED = ("vcpu", "core", "licence", "money")
 INSTANCE = "instance type"
-LEAST_IN_TAG = 2
+MIN_IN_TAG = 2
 """A tag's value that one host alone has is no group."""
 
 
@@ -75,7 +75,7 @@ def groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
             continue  # it divides the hosts as their types do, or not at all
         for value, work in dict.fromkeys((values[each.name], each.work) for each in hosts if values[each.name]):
             members = [each for each in hosts if (values[each.name], each.work) == (value, work)]
-            if len(members) >= LEAST_IN_TAG:
+            if len(members) >= MIN_IN_TAG:
                 made = {
                     metric: _spread(members, metric, effect, one_kind=key != INSTANCE)
                     for metric, effect in effects.items()

@@ -19,9 +19,9 @@ from dbcpu.analysis.statistics.run_effect import BetweenRuns, between_runs
 
 LOTTERY = 0.05
 """A type is a lottery if its hosts differ by more than this CV, by nature and not by chance."""
-LEAST_HOSTS = 5
+MIN_HOSTS = 5
 """Fewer say nothing of a spread: its interval is wider than a factor of six."""
-LEAST_FREEDOM = 3
+MIN_FREEDOM = 3
 """A run effect by fewer degrees of freedom is not used."""
 
 
@@ -49,7 +49,7 @@ def effect_of(hosts: Sequence[Host], metric: str) -> BetweenRuns | None:
     """What runs of one host differ by, rounds' errors in it; None where too few hosts have several runs."""
     groups = [[[speed.log] for speed in each.speeds(metric)] for each in hosts]
     found = between_runs([each for each in groups if len(each) > 1])
-    return found if found is not None and found.freedom >= LEAST_FREEDOM else None
+    return found if found is not None and found.freedom >= MIN_FREEDOM else None
 
 
 def own_error(host: Host, metric: str, effect: BetweenRuns | None) -> float:
@@ -70,8 +70,8 @@ def spread(hosts: Sequence[Host], metric: str, effect: BetweenRuns | None) -> Sp
         return None
     logs, middle = np.log(np.asarray(rates)), float(np.median(rates))
     seen = (len(rates), middle, min(rates), max(rates))
-    if len(rates) < LEAST_HOSTS:
-        why = f"fewer than {LEAST_HOSTS} hosts"
+    if len(rates) < MIN_HOSTS:
+        why = f"fewer than {MIN_HOSTS} hosts"
         return Spread(*seen, None, None, None, None, Answer.UNDECIDED, why)
     deviation, within = float(logs.std(ddof=1)), _bonett(logs)
     own = math.sqrt(float(np.mean([own_error(each, metric, effect) ** 2 for each in measured])))

@@ -3,7 +3,7 @@
 Twins have the same CPU model, vCPUs, hypervisor, database kind and version, and did the same work. Every host is
 compared with the others of its group, in two ways. With their median, in units of their scatter, to which distances
 count up to ``BEND`` robust deviations: several odd hosts neither move the middle nor hide behind a scatter of their own
-making; Student's t has ``FREEDOM`` of the twins' degrees of freedom, which holds its promise from ``LEAST_TWINS`` on.
+making; Student's t has ``FREEDOM`` of the twins' degrees of freedom, which holds its promise from ``MIN_TWINS`` on.
 And with their mean and standard deviation, by which one odd host among few is found. The smaller p counts, weighted.
 The scatter of twins has their runs' luck in it; a host that is known less well than they are is compared by its own
 error. Of all hosts and speeds together the share of false discoveries is bounded. One that is far out by the scatter
@@ -30,18 +30,18 @@ from dbcpu.analysis.statistics.run_effect import BetweenRuns
 
 FALSE_DISCOVERIES = 0.05
 """Of the hosts that are named, on average at most this share is like its twins."""
-LEAST_TWINS = 5
+MIN_TWINS = 5
 """Against fewer nothing is said: a host of six or fewer would have to be far out to be seen."""
-LEAST_DIFFERENCE = 0.02
+MIN_DIFFERENCE = 0.02
 """A smaller one is not named, however sure it is."""
 BEND, BENT = 2.5, 0.9776
 """Distances count up to so many robust deviations, and what their mean square then is for normal data."""
 FREEDOM = 0.55
 SHARE_OF_MEAN = 0.25
 """Of the chance of a false discovery that the comparison with the mean may use up: it is blind to several odd hosts."""
-LEAST_SPREAD = 1e-3
+MIN_SPREAD = 1e-3
 """Twins that agree better than this do so by chance."""
-LEAST_LOSS = 0.01
+MIN_LOSS = 0.01
 """A cause takes at least this share of time more than it takes from the twins."""
 
 
@@ -136,21 +136,23 @@ def twins(hosts: Sequence[Host], share: float = FALSE_DISCOVERIES) -> Twins:
             if each.speeds(metric):
                 groups.setdefault(_kind(each, metric), []).append(each)
         for kind, members in groups.items():
-            if len(members) <= LEAST_TWINS:
+            if len(members) <= MIN_TWINS:
                 too_few.append(TooFew(kind, tuple(host.name for host in members)))
                 continue
             compared, detectable = _compared(kind, members, effect)
             found += compared
             seen.setdefault(metric, []).append(detectable)
     named = benjamini_hochberg([one.p for one in found], share)
-    judged = [
-        replace(one, unlike=is_named, undecided=not is_named and one.p_of_twins <= share / len(found))
-        if abs(math.log(one.ratio)) >= math.log1p(LEAST_DIFFERENCE)
-        else one
-        for one, is_named in zip(found, named, strict=True)
-    ]
+    judged = [_judged(one, is_named, share / len(found)) for one, is_named in zip(found, named, strict=True)]
     judged.sort(key=lambda one: (not one.unlike, one.ratio, one.host))
     return Twins(tuple(judged), tuple(too_few), {metric: median(known) for metric, known in seen.items()})
+
+
+def _judged(one: Compared, is_named: bool, max_p: float) -> Compared:
+    """``max_p``: of a host that is far out by its twins' scatter alone, Bonferroni's over all comparisons."""
+    if abs(math.log(one.ratio)) < math.log1p(MIN_DIFFERENCE):
+        return one
+    return replace(one, unlike=is_named, undecided=not is_named and one.p_of_twins <= max_p)
 
 
 def benjamini_hochberg(p: Sequence[float], share: float) -> list[bool]:
@@ -185,7 +187,7 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
         of_median = scatter * median_factor(others.size) / math.sqrt(others.size)
         shift, usual_error = float(logs[at]) - middle, float(np.median(errors))
         expected = math.hypot(_of_one(scatter, own[at], usual_error), of_median)
-        mean, deviation = float(others.mean()), max(LEAST_SPREAD, float(others.std(ddof=1)))
+        mean, deviation = float(others.mean()), max(MIN_SPREAD, float(others.std(ddof=1)))
         of_one = _of_one(deviation, own[at], usual_error)
         by_mean = (float(logs[at]) - mean) / math.hypot(of_one, deviation / math.sqrt(others.size))
         p = min(_p(shift / expected, freedom) / (1 - SHARE_OF_MEAN), _p(by_mean, others.size - 1) / SHARE_OF_MEAN, 1.0)
@@ -222,7 +224,7 @@ def _centre_and_scatter(values: Floats) -> tuple[float, float, float]:
     apart = np.abs(values - middle)
     rough = NORMAL_CONSISTENT * float(np.median(apart)) * (1 + 0.9 / values.size)
     square = float((np.minimum(apart, BEND * rough) ** 2).sum()) / (values.size - 1) / BENT
-    return middle, max(LEAST_SPREAD, math.sqrt(square)), max(1.0, FREEDOM * (values.size - 1))
+    return middle, max(MIN_SPREAD, math.sqrt(square)), max(1.0, FREEDOM * (values.size - 1))
 
 
 def _of_one(scatter: float, own: float, usual: float) -> float:
@@ -244,7 +246,7 @@ def _losses(host: Host, metric: str) -> Mapping[str, float]:
 
 
 def _causes(own: Mapping[str, float], usual: Mapping[str, float]) -> tuple[tuple[str, float, float], ...]:
-    more = [(name, share, usual[name]) for name, share in own.items() if share - usual[name] >= LEAST_LOSS]
+    more = [(name, share, usual[name]) for name, share in own.items() if share - usual[name] >= MIN_LOSS]
     return tuple(sorted(more, key=lambda each: each[2] - each[1]))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
 from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
-from dbcpu.analysis.fleet.scatter import LEAST_HOSTS, LOTTERY
-from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, LEAST_TWINS, Compared, Kind
+from dbcpu.analysis.fleet.scatter import LOTTERY, MIN_HOSTS
+from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, Compared, Kind
 from dbcpu.analysis.levels.outcome import BAD, PARTLY
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import Fact
@@ -78,7 +78,7 @@ def _front(report: FleetReport) -> Front:
     elif compared:
         headline = f"No host of {len(compared)} that have twins was found to be unlike them"
     else:
-        headline = f"{plural(measured, 'host')}: none has the {LEAST_TWINS} twins that a comparison takes"
+        headline = f"{plural(measured, 'host')}: none has the {MIN_TWINS} twins that a comparison takes"
     lotteries = [_lottery(each) for each in report.groups if each.key == INSTANCE]
     sentences = [f"{tables.sentence(each)}." for each in named[:MOST_SAID]]
     if len(names) > MOST_SAID:
@@ -137,7 +137,7 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
             "faster."
         )
     if alone := sum(len(each.hosts) for each in report.twins.too_few if each.kind.metric == ALONE):
-        yield f"{plural(alone, 'host')} with fewer than {LEAST_TWINS} twins: nothing is said of them."
+        yield f"{plural(alone, 'host')} with fewer than {MIN_TWINS} twins: nothing is said of them."
     if blind := sum(not each.sees_host for each in report.hosts):
         yield f"{plural(blind, 'host')} seen through SQL only: their hardware is not known, and twins may differ in it."
 
@@ -181,7 +181,7 @@ def _unlike(report: FleetReport) -> Iterator[Section]:
 
 def _nothing(report: FleetReport) -> str:
     if not report.twins.compared:
-        return f"No host has {LEAST_TWINS} twins to be compared with: measure more of one kind."
+        return f"No host has {MIN_TWINS} twins to be compared with: measure more of one kind."
     return f"None was found. {NOT_ALIKE}."
 
 
@@ -201,7 +201,7 @@ def _types(report: FleetReport) -> Iterator[Section]:
         if rows:
             note = (
                 f"CV: as measured. Between hosts: what is left of it without the differences between runs of one host. "
-                f"Lottery: more than {percent(LOTTERY)} between hosts; undecided below {LEAST_HOSTS} hosts."
+                f"Lottery: more than {percent(LOTTERY)} between hosts; undecided below {MIN_HOSTS} hosts."
             )
             columns = tables.GROUPS if name == "tags" else tables.TYPES
             yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))
@@ -242,7 +242,7 @@ def _small(report: FleetReport) -> Iterator[Section]:
     small = [each for each in report.twins.too_few if each.kind.metric == ALONE]
     if small:
         caption = "Too few to compare"
-        note = f"A host is compared with {LEAST_TWINS} twins or more."
+        note = f"A host is compared with {MIN_TWINS} twins or more."
         shown, left_out = tables.ends(small)
         yield Section("small", caption, tables=(Table(caption, tables.SMALL, shown, (note, *left_out)),))
 

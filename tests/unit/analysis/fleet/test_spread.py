@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE
-from dbcpu.analysis.fleet.scatter import LEAST_HOSTS, Spread, effect_of, spread
+from dbcpu.analysis.fleet.scatter import MIN_HOSTS, Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
 from support.builders.fleets import fleet
 
@@ -50,7 +50,7 @@ def test_lucky_hours_make_no_lottery() -> None:
 
 
 def test_too_few_hosts_say_nothing() -> None:
-    found = _spread(1, LEAST_HOSTS - 1, spread=0.3)
+    found = _spread(1, MIN_HOSTS - 1, spread=0.3)
     assert (found.answer, found.cv) == (Answer.UNDECIDED, None)
     assert "hosts" in found.why
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE
-from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, LEAST_TWINS, benjamini_hochberg, twins
+from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, benjamini_hochberg, twins
 from support.builders.fleets import RATE, fleet, host
 
 SEEDS = range(40)
@@ -129,10 +129,10 @@ def test_other_hardware_software_or_work_is_no_twin() -> None:
 
 
 def test_too_few_twins_are_said_to_be_too_few() -> None:
-    found = twins(fleet(1, LEAST_TWINS))
+    found = twins(fleet(1, MIN_TWINS))
     assert not found.compared
-    assert [len(each.hosts) for each in found.too_few] == [LEAST_TWINS]
-    assert len(twins(fleet(1, LEAST_TWINS + 1)).compared) == LEAST_TWINS + 1
+    assert [len(each.hosts) for each in found.too_few] == [MIN_TWINS]
+    assert len(twins(fleet(1, MIN_TWINS + 1)).compared) == MIN_TWINS + 1
 
 
 def test_what_could_have_been_seen_shrinks_with_the_twins() -> None:

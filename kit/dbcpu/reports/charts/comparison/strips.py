@@ -14,7 +14,7 @@ WIDTH = 8.6
 STRIP, REST = 0.85, 1.6
 USUAL, MARKED = "#0072b2", "#d55e00"
 GOLDEN_RATIO = 0.618033988749895
-LEAST_SPAN = 0.05
+MIN_SPAN = 0.05
 """The axis shows at least this much on either side of 1: noise is not to look like an event."""
 MOST_NAMES = 4
 """Named on each side of a strip."""
@@ -28,7 +28,7 @@ def draw(data: Strips) -> Figure:
     axes = figure.add_subplot()
     total = sum(len(dots) for _, dots in data.strips)
     ratios = [ratio for _, dots in data.strips for _, ratio, _ in dots]
-    low, high = min(*ratios, 1 - LEAST_SPAN), max(*ratios, 1 + LEAST_SPAN)
+    low, high = min(*ratios, 1 - MIN_SPAN), max(*ratios, 1 + MIN_SPAN)
     margin = 0.16 * (high - low)
     axes.set_xlim(low - margin, high + margin)
     axes.set_ylim(len(data.strips) - 0.45, -0.55)
