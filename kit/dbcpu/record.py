@@ -19,6 +19,7 @@ ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
 UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves
 UNLISTED = 0  # in place of a pid: several processes together, where which they were was not recorded
+RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"  # services that run a database, and what parameters call them
 BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
@@ -102,6 +103,13 @@ class Database:
     driver: str = ""
     driver_on_host: bool | None = None
     not_checked: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def service(self) -> str:
+        """The managed service that it is part of: ``RDS``, ``AUTONOMOUS``, or '' for none that is known."""
+        if self.parameters.get("autonomous") == "ON":
+            return AUTONOMOUS
+        return RDS if self.parameters.get("managed_service") == RDS else ""
 
 
 @dataclass(frozen=True, slots=True)

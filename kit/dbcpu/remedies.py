@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dbcpu.findings import Finding
+from dbcpu.record import AUTONOMOUS, RDS
 
-RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
 UNKNOWN_VALUE = "VALUE"
@@ -58,13 +58,6 @@ _GROUP_NOTE = (
 _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
-
-
-def service_of(parameters: Mapping[str, str]) -> str:
-    """The managed service in a record's parameters of the database; '' for none."""
-    if parameters.get("autonomous") == "ON":
-        return AUTONOMOUS
-    return RDS if parameters.get("managed_service") == RDS else ""
 
 
 def where(finding: Finding, service: str) -> Finding:

@@ -9,8 +9,7 @@ registered; arch/x86/kernel/cpu/mshyperv.c registers none; lxcfs, proc_stat
 
 from collections.abc import Iterable
 
-from dbcpu.record import IMPORTED, Header, HostInfo, Round, RunRecord
-from dbcpu.remedies import RDS, service_of
+from dbcpu.record import IMPORTED, RDS, Header, HostInfo, Round, RunRecord
 
 _REPORTED = ("kvm", "xen", "powervm")
 """How the names of hypervisors that report it begin."""
@@ -43,7 +42,7 @@ def may_hide_steal(header: Header) -> str:
     """
     if header.host is not None:
         return _before(header)
-    return "" if service_of(header.database.parameters) == RDS else "whether the host reports steal is not known"
+    return "" if header.database.service == RDS else "whether the host reports steal is not known"
 
 
 def steal_unseen(record: RunRecord) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, Finding, Level, noted
-from dbcpu.record import UNSET, Database
-from dbcpu.remedies import AUTONOMOUS, NOT_REQUESTED, RDS, service_of, where, without_host
+from dbcpu.record import AUTONOMOUS, RDS, UNSET, Database
+from dbcpu.remedies import NOT_REQUESTED, where, without_host
 from support.builders.record import record, solos
 
 
@@ -26,9 +26,12 @@ def test_what_helps_where_no_host_is_seen_depends_on_why(reason: str, service: s
 
 
 def test_the_service_is_known_by_what_a_record_has() -> None:
-    assert service_of({"autonomous": "ON"}) == AUTONOMOUS
-    assert service_of({"managed_service": "Amazon RDS"}) == RDS
-    assert service_of({"cloud_service": "paas"}) == ""
+    def service(**parameters: str) -> str:
+        return Database("oracle", "23", parameters).service
+
+    assert service(autonomous="ON") == AUTONOMOUS
+    assert service(managed_service="Amazon RDS") == RDS
+    assert service(cloud_service="paas") == ""
 
 
 def test_without_a_service_a_remedy_is_left_as_it_is() -> None:

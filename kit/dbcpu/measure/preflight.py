@@ -12,8 +12,8 @@ from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import HIDDEN_PROCESSES, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
-from dbcpu.record import HostInfo
-from dbcpu.remedies import AUTONOMOUS, RDS, without_host
+from dbcpu.record import AUTONOMOUS, RDS, HostInfo
+from dbcpu.remedies import without_host
 from dbcpu.steal import why_unseen
 from dbcpu.targets.base import Target
 from dbcpu.variants import _restore as restore

@@ -15,7 +15,7 @@ from dbcpu.findings import Finding
 from dbcpu.formatting import ranges
 from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.record import Cpu, Database, HostInfo
+from dbcpu.record import RDS, Cpu, Database, HostInfo
 
 ROOM = "variants"
 SCOPES = ("plan", "server", "host", "process")
@@ -213,11 +213,11 @@ def unreachable(context: VariantContext) -> str | None:
 
 
 def _is_rds(context: VariantContext) -> bool:
-    parameters = context.database.parameters
+    database = context.database
     return (
         ".rds.amazonaws.com" in context.url
-        or parameters.get("managed_service") == "Amazon RDS"
-        or "rdsutils" in parameters.get("shared_preload_libraries", "")
+        or database.service == RDS
+        or "rdsutils" in database.parameters.get("shared_preload_libraries", "")
     )
 
 

@@ -10,6 +10,7 @@ Information User Manual, "Permitted Features, Options, and Management Packs" (En
 
 from collections.abc import Mapping
 
+from dbcpu.record import RDS
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
@@ -37,7 +38,7 @@ def why_not(argument: str, context: VariantContext) -> str | None:
         )
     if _COUNT not in parameters:
         return "cpu_count cannot be read (select on V_$PARAMETER), so it could not be put back"
-    if parameters.get("managed_service") == "Amazon RDS":
+    if context.database.service == RDS:
         return (
             "Amazon RDS refuses alter system (RDS Custom does not: there by hand); set cpu_count in the instance's "
             "parameter group instead"

@@ -8,7 +8,7 @@ host) or ``outcome`` (what was found).
 from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.findings import Finding
-from dbcpu.remedies import service_of, where
+from dbcpu.remedies import where
 
 
 def checks(given: CheckInput) -> tuple[Finding, ...]:
@@ -16,5 +16,5 @@ def checks(given: CheckInput) -> tuple[Finding, ...]:
     found = [
         check(given) for check in (*validity.CHECKS, *database_counters.CHECKS, *disturbance.CHECKS, *outcome.CHECKS)
     ]
-    service = service_of(given.record.header.database.parameters)
+    service = given.record.header.database.service
     return tuple(sorted((where(each, service) for each in found if each), key=lambda each: -each.level))

@@ -15,7 +15,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import IMPORTED, Round
-from dbcpu.remedies import service_of, without_host
+from dbcpu.remedies import without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -128,7 +128,7 @@ def no_host_evidence(given: CheckInput) -> Finding | None:
         f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
         f"{_counted_host(blind)}",
     )
-    return without_host(found, " ".join(reasons), service_of(given.record.header.database.parameters))
+    return without_host(found, " ".join(reasons), given.record.header.database.service)
 
 
 def _counted_host(rounds: Sequence[Round]) -> str:

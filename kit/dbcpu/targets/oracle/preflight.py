@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
-from dbcpu.remedies import AUTONOMOUS, RDS, instance_name, value_to_restore, where
+from dbcpu.record import AUTONOMOUS, RDS
+from dbcpu.remedies import instance_name, value_to_restore, where
 from dbcpu.targets.oracle import privileges, standby
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal

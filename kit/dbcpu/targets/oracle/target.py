@@ -9,7 +9,7 @@ from dbcpu.errors import ConnectError, DbcpuError, ServerError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
-from dbcpu.record import UNSET, Clock, Database
+from dbcpu.record import RDS, UNSET, Clock, Database
 from dbcpu.targets.base import HostReading, Work
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, statements, vcpus
@@ -106,7 +106,7 @@ class OracleTarget:
             "container": facts.container,
             "platform": facts.platform or "unknown",
             "cloud_service": facts.cloud_service,
-            "managed_service": "Amazon RDS" if facts.rds else None,
+            "managed_service": RDS if facts.rds else None,
             "autonomous": "ON" if facts.autonomous else None,
             "database_role": facts.role if facts.role != "PRIMARY" else None,
             "root_plan": "ON" if facts.root_plan else None,
