@@ -109,10 +109,10 @@ def test_what_cannot_be_had_is_refused_before_anything_is_loaded(drive: Drive) -
         ("node:77", "memory node 77 has no usable CPU"),
         ("cage:2", "instance caging is Oracle's"),
     ):
-        code, _, err = drive("vary", "--variants", variant, "--sessions", "2", "--yes").finish()
+        code, _, err = drive("vary", "sqlite", "--variants", variant, "--sessions", "2", "--yes").finish()
         assert code == 2, err
         assert said in err
-    code, _, err = drive("vary", "--variants", "active:1", "--sessions", "2", "--for", "1s", "--yes").finish()
+    code, _, err = drive("vary", "sqlite", "--variants", "active:1", "--sessions", "2", "--for", "1s", "--yes").finish()
     assert code == 2
     assert "--for makes no sense" in err
     assert drive.runs() == []
@@ -121,7 +121,7 @@ def test_what_cannot_be_had_is_refused_before_anything_is_loaded(drive: Drive) -
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: Path, number: signal.Signals) -> None:
     # Pinned sessions that work for seconds: the journal holds their affinity meanwhile.
-    long = ("--size", "short", "--executions", "8", "--repeats", "1", "--yes")
+    long = ("--size", "short", "--executions", "3", "--repeats", "1", "--yes")
     driver = drive("vary", "--variants", "cpus:0", "--sessions", "2", *long).said("variant cpus:0")
     driver.until(lambda: any(each.entries for each in leftovers()), "their affinity is in the journal")
     driver.send(number)

@@ -38,6 +38,7 @@ def test_the_page_is_made_from_the_catalogue(request: pytest.FixtureRequest) -> 
     assert DOCUMENT.read_text("utf-8") == page(), "look, then run pytest --update-golden"
 
 
+@pytest.mark.slow
 def test_code_and_catalogue_have_the_same_findings() -> None:
     assert {code_of(call) for call in calls("noted")} == set(ENTRIES)
     assert calls("Finding") == [], "use findings.noted, so that the finding is documented"

@@ -115,6 +115,7 @@ def test_a_changed_digit_in_a_picture_of_a_page_is_noticed() -> None:
     assert writing(kept.replace(">1x</text>", ">2x</text>", 1)) != writing(kept)
 
 
+@pytest.mark.slow
 def test_the_comparison_shows_what_was_found_in_2017() -> None:
     compared = document_of("comparison-2017")
     data = json.loads(load_format("json").render(compared))

@@ -15,6 +15,7 @@ from support.builders.example import three_on_two
 DRAWN = ("slowdown", "throughput", "host", "sessions", "cpu_map", "lanes", "connect")
 
 
+@pytest.mark.slow
 def test_a_report_holds_every_format_and_its_pictures(tmp_path: Path) -> None:
     run = three_on_two()
     folder = tmp_path / "with blank" / "report"

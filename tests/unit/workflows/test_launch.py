@@ -120,6 +120,7 @@ def test_an_option_that_nobody_knows_is_an_error() -> None:
         split_options(**{name: value for name, value in kept.items() if name != "quiet"})
 
 
+@pytest.mark.slow
 def test_a_pool_of_shells_shares_its_pieces(drive: Drive) -> None:
     arguments = ("pool", "shell", "--work", "4", "--active", "1,2", "--repeats", "1", "--size", "tiny", "--yes")
     code, _, err = drive(*arguments, DBCPU_SETTLE_S="0").finish()
@@ -131,6 +132,7 @@ def test_a_pool_of_shells_shares_its_pieces(drive: Drive) -> None:
         assert all(session.answer_ok and session.error is None for session in round_.sessions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", ["increment", "gzip_pipe"])
 def test_a_soak_of_shells_goes_on_from_segment_to_segment(
     workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

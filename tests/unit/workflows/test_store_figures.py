@@ -21,6 +21,8 @@ from plugins import runs
 from support.builders.comparison import noisy_run
 from support.paths import TESTS
 
+pytestmark = pytest.mark.slow
+
 READERS = (["list", "--history"], ["list", "--verdict"], ["list", "--history", "--json"], ["show", "last", "--history"],
            ["check", "--last"], ["check", "night-03", "--json", "--fail-on", "inconclusive"])  # fmt: skip
 every_reader = pytest.mark.parametrize("command", READERS, ids=" ".join)

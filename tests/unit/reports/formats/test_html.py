@@ -32,6 +32,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&--><svg onload=
 every_run = pytest.mark.parametrize("name", RUNS)
 
 
+@pytest.mark.slow
 @every_run
 def test_the_page_loads_nothing_and_runs_nothing(name: str) -> None:
     page = read_page(page_of(name))
@@ -171,6 +172,7 @@ def test_256_levels_up_to_512_sessions_make_a_page_that_can_be_mailed() -> None:
     assert len(read_page(page).tables["Slowdown relative to the single-session time"]) == 258
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page() -> None:
     assert html.render(document(three_on_two(), explain(three_on_two()))) == page_of("three_on_two")
 

@@ -54,6 +54,7 @@ def _data(store: str, name: str, *given: str) -> Any:
     return json.loads(found.output)
 
 
+@pytest.mark.slow
 def test_planted_slow_hosts_are_found_and_hardly_any_other(store: str) -> None:
     """200 hosts with noise and run effects of 2 %: 5 that are 20 % slower."""
     found = {each["host"] for each in _data(store, "q4")["unlike"]}

@@ -12,6 +12,8 @@ from dbcpu.store.database import open_store
 from dbcpu.workflows.fleet.simulated import arguments
 from support.driving import Drive
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = ("--sessions", "1,2", "--size", "tiny", "--repeats", "2")
 
 
