@@ -22,7 +22,7 @@ SMALL = ("--size", "tiny", "--executions", "50", "--repeats", "1", "--yes")
 
 def test_embedded_server_is_measured_and_gone_afterwards(drive: Drive) -> None:
     """The folder of temporary files has a space in its name; as root, the server runs as somebody else."""
-    driver = drive("run", "--sessions", "1-2", *SMALL, "--report", "html")
+    driver = drive("run", "--sessions", "1-2", *SMALL, "--report", "html", exec_it=True)
     code, out, err = driver.finish()
     assert code == 0, err
     record = drive.last()

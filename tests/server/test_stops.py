@@ -46,7 +46,7 @@ every_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 def start(drive: Drive, stage: str) -> Driver:
-    driver = drive("run", *(MANY if stage == "between rounds" else FOUR))
+    driver = drive("run", *(MANY if stage == "between rounds" else FOUR), exec_it=stage == "starting")
     wait_for(drive, driver, stage)
     return driver
 

@@ -13,12 +13,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.record import RunRecord
 from dbcpu.store.database import RunSummary, open_store
+from support.nursery import Forked, nursery
 
 PATIENCE_S = 600.0
 LOOK_EVERY_S = 0.03
@@ -40,21 +42,54 @@ def limit_file_size(limit_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
 
 
+def started(
+    arguments: Sequence[str], folder: Path, environment: dict[str, str], limit_bytes: int | None, out: IO[str]
+) -> "tuple[subprocess.Popen[str], IO[str]]":
+    """``python -m dbcpu``, as a user's shell starts it, and its standard error."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dbcpu", *arguments],
+        stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, cwd=folder,
+        env={**environment, "PYTHONFAULTHANDLER": "1"}, start_new_session=True,
+        preexec_fn=None if limit_bytes is None else lambda: limit_file_size(limit_bytes),
+    )  # fmt: skip
+    assert process.stderr is not None
+    return process, process.stderr
+
+
+def forked(
+    arguments: Sequence[str], folder: Path, environment: dict[str, str], limit_bytes: int | None, out: IO[str]
+) -> tuple[Forked, IO[str]]:
+    """The same from the nursery."""
+    process, err = nursery().start(arguments, folder, environment, limit_bytes, out.fileno())
+    return process, os.fdopen(err)
+
+
+def starts_alike(environment: Mapping[str, str]) -> bool:
+    """Whether an interpreter would start with this environment as it did with this process's."""
+    read = ("PYTHON", "LC_", "LANG")
+    return all(
+        environment.get(name) == os.environ.get(name) for name in {*environment, *os.environ} if name.startswith(read)
+    )
+
+
 class Driver:
     """A dbcpu that runs. ``err`` is what it has said so far."""
 
     def __init__(
-        self, arguments: tuple[str, ...], folder: Path, environment: dict[str, str], limit_bytes: int | None
+        self,
+        arguments: tuple[str, ...],
+        folder: Path,
+        environment: dict[str, str],
+        limit_bytes: int | None,
+        *,
+        exec_it: bool,
     ) -> None:
         self._out = tempfile.TemporaryFile("w+", dir=folder)  # noqa: SIM115 - closed by finish
         self._lines: list[str] = []
         self._ended = False
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "dbcpu", *arguments],
-            stdin=subprocess.DEVNULL, stdout=self._out, stderr=subprocess.PIPE, text=True, cwd=folder,
-            env=environment, start_new_session=True,
-            preexec_fn=None if limit_bytes is None else lambda: limit_file_size(limit_bytes),
-        )  # fmt: skip
+        start = started if exec_it or not starts_alike(environment) else forked
+        self.process: subprocess.Popen[str] | Forked
+        self.process, self._err = start(arguments, folder, environment, limit_bytes, self._out)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -100,12 +135,10 @@ class Driver:
         self.process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
         self._out.close()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
+        self._err.close()
 
     def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        for line in self._err:
             self._lines.append(line)
         self._ended = True
 
@@ -140,15 +173,17 @@ class Drive:
         self.store = folder / "runs.db"
         self._drivers: list[Driver] = []
 
-    def __call__(self, *arguments: str, limit_bytes: int | None = None, **environment: str) -> Driver:
-        """``limit_bytes``: no file may grow beyond that; it stands in for a full disk.
+    def __call__(
+        self, *arguments: str, limit_bytes: int | None = None, exec_it: bool = False, **environment: str
+    ) -> Driver:
+        """``limit_bytes``: no file may grow beyond that; it stands in for a full disk. ``exec_it``: not forked.
 
         Pictures take most of the time of a short run: there is a report only where one is asked for.
         """
         if arguments[0] in MEASURING and not {"--out", "--report"} & set(arguments):
             arguments = (*arguments, "--report", "none")
         given = {"DBCPU_STORE": str(self.store), "TMPDIR": str(self.place)} | environment
-        driver = Driver(arguments, self.folder, {**os.environ, "PYTHONFAULTHANDLER": "1", **given}, limit_bytes)
+        driver = Driver(arguments, self.folder, {**os.environ, **given}, limit_bytes, exec_it=exec_it)
         self._drivers.append(driver)
         return driver
 
