@@ -8,7 +8,7 @@ from dbcpu.cli._import_options import facts_options
 from dbcpu.cli._options import store_option
 
 
-@click.command(short_help="Add runs from files to the store.")
+@click.command
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--samples", metavar="FILE", multiple=True, help="Output of shell/sample-psr during these runs.")
 @facts_options
@@ -26,10 +26,10 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     """
     from dbcpu.store.csv_file import RunFacts
     from dbcpu.store.database import open_store
-    from dbcpu.workflows.import_runs import read_run
+    from dbcpu.workflows.import_runs import read_runs
     from dbcpu.workflows.kept_figures import keep_run
 
-    found = [read_run(file, samples, RunFacts(**facts)) for file in files]
+    found = read_runs(files, samples, RunFacts(**facts))
     with open_store(store) as opened:
         for record, warning in found:
             if warning:
