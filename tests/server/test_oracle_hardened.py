@@ -80,13 +80,14 @@ def test_answers_without_work(measured: Measured) -> None:
 def test_a_cache_that_answers_from_the_second_execution_on(measured: Measured) -> None:
     """A data warehouse under a lockdown profile: the result cache is on, hints are ignored, no setting is accepted."""
     with OracleDouble(faults=Faults(refused_settings=WITHOUT_ORDER), instance=Instance(parameters=WAREHOUSE)) as double:
-        record, found, _ = measured(double, "--size", "short")
+        record, found, said = measured(double, "--size", "short")
     assert no_all_clear(found)
     seen = by_code(found)["setting-refused"].seen
     assert "result_cache_mode (FORCE, refused with ORA-01031)" in seen
     assert "optimizer_ignore_hints (TRUE, refused with ORA-01031)" in seen
     assert "statistics_level" not in seen, "it has the wanted value already"
     assert record.header.database.parameters[UNSET] in seen
+    assert "this run will not count: the plan has RESULT CACHE" in said
 
 
 def test_settings_that_are_accepted_switch_the_cache_off(measured: Measured) -> None:
@@ -137,6 +138,38 @@ def test_a_plan_of_another_kind_is_not_the_workloads(measured: Measured) -> None
     why = "the plan has MERGE JOIN CARTESIAN 0 times instead of 3"
     assert why in by_code(found)["work-not-done"].seen
     assert f"this run will not count: {why}" in said
+
+
+def test_a_plan_that_groups_below_its_joins_is_as_fast_as_a_cpu_may_be_and_is_seen(measured: Measured) -> None:
+    with OracleDouble(faults=Faults(groups_early=True)) as double:
+        _, found, said = measured(double)
+    assert no_all_clear(found)
+    assert "the plan has HASH GROUP BY, so that not every row is counted" in by_code(found)["work-not-done"].seen
+    assert "this run will not count: the plan has HASH GROUP BY" in said
+
+
+def test_without_a_time_model_nothing_is_made_of_a_cpu_time_of_nought(measured: Measured) -> None:
+    """STATISTICS_LEVEL = BASIC: DB CPU stands still, whatever a session sets, and is no work that was not done."""
+    instance = Instance(parameters={"statistics_level": "BASIC", "timed_statistics": "FALSE"})
+    with OracleDouble(instance=instance, faults=Faults(resource_manager_wait_s=0.05)) as double:
+        record, found, _ = measured(double, "--host", "none", "--executions", "30")
+    codes = by_code(found)
+    assert not {"work-not-done", "setting-refused"} & set(codes)
+    assert "statistics-basic" in codes
+    sessions = [session for each in record.rounds for session in each.sessions]
+    assert all("db_cpu_s" not in session.db and "physical_reads" in session.db for session in sessions)
+    assert "resource-manager-waits" in codes, "the session has its waits timed"
+
+
+def test_waits_without_times_are_said_to_be_without(measured: Measured) -> None:
+    """Refused, too: waits are counted and last no time, so that none of them would be seen."""
+    instance = Instance(parameters={"statistics_level": "BASIC"})
+    faults = Faults(refused_settings=("statistics_level", "timed_statistics"), resource_manager_wait_s=0.05)
+    with OracleDouble(instance=instance, faults=faults) as double:
+        _, found, _ = measured(double)
+    seen = by_code(found)["setting-refused"].seen
+    assert "timed_statistics (FALSE, refused with ORA-01031)" in seen
+    assert "resource-manager-waits" not in by_code(found)
 
 
 def test_plans_that_others_executed_are_none_of_this_run(measured: Measured) -> None:

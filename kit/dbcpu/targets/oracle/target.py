@@ -16,14 +16,14 @@ from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, sta
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
-from dbcpu.targets.oracle.facts import PHYSICAL_STANDBY, Facts, read_facts
+from dbcpu.targets.oracle.facts import Facts, read_facts
 from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.settings import Applied
-from dbcpu.targets.oracle.standby import NO_TABLE
+from dbcpu.targets.oracle.standby import MAKES_NO_TABLE, NO_TABLE
 
 CLOCK_PROBES = 12
 CONNECT_TIMEOUT_S = 20.0
@@ -233,7 +233,7 @@ class OracleTarget:
 
     def _making(self, statement: str) -> None:
         if _OWN_TABLE in statement.lower():
-            if self._facts.role == PHYSICAL_STANDBY:
+            if self._facts.role in MAKES_NO_TABLE:
                 raise ServerError(NO_TABLE)
             self._made_table = True
 
