@@ -126,6 +126,25 @@ def test_ctrl_c_cancels_on_the_server(drive: Drive, double: OracleDouble, number
     assert drive.runs()[0].status == "interrupted"
 
 
+def test_ctrl_c_names_the_session_that_goes_on(drive: Drive) -> None:
+    """It heeds no break, and this user may not end it: nobody else would say so."""
+    deaf = Faults(endless=True, least_n=200, ignores_break=True, ungranted=("alter system",))
+    with OracleDouble(password=PASSWORD, faults=deaf) as double:
+        driver = drive("run", double.url, *LONG).said("round 1 of")
+
+        def at_work() -> list[dict[str, object]]:
+            return [each for each in double.sessions() if each["index"] is not None and each["status"] == "ACTIVE"]
+
+        until(at_work, "a working session")
+        driver.send(signal.SIGINT)
+        code, _, err = driver.finish()
+        (left,) = double.sessions()
+    assert code == 130, err
+    assert "interrupted; no round was finished; 1 session on the server heeded no cancel" in err
+    assert f"alter system kill session '{left['sid']},{left['serial']}' immediate;" in err
+    assert PASSWORD not in err.replace(double.url, "")
+
+
 def test_what_kill_9_leaves_is_ended_by_the_next_command(drive: Drive, double: OracleDouble) -> None:
     driver = drive("run", double.url, *LONG).said("round 1 of")
     until(lambda: len(computing(double)) == 1, "a working session")

@@ -180,10 +180,16 @@ def test_a_pluggable_database_may_be_a_standby_in_a_primary() -> None:
     assert (facts.role, facts.pdb_mode) == ("PRIMARY", "READ ONLY")
     unseen = facts_of(target_pdb, "23ai", "v$pdbs")
     assert unseen.pdb_mode == ""
-    assert "grant read on sys.v_$pdbs to bench;" in privileges.unchecked(unseen.denied, "BENCH", rds=False, read=True)[
-        "whether the pluggable database is a standby of its own (Data Guard per PDB), open read-only"
-    ]
-    for not_asked in (facts_of(target_pdb, "19c", "v$pdbs"), facts_of(replace(target_pdb, container=""), "23ai", "v$pdbs")):
+    assert (
+        "grant read on sys.v_$pdbs to bench;"
+        in privileges.unchecked(unseen.denied, "BENCH", rds=False, read=True)[
+            "whether the pluggable database is a standby of its own (Data Guard per PDB), open read-only"
+        ]
+    )
+    for not_asked in (
+        facts_of(target_pdb, "19c", "v$pdbs"),
+        facts_of(replace(target_pdb, container=""), "23ai", "v$pdbs"),
+    ):
         assert "pdb_open_mode" not in not_asked.denied
     with OracleDouble("23ai", instance=target_pdb) as double, open_target(double) as target:
         session = target.connect(0, 20.0)

@@ -50,8 +50,8 @@ PLANS: Mapping[tuple[str, str], tuple[str, int]] = {
 SHORTCUTS: Mapping[str, str] = {"oracle": r"\b(?:RESULT CACHE|(?:HASH|SORT|VECTOR) (?:GROUP BY|UNIQUE)|MAT_VIEW\w*)"}
 """What the plan of no shipped workload has: a cached result, a group-by placed below the joins, a query rewritten.
 
-Source: Oracle Database Reference, V$SQL_PLAN (OPERATION, OPTIONS); SQL Language Reference, Hints (RESULT_CACHE, REWRITE).
-Group-by placement is in no book of Oracle's.
+Source: Oracle Database Reference, V$SQL_PLAN (OPERATION, OPTIONS); SQL Language Reference, Hints (RESULT_CACHE,
+REWRITE). Group-by placement is in no book of Oracle's.
 """
 MIN_READS_PER_ROW = 0.05
 """Of logical_io, whose rows fill a block of 8 kB, and of 32 kB a seventh of it."""

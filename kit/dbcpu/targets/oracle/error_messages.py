@@ -25,8 +25,8 @@ REMEDIES: dict[str, str] = {
     "ORA-01035": "the instance admits users with RESTRICTED SESSION only: alter system disable restricted session",
     "ORA-12529": "the rules of Oracle Connection Manager refuse this connection: see RULE_LIST in its cman.ora",
     "ORA-12535": "the network did not answer in time: check firewall and address",
-    "ORA-12547": "the connection was lost while it was made: see the listener's log, and whether the host has memory and "
-    "processes left",
+    "ORA-12547": "the connection was lost while it was made: see the listener's log, and whether the host has memory "
+    "and processes left",
     "ORA-12564": "the connection was refused: see the listener's log, and the address in the connect string",
     "ORA-12528": "the instance is starting or restricted; wait until it is open",
     "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
@@ -37,8 +37,8 @@ REMEDIES: dict[str, str] = {
     "ORA-04031": "the shared pool has no memory left: measure at a quieter time, or have the DBA look at it",
     "ORA-04036": "the instance uses more than PGA_AGGREGATE_LIMIT: lower --sessions, or measure at a quieter time",
     "ORA-28030": "the directory of enterprise users does not answer: use a user of the database itself",
-    "ORA-47605": "SQL Firewall has no such statement on this user's allow-list: have the DBA add those of sql/oracle, or "
-    "measure as a user without one",
+    "ORA-47605": "SQL Firewall has no such statement on this user's allow-list: have the DBA add those of sql/oracle, "
+    "or measure as a user without one",
     "ORA-65162": "the password of the common user has expired: give it a new one in the root",
     "ORA-00018": "lower --sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter group, "
     "on Autonomous Database by more ECPUs)",

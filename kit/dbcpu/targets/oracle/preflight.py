@@ -24,8 +24,8 @@ from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_coun
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with {} it ends them itself)"
 _UNSEEN = (
-    "it limits the CPU only while a resource plan is active, in a pluggable database one of the root, which is not seen "
-    "here"
+    "it limits the CPU only while a resource plan is active, in a pluggable database one of the root, which is not "
+    "seen here"
 )
 _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
@@ -166,7 +166,9 @@ def _settings(facts: Facts) -> Iterator[Finding]:
     if value.get("statistics_level") == "BASIC":
         metrics = f"; {_old_metrics(facts.metric_age_s)}" if facts.metric_age_s is not None else ""
         yield noted(
-            "statistics-basic", f"statistics_level of the instance is BASIC{metrics}", instance=instance_name(facts.instance_name)
+            "statistics-basic",
+            f"statistics_level of the instance is BASIC{metrics}",
+            instance=instance_name(facts.instance_name),
         )
     elif facts.metric_age_s is not None:
         yield noted("metrics-old", _old_metrics(facts.metric_age_s))
@@ -186,7 +188,8 @@ def _settings(facts: Facts) -> Iterator[Finding]:
 
 def _old_metrics(age_s: float) -> str:
     when = f"{age_s / 60:.0f} min old" if age_s > 0 else "of the future"
-    return f"the figures of V$RSRCPDBMETRIC are {when} and not used: it has a new row each minute while metrics are computed"
+    new = "it has a new row each minute while metrics are computed"
+    return f"the figures of V$RSRCPDBMETRIC are {when} and not used: {new}"
 
 
 def _idle_limits(limits: Mapping[str, str], instance: str) -> Finding:

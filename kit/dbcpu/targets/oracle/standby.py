@@ -75,7 +75,9 @@ def finding(facts: Facts) -> Finding | None:
 def _true_cache_applies(open_mode: str) -> str:
     if not open_mode:
         return "; whether it applies redo is not known"
-    return ", which applies redo" if open_mode == _APPLIES else f"; no redo is applied while it is open so ({open_mode})"
+    return (
+        ", which applies redo" if open_mode == _APPLIES else f"; no redo is applied while it is open so ({open_mode})"
+    )
 
 
 def _found(facts: Facts, applying: str, stop: str) -> Finding:

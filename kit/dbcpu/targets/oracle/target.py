@@ -62,6 +62,7 @@ class OracleTarget:
         self._contained = False
         self._settings = Applied({})
         self._cage: Cage | None = None
+        self._left: list[tuple[int, int]] = []
 
     def __enter__(self) -> Self:
         self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)
@@ -89,7 +90,7 @@ class OracleTarget:
     def connect(self, ordinal: int, timeout_s: float) -> OracleSession:
         connection = self._dialer.connect(timeout_s)
         here = self._facts.server_host if self._contained else self._here
-        elsewhere = FromControl(self._connection, lambda: self._facts.rds)
+        elsewhere = FromControl(self._connection, lambda: self._facts.rds, self._left.append)
         return OracleSession(
             ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere, self._hygiene
         )
@@ -189,6 +190,10 @@ class OracleTarget:
     def take_turn(self) -> str | None:
         """See ``targets.base.TakesTurns``: every session is tagged at its logon, so that of two the later sees one."""
         return leftovers.measured_by(self._leftovers, self._facts.instance)
+
+    def still_working(self) -> str:
+        """See ``targets.base.LeavesWork``."""
+        return leftovers.goes_on(self._left, rds=self._facts.rds)
 
     def host_reading(self) -> HostReading | None:
         """See ``targets.base.CountsItsHost``."""

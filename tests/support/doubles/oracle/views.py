@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from support.doubles.oracle.plans import operators
 from support.doubles.oracle.session import CPU_QUANTUM, FROM_CLIENT, SLEEP, TO_CLIENT, Session
 from support.doubles.oracle.sessions import Entry
 
@@ -27,35 +28,6 @@ _STATISTICS = (
 )  # fmt: skip
 _TIME_MODEL = ("DB time", "DB CPU", "sql execute elapsed time", "parse time elapsed", "hard parse elapsed time",
                "PL/SQL execution elapsed time")  # fmt: skip
-_ROWS = (("VIEW", None), ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None))
-_STORED = (("VIEW", None), ("TABLE ACCESS", "FULL"))
-_CARTESIAN, _NESTED = ("MERGE JOIN", "CARTESIAN"), ("NESTED LOOPS", None)
-
-
-def _product(
-    sources: int, source: tuple[tuple[str, str | None], ...], join: tuple[str, str | None] = _CARTESIAN
-) -> tuple[tuple[str, str | None], ...]:
-    """The joins of so many row sources, outermost first."""
-    return (*(join,) * (sources - 1), *source, *(("BUFFER", "SORT"), *source) * (sources - 1))
-
-
-_PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
-    "cartesian_cte": (
-        ("SELECT STATEMENT", None), ("TEMP TABLE TRANSFORMATION", None), ("LOAD AS SELECT", "(CURSOR DURATION MEMORY)"),
-        ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("SORT", "AGGREGATE"),
-        *_product(4, _STORED),
-    ),
-    "hashing": (
-        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("VIEW", None), ("COUNT", None), *_product(2, _ROWS),
-    ),
-    "emp_join": (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(5, _ROWS)),
-    "logical_io": (
-        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
-        ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("TABLE ACCESS", "FULL"),
-    ),
-}  # fmt: skip
-_PRODUCT_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS))
-_NESTED_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS, _NESTED))
 
 
 def _address(entry: Entry) -> str:
@@ -82,6 +54,7 @@ def every_session(me: Session) -> Iterable[Row]:
             **{name: entry.get(name) or None for name in (
                 "username", "program", "machine", "osuser", "terminal", "process", "module", "action",
                 "client_identifier", "client_info", "sql_id", "prev_sql_id")},
+            "prev_child_number": 0,
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
             "status": entry["status"], "state": "WAITED SHORT TIME", "wait_class": "Network",
             "server": faults.server, "paddr": _address(entry),
@@ -176,7 +149,8 @@ def parameters(me: Session) -> Iterable[Row]:
     defaults = {
         "cpu_count": str(os.cpu_count() or 1), "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
         "parallel_degree_policy": "MANUAL", "threaded_execution": str(me.server.faults.threaded).upper(),
-        "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE", "timed_statistics": str(_is_timed(me)).upper(),
+        "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE",
+        "timed_statistics": str(_is_timed(me)).upper(),
         "result_cache_mode": "MANUAL", "cursor_sharing": "EXACT", "plsql_optimize_level": "2",
         "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
         "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
@@ -276,7 +250,11 @@ def database(me: Session) -> Iterable[Row]:
 def pluggable_databases(me: Session) -> Iterable[Row]:
     """The own one; in the root all. A target of Data Guard per PDB is read-only in a primary."""
     if container_id(me) > ROOT_ID:
-        yield {"con_id": container_id(me), "name": me.server.instance.container, "open_mode": me.server.instance.pdb_mode}
+        yield {
+            "con_id": container_id(me),
+            "name": me.server.instance.container,
+            "open_mode": me.server.instance.pdb_mode,
+        }
 
 
 def windows(me: Session) -> Iterable[Row]:
@@ -350,12 +328,7 @@ def plan_lines(me: Session) -> Iterable[Row]:
     names = {sql_id: seen["name"] for entry in me.server.table.entries() for sql_id, seen in entry["sql"].items()}
     names |= {sql_id: seen["name"] for sql_id, seen in me.entry["sql"].items()}
     for cursor in cursors(me):
-        usual = _NESTED_PLAN if me.server.faults.nested_loops else _PRODUCT_PLAN
-        plan = _PLANS.get(names.get(str(cursor["sql_id"]), ""), usual)
-        if me.server.faults.groups_early:
-            plan = (*plan[:2], ("HASH", "GROUP BY"), *plan[2:])
-        if me.caches(names.get(str(cursor["sql_id"]), "")):
-            plan = (plan[0], ("RESULT CACHE", None), *plan[1:])
+        plan = operators(me, names.get(str(cursor["sql_id"]), ""))
         for line, (operation, options) in enumerate(plan):
             yield {"sql_id": cursor["sql_id"], "child_number": cursor["child_number"], "id": line,
                    "operation": operation, "options": options}  # fmt: skip

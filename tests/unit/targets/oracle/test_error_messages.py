@@ -58,4 +58,6 @@ def test_what_a_logon_trigger_says_stays_in_the_sentence() -> None:
         "ORA-00604: error occurred at recursive SQL level 1\nORA-20001: application servers only\nORA-06512: at line 4"
     )
     assert "ORA-20001: application servers only" in told
-    assert told.endswith("a logon trigger may refuse this user: see dba_triggers (triggering_event LOGON), and the message")
+    assert told.endswith(
+        "a logon trigger may refuse this user: see dba_triggers (triggering_event LOGON), and the message"
+    )

@@ -96,7 +96,11 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         ({"role": "TRUE CACHE", "open_mode": "READ ONLY WITH APPLY"}, "true-cache", "True Cache, which applies redo"),
         ({"role": "TRUE CACHE", "open_mode": "READ ONLY"}, "true-cache", "no redo is applied while it is open so"),
         ({"role": "TRUE CACHE"}, "true-cache", "whether it applies redo is not known"),
-        ({"parameters": {"statistics_level": "BASIC"}}, "statistics-basic", "statistics_level of the instance is BASIC"),
+        (
+            {"parameters": {"statistics_level": "BASIC"}},
+            "statistics-basic",
+            "statistics_level of the instance is BASIC",
+        ),
     ],
 )
 def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object], code: str, seen: str) -> None:
