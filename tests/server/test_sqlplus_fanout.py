@@ -261,8 +261,8 @@ def test_before_18c_the_version_has_no_release_update(fanout: Fanout) -> None:
 
 def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with(fanout: Fanout, drive: Drive) -> None:
     tmp = fanout.folder / "tmp"
-    with OracleDouble(faults=Faults(endless=True)) as double:
-        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "tiny")
+    with OracleDouble(faults=Faults(endless=True, least_n=21)) as double:
+        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "short")
         with process:
             try:
                 while len([each for each in double.sessions() if each["index"] is not None]) < 2:
