@@ -159,7 +159,7 @@ def _names(leftovers: list[Leftover]) -> str:
 class FromControl:
     """Ends statements and sessions of this run over its control connection: those that heed no break.
 
-    ``left`` gets the SID and SERIAL# of each that could not be ended.
+    ``left`` gets the SID and SERIAL# of each that goes on without its driver.
     """
 
     def __init__(
@@ -173,9 +173,11 @@ class FromControl:
     def cancel(self, sid: int, serial: int) -> None:
         _sent(self._connection(), "cancel_statement", sid, serial, self._rds())
 
-    def end(self, sid: int, serial: int) -> None:
-        if not _sent(self._connection(), "end_session", sid, serial, self._rds()):
-            self._left((sid, serial))
+    def end(self, sid: int, serial: int) -> bool:
+        return _sent(self._connection(), "end_session", sid, serial, self._rds())
+
+    def leave(self, sid: int, serial: int) -> None:
+        self._left((sid, serial))
 
 
 def goes_on(keys: Iterable[tuple[int, int]], *, rds: bool) -> str:

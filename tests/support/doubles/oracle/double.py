@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import IO, Any, Self
 from urllib.parse import quote
 
 import dbcpu
@@ -30,8 +30,8 @@ END_LIMIT_S = 30.0
 class _Listener:
     """A listener's pipes; ``process`` where it is this process's own child."""
 
-    questions: BinaryIO
-    answers: BinaryIO
+    questions: IO[bytes]
+    answers: IO[bytes]
     process: "subprocess.Popen[bytes] | None" = None
     handle: int | None = None
     """Of the process, which is no child of this one. Source: pidfd_open(2)"""
