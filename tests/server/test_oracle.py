@@ -58,7 +58,8 @@ def execute(target: OracleTarget, work: Work, executions: int | None, for_s: flo
 
 @pytest.mark.proves("every workload is valid SQL or PL/SQL here and gives its answer")
 @pytest.mark.parametrize("name", workloads.names("oracle"))
-def test_the_tiny_answer_comes_out(name: str, target: OracleTarget) -> None:
+def test_the_tiny_answer_comes_out(name: str, target: OracleTarget, record_property: Record) -> None:
+    record_property("seen", name)
     if name == "mixed" and int(target.describe().version.split(".")[0]) < 18:
         pytest.skip("DBMS_SESSION.SLEEP came with 18c")
     outcome = execute(target, tiny(name), 3)
