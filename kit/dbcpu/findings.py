@@ -488,6 +488,16 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "statistics-level": Entry(INFO, "statistics_level = ALL",
         "it costs CPU for each row; the measured sessions set it to TYPICAL for themselves",
         "nothing to do: `statistics_level = typical` is set in each measured session"),
+    "statistics-basic": Entry(WARNING, "statistics_level = BASIC for the whole instance",
+        "V$SESS_TIME_MODEL stands still, so DB CPU and DB time of the sessions are unknown, and what needs them: a "
+        "shared core, time off the CPU, the load of others. Metrics may not be computed, which V$RSRCPDBMETRIC needs. "
+        "A session cannot switch these on for itself",
+        "sample the server processes (without `--host none`), or in a test window: `alter system set statistics_level "
+        "= typical scope = memory sid = '{instance}'`, afterwards `alter system set statistics_level = basic scope = "
+        "memory sid = '{instance}'`"),
+    "metrics-old": Entry(WARNING, "metrics of the database that are no longer computed",
+        "how many CPUs a plan of the root leaves to the pluggable database is unknown",
+        "ask the DBA why MMON computes none (its trace and the alert log), and give the CPUs by `--vcpus N` meanwhile"),
     "cursor-sharing": Entry(INFO, "cursor_sharing other than EXACT",
         "it replaces literals in the statements of other sessions; the measured sessions set EXACT for themselves",
         "nothing to do: `cursor_sharing = exact` is set in each measured session; setting-refused says where it does "
@@ -511,6 +521,18 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "
         "in its primary database: dbcpu does not send it to a physical standby",
         "measure the primary{stop}. `--workload cartesian` makes no table"),
+    "true-cache": Entry(WARNING, "a True Cache (26ai)",
+        "applying redo uses CPU beside the sessions, as much as the primary writes; workload logical_io makes a table, "
+        "which dbcpu does not send here",
+        "measure the primary, or a True Cache whose primary is not written to meanwhile. `--workload cartesian` makes "
+        "no table"),
+    "pluggable-read-only": Entry(WARNING, "a pluggable database that is open read-only in a primary (21c or newer)",
+        "it may be a standby of its own (Data Guard per PDB) or a refreshable clone: redo may be applied to it, which "
+        "uses CPU, as much as its source writes; V$DATABASE does not say so, its container database is a primary. "
+        "Workload logical_io makes a table, which is refused (ORA-16000)",
+        "ask whether it is one: `show pluggable database NAME at DATABASE` in dgmgrl (role and apply state), `select "
+        "refresh_mode from dba_pdbs` in it; measure the source, or while it is not written to. `--workload cartesian` "
+        "makes no table"),
     "rds": Entry(INFO, "Amazon RDS",
         "elapsed times, the throughput curve and database counters are available; which sessions share a core is not "
         "visible, and burstable classes (`db.t*`) slow down when their CPU credits are used up",

@@ -60,10 +60,13 @@ def proofs(reports: Iterable[Any]) -> list[Proof]:
 
 
 def text_of(found: Iterable[Proof]) -> str:
-    """The report: failures first, then what was proved, then what was not asked."""
+    """The report: failures first, then what was proved, then what was not asked; each claim once with what was seen."""
     order = ("failed", "passed", "skipped")
-    ordered = sorted(found, key=lambda each: order.index(each.outcome))
-    return "\n".join([BEGIN, *(each.line for each in ordered), END])
+    seen: dict[tuple[str, str], list[str]] = {}
+    for each in sorted(found, key=lambda each: order.index(each.outcome)):
+        seen.setdefault((each.claim, each.outcome), []).extend([each.seen] if each.seen else [])
+    merged = (Proof(claim, outcome, f"\n{'':11}".join(texts)) for (claim, outcome), texts in seen.items())
+    return "\n".join([BEGIN, *(each.line for each in merged), END])
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbcpu.analysis.placement.host_counters import covers
+from dbcpu.analysis.placement.work_done import other_plan
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import Gate
 from dbcpu.measure.host_counters import between, reading
 from dbcpu.targets.base import Outcome, Work, load_target
-from dbcpu.targets.oracle import statements
-from dbcpu.targets.oracle.driver import Views
+from dbcpu.targets.oracle import settings, statements
+from dbcpu.targets.oracle.driver import Views, query
+from dbcpu.targets.oracle.facts import read_facts
+from dbcpu.targets.oracle.identity import server_process
 from dbcpu.targets.oracle.leftovers import FromControl
 from dbcpu.targets.oracle.target import OracleTarget
 
@@ -55,7 +58,8 @@ def execute(target: OracleTarget, work: Work, executions: int | None, for_s: flo
 
 @pytest.mark.proves("every workload is valid SQL or PL/SQL here and gives its answer")
 @pytest.mark.parametrize("name", workloads.names("oracle"))
-def test_the_tiny_answer_comes_out(name: str, target: OracleTarget) -> None:
+def test_the_tiny_answer_comes_out(name: str, target: OracleTarget, record_property: Record) -> None:
+    record_property("seen", name)
     if name == "mixed" and int(target.describe().version.split(".")[0]) < 18:
         pytest.skip("DBMS_SESSION.SLEEP came with 18c")
     outcome = execute(target, tiny(name), 3)
@@ -203,6 +207,45 @@ def test_the_plan_is_a_cartesian_join(target: OracleTarget, record_property: Rec
     record_property("seen", shape)
     assert shape.startswith("SELECT STATEMENT > SORT AGGREGATE > MERGE JOIN CARTESIAN")
     assert target.explain(tiny("arithmetic")) is None
+
+
+@pytest.mark.proves("the plan of every other query is its workload's, hashing's ROWNUM and the published text included")
+@pytest.mark.parametrize("name", ["cartesian_cte", "emp_join", "hashing"])
+def test_every_plan_is_its_workloads(name: str, target: OracleTarget, record_property: Record) -> None:
+    shape = target.explain(tiny(name))
+    if shape is None:
+        pytest.skip("V$SQL and V$SQL_PLAN are not granted")
+    record_property("seen", f"{name}: {shape}")
+    assert other_plan("oracle", name, shape) == ""
+
+
+@pytest.mark.proves("the settings of a session hold, read back from it")
+def test_the_settings_of_a_session_hold(target: OracleTarget, record_property: Record) -> None:
+    applied = settings.apply(target._connection(), Views())
+    record_property("seen", settings.words(applied.missing) or "all")
+    assert applied.missing == {}
+
+
+@pytest.mark.proves("PREV_SQL_ID leads to the plan of the statement before, as sqlplus-fanout reads it")
+def test_the_plan_of_the_statement_before_is_found(target: OracleTarget) -> None:
+    connection = target._connection()
+    query(connection, tiny().sql)
+    rows = Views().rows(connection, "fanout_plan")
+    if rows is None:
+        pytest.skip("V$SQL_PLAN or V$SESSION is not granted")
+    assert [str(row[0]) for row in rows].count("MERGE JOIN CARTESIAN") == 3
+
+
+@pytest.mark.proves("DATEs of the views and SYSTIMESTAMP agree but for quarter hours; V$RSRCPDBMETRIC is renewed")
+def test_dates_of_the_views_are_those_of_systimestamp(target: OracleTarget, record_property: Record) -> None:
+    row = server_process(target._connection(), Views())
+    if row is None:
+        pytest.skip("V$SESSION and V$PROCESS are not granted")
+    facts = read_facts(target._connection(), Views())
+    seen = {"zone_s": facts.ahead_s, "managed": facts.managed, "metric_age_s": facts.metric_age_s, "age_s": row[4]}
+    record_property("seen", ", ".join(f"{name} {value}" for name, value in seen.items()))
+    assert -5 <= float(row[4]) - facts.ahead_s < 600, "the control session is that old"
+    assert facts.metric_age_s is None
 
 
 @pytest.mark.proves("version, edition and driver (below)")

@@ -2,51 +2,51 @@
 
 import pytest
 
+from plugins.call import Call
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
-from support.driving import Drive
 
 LIMITS = {"SESSIONS_PER_USER": "3", "CPU_PER_CALL": "6000"}
 
 
 @pytest.mark.parametrize("holds", ["TRUE", "FALSE"])
-def test_profile_limits_are_said_where_they_hold(holds: str, drive: Drive) -> None:
+def test_profile_limits_are_said_where_they_hold(holds: str, call: Call) -> None:
     with OracleDouble(instance=Instance(limits=LIMITS, parameters={"resource_limit": holds})) as double:
-        code, out, err = drive("doctor", double.url).finish()
+        code, out, err = call("doctor", double.url)
     assert code == 0, err
     said = "profile-limits: the profile of DBCPU has CPU_PER_CALL 60 s, SESSIONS_PER_USER 3"
     assert (said in out) is (holds == "TRUE")
 
 
-def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_connects(drive: Drive) -> None:
+def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_connects(call: Call) -> None:
     with OracleDouble(instance=Instance(limits=LIMITS)) as double:
-        code, _, err = drive("run", double.url, "--sessions", "1,3", "--size", "tiny", "--yes").finish()
+        code, _, err = call("run", double.url, "--sessions", "1,3", "--size", "tiny", "--yes")
     assert code == 2
     assert "lower --sessions to 2" in err
 
 
-def test_a_pluggable_database_has_its_limit_of_sessions_as_a_parameter(drive: Drive) -> None:
+def test_a_pluggable_database_has_its_limit_of_sessions_as_a_parameter(call: Call) -> None:
     """V$RESOURCE_LIMIT has no rows there."""
     with OracleDouble(instance=Instance(parameters={"sessions": "4"})) as double:
-        code, _, err = drive("run", double.url, "--sessions", "1,9", "--size", "tiny", "--yes").finish()
+        code, _, err = call("run", double.url, "--sessions", "1,9", "--size", "tiny", "--yes")
     assert code == 2
     assert "lower --sessions to 3" in err
 
 
-def test_a_refused_password_is_tried_once(drive: Drive) -> None:
+def test_a_refused_password_is_tried_once(call: Call) -> None:
     """More would lock the account (FAILED_LOGIN_ATTEMPTS)."""
     with OracleDouble() as double:
         stale = double.url.replace(double.password, "stale")
-        code, _, err = drive("run", stale, "--sessions", "1,8", "--size", "tiny", "--yes").finish()
+        code, _, err = call("run", stale, "--sessions", "1,8", "--size", "tiny", "--yes")
         assert code == 3
         assert "ORA-01017" in err
         assert len(double.journal("logon denied")) == 1
 
 
 @pytest.mark.parametrize("profile", ["12c", "19c", "23ai"])
-def test_a_logon_that_succeeds_with_a_warning(profile: str, drive: Drive) -> None:
+def test_a_logon_that_succeeds_with_a_warning(profile: str, call: Call) -> None:
     with OracleDouble(profile, faults=Faults(logon_warning=28002)) as double:
-        code, out, err = drive("doctor", double.url).finish()
+        code, out, err = call("doctor", double.url)
     assert code == 0, err
     assert "logon-warning: the logon succeeded with ORA-28002: the password will expire within 7 days" in out

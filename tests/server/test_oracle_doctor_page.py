@@ -2,8 +2,8 @@
 
 import pytest
 
+from plugins.call import Call
 from support.doubles.oracle.double import OracleDouble
-from support.driving import Drive
 from support.oracle_doctor_page import page
 from support.paths import ROOT
 
@@ -12,9 +12,9 @@ pytestmark = pytest.mark.slow
 DOCUMENT = ROOT / "docs" / "oracle-doctor.md"
 
 
-def test_the_page_is_what_doctor_prints(drive: Drive, request: pytest.FixtureRequest) -> None:
+def test_the_page_is_what_doctor_prints(call: Call, request: pytest.FixtureRequest) -> None:
     def doctor(double: OracleDouble) -> str:
-        code, out, err = drive("doctor", double.url, "--host", "none").finish()
+        code, out, err = call("doctor", double.url, "--host", "none")
         assert code == 0, err
         return out
 

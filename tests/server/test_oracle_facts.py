@@ -76,6 +76,19 @@ def test_where_it_is_not_there_it_is_not_asked(profile: str, container: str) -> 
     assert "pdb_cpus" not in facts.denied
 
 
+@pytest.mark.parametrize("zone_s", [0.0, 5.5 * 3600])
+def test_figures_that_are_no_longer_renewed_are_left_out(zone_s: float) -> None:
+    """STATISTICS_LEVEL = BASIC computes no metrics: the last row is of the time before the plan of the root."""
+    stopped = replace(
+        BIG, root_plan=True, parameters={**BIG.parameters, "statistics_level": "BASIC"}, dates_ahead_s=zone_s
+    )
+    facts = facts_of(stopped)
+    assert facts.managed is None
+    assert facts.metric_age_s == pytest.approx(3600, abs=30)
+    fresh = facts_of(replace(BIG, root_plan=True, dates_ahead_s=zone_s))
+    assert (fresh.managed, fresh.metric_age_s) == (4, None)
+
+
 @pytest.mark.parametrize("container", ["CDB$ROOT", "APP", ""])
 def test_the_plan_is_that_of_the_own_container(container: str) -> None:
     """In the root V$RSRC_PLAN has those of pluggable databases, too."""
@@ -138,12 +151,49 @@ def test_a_standby_says_so_and_makes_no_table() -> None:
     assert (facts.role, facts.open_mode) == ("PHYSICAL STANDBY", "READ ONLY WITH APPLY")
     unseen = facts_of(standby, "19c", "v$database")
     assert unseen.open_mode == ""
-    assert "whether the standby applies redo" in privileges.unchecked(unseen.denied, "BENCH", rds=False)
+    assert "whether the standby or True Cache applies redo" in privileges.unchecked(unseen.denied, "BENCH", rds=False)
     assert "open_mode" not in facts_of(Instance(), "19c", "v$database").denied, "a primary is not asked"
     with OracleDouble(instance=standby) as double, open_target(double) as target:
         assert "data-guard-standby" in {finding.code for finding in target.findings()}
         session = target.connect(0, 20.0)
-        with pytest.raises(ServerError, match=r"may create in its primary database: choose another workload"):
+        with pytest.raises(ServerError, match=r"may create in their primary database: choose another workload"):
+            session.prepare(workloads.load("oracle", "logical_io").work("tiny"))
+        session.close()
+
+
+def test_a_true_cache_says_so_and_makes_no_table() -> None:
+    cache = Instance(role="TRUE CACHE", open_mode="READ ONLY WITH APPLY")
+    with OracleDouble("23ai", instance=cache) as double, open_target(double) as target:
+        found = {finding.code: finding for finding in target.findings()}
+        assert found["true-cache"].seen == "the instance is a True Cache, which applies redo"
+        assert target.describe().parameters["database_role"] == "TRUE CACHE"
+        session = target.connect(0, 20.0)
+        with pytest.raises(ServerError, match=r"a True Cache refuse, or from 18c on may create"):
+            session.prepare(workloads.load("oracle", "logical_io").work("tiny"))
+        session.close()
+
+
+def test_a_pluggable_database_may_be_a_standby_in_a_primary() -> None:
+    """Data Guard per PDB: DATABASE_ROLE is that of the container database."""
+    target_pdb = Instance(container="APP", pdb_mode="READ ONLY")
+    facts = facts_of(target_pdb, "23ai")
+    assert (facts.role, facts.pdb_mode) == ("PRIMARY", "READ ONLY")
+    unseen = facts_of(target_pdb, "23ai", "v$pdbs")
+    assert unseen.pdb_mode == ""
+    assert (
+        "grant read on sys.v_$pdbs to bench;"
+        in privileges.unchecked(unseen.denied, "BENCH", rds=False, read=True)[
+            "whether the pluggable database is a standby of its own (Data Guard per PDB), open read-only"
+        ]
+    )
+    for not_asked in (
+        facts_of(target_pdb, "19c", "v$pdbs"),
+        facts_of(replace(target_pdb, container=""), "23ai", "v$pdbs"),
+    ):
+        assert "pdb_open_mode" not in not_asked.denied
+    with OracleDouble("23ai", instance=target_pdb) as double, open_target(double) as target:
+        session = target.connect(0, 20.0)
+        with pytest.raises(ServerError, match=r"ORA-16000.*choose another workload"):
             session.prepare(workloads.load("oracle", "logical_io").work("tiny"))
         session.close()
 

@@ -1,7 +1,6 @@
 """Oracle databases that refuse, ignore, cache or skip what dbcpu asks for: nothing of it becomes an all-clear."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -9,14 +8,12 @@ from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.cli import main
 from dbcpu.findings import Finding
 from dbcpu.record import UNSET, RunRecord
-from dbcpu.store.database import open_store
+from plugins.call import Call
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
-from support.driving import Drive
 
 pytestmark = pytest.mark.slow
 
@@ -36,23 +33,15 @@ Measured = Callable[..., tuple[RunRecord, Analysis, str]]
 
 
 @pytest.fixture
-def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Measured:
-    """``measured(double, *options)``: a small run of one and two sessions, and what is made of it.
-
-    In this process: starting one, and loading all of dbcpu, would take as long as the run.
-    """
-    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
-    monkeypatch.chdir(tmp_path)
+def measured(call: Call) -> Measured:
+    """``measured(double, *options)``: a small run of one and two sessions, and what is made of it."""
 
     def run(double: OracleDouble, *options: str) -> tuple[RunRecord, Analysis, str]:
         given = ("--sessions", "1,2", "--size", "tiny", "--executions", "3", "--repeats", "1", "--yes")
-        code = main(["run", double.url, *given, "--report", "none", *options])
-        out, err = capsys.readouterr()
+        code, out, err = call("run", double.url, *given, *options)
         assert code in (0, 1), err
         assert double.password not in out + err
-        assert "Traceback" not in err
-        with open_store(None) as store:
-            record = store.load("last")
+        record = call.last()
         return record, explain(record), out + err
 
     return run
@@ -80,13 +69,14 @@ def test_answers_without_work(measured: Measured) -> None:
 def test_a_cache_that_answers_from_the_second_execution_on(measured: Measured) -> None:
     """A data warehouse under a lockdown profile: the result cache is on, hints are ignored, no setting is accepted."""
     with OracleDouble(faults=Faults(refused_settings=WITHOUT_ORDER), instance=Instance(parameters=WAREHOUSE)) as double:
-        record, found, _ = measured(double, "--size", "short")
+        record, found, said = measured(double, "--size", "short")
     assert no_all_clear(found)
     seen = by_code(found)["setting-refused"].seen
     assert "result_cache_mode (FORCE, refused with ORA-01031)" in seen
     assert "optimizer_ignore_hints (TRUE, refused with ORA-01031)" in seen
     assert "statistics_level" not in seen, "it has the wanted value already"
     assert record.header.database.parameters[UNSET] in seen
+    assert "this run will not count: the plan has RESULT CACHE" in said
 
 
 def test_settings_that_are_accepted_switch_the_cache_off(measured: Measured) -> None:
@@ -105,10 +95,10 @@ def test_settings_that_are_ignored_without_a_word_are_read_back(measured: Measur
     assert "work-not-done" not in by_code(found), "the hint takes precedence"
 
 
-def test_packages_that_were_revoked_are_done_without(measured: Measured, drive: Drive) -> None:
+def test_packages_that_were_revoked_are_done_without(measured: Measured, call: Call) -> None:
     with OracleDouble(faults=Faults(ungranted=("dbms_sql", "dbms_output"))) as double:
         record, found, _ = measured(double)
-        code, out, err = drive("doctor", double.url).finish()
+        code, out, err = call("doctor", double.url)
     assert code == 0, err
     assert record.header.status == "complete"
     assert record.header.database.parameters["dynamic_sql"] == "native"
@@ -139,6 +129,38 @@ def test_a_plan_of_another_kind_is_not_the_workloads(measured: Measured) -> None
     assert f"this run will not count: {why}" in said
 
 
+def test_a_plan_that_groups_below_its_joins_is_as_fast_as_a_cpu_may_be_and_is_seen(measured: Measured) -> None:
+    with OracleDouble(faults=Faults(groups_early=True)) as double:
+        _, found, said = measured(double)
+    assert no_all_clear(found)
+    assert "the plan has HASH GROUP BY, so that not every row is counted" in by_code(found)["work-not-done"].seen
+    assert "this run will not count: the plan has HASH GROUP BY" in said
+
+
+def test_without_a_time_model_nothing_is_made_of_a_cpu_time_of_nought(measured: Measured) -> None:
+    """STATISTICS_LEVEL = BASIC: DB CPU stands still, whatever a session sets, and is no work that was not done."""
+    instance = Instance(parameters={"statistics_level": "BASIC", "timed_statistics": "FALSE"})
+    with OracleDouble(instance=instance, faults=Faults(resource_manager_wait_s=0.05)) as double:
+        record, found, _ = measured(double, "--host", "none", "--executions", "30")
+    codes = by_code(found)
+    assert not {"work-not-done", "setting-refused"} & set(codes)
+    assert "statistics-basic" in codes
+    sessions = [session for each in record.rounds for session in each.sessions]
+    assert all("db_cpu_s" not in session.db and "physical_reads" in session.db for session in sessions)
+    assert "resource-manager-waits" in codes, "the session has its waits timed"
+
+
+def test_waits_without_times_are_said_to_be_without(measured: Measured) -> None:
+    """Refused, too: waits are counted and last no time, so that none of them would be seen."""
+    instance = Instance(parameters={"statistics_level": "BASIC"})
+    faults = Faults(refused_settings=("statistics_level", "timed_statistics"), resource_manager_wait_s=0.05)
+    with OracleDouble(instance=instance, faults=faults) as double:
+        _, found, _ = measured(double)
+    seen = by_code(found)["setting-refused"].seen
+    assert "timed_statistics (FALSE, refused with ORA-01031)" in seen
+    assert "resource-manager-waits" not in by_code(found)
+
+
 def test_plans_that_others_executed_are_none_of_this_run(measured: Measured) -> None:
     with OracleDouble(instance=Instance(old_plan=True)) as double:
         record, found, _ = measured(double)
@@ -162,11 +184,11 @@ def test_traced_sessions_and_work_areas_on_disk(measured: Measured) -> None:
     ],
 )
 def test_a_cpu_count_below_the_hosts_cpus_counts_only_where_a_plan_enforces_it(
-    container: str, meaning: str, drive: Drive
+    container: str, meaning: str, call: Call
 ) -> None:
     instance = Instance(osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"}, container=container)
     with OracleDouble(instance=instance) as double:
-        code, out, err = drive("doctor", double.url).finish()
+        code, out, err = call("doctor", double.url)
     assert code == 0, err
     assert "cpu-count: cpu_count is 4, the host has 16 CPUs" in out
     assert meaning in out
@@ -181,11 +203,11 @@ def test_a_cpu_count_below_the_hosts_cpus_counts_only_where_a_plan_enforces_it(
     ],
 )
 def test_under_a_plan_of_the_root_cpu_count_counts_where_that_is_seen(
-    ungranted: tuple[str, ...], meaning: str, drive: Drive
+    ungranted: tuple[str, ...], meaning: str, call: Call
 ) -> None:
     instance = Instance(osstat={"NUM_CPUS": 16}, parameters={"cpu_count": "4"}, root_plan=True)
     with OracleDouble(instance=instance, faults=Faults(ungranted=ungranted)) as double:
-        code, out, err = drive("doctor", double.url).finish()
+        code, out, err = call("doctor", double.url)
     assert code == 0, err
     assert meaning in out
 

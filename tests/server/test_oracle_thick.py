@@ -41,7 +41,12 @@ class Control:
     def cancel(self, sid: int, serial: int) -> None:
         self.asked.append((sid, serial))
 
-    end = cancel
+    def end(self, sid: int, serial: int) -> bool:
+        self.asked.append((sid, serial))
+        return True
+
+    def leave(self, sid: int, serial: int) -> None:
+        raise AssertionError("it was ended")
 
 
 @pytest.mark.parametrize("lacking", [(), ("v$process.stid", "v$process.execution_type")], ids=["12.1 on", "before"])

@@ -88,6 +88,10 @@ def test_a_run_becomes_a_record(shell: str, fanout: Fanout, double: OracleDouble
     work = workloads.load("oracle", "cartesian").work("short")
     assert (record.header.status, record.header.label) == ("complete", "a b")
     assert record.header.plan.workload.sql == work.sql
+    assert (record.header.plan.workload.plan_shape or "").startswith(
+        "SELECT STATEMENT > SORT AGGREGATE > MERGE JOIN CARTESIAN > MERGE JOIN CARTESIAN > MERGE JOIN CARTESIAN > VIEW"
+    )
+    assert "the shape of the plan" not in record.header.database.not_checked
     assert [each.level for each in record.rounds] == [1, 3]
     for each in record.rounds:
         for session in each.sessions:
@@ -107,6 +111,7 @@ def test_a_block_is_measured_too(fanout: Fanout, double: OracleDouble, name: str
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
     assert record.header.plan.workload.sql == workloads.load("oracle", name).work("tiny").sql
+    assert record.header.plan.workload.plan_shape is None
     assert record.rounds[0].sessions[0].answer_ok
 
 
@@ -155,9 +160,14 @@ def test_without_grants_nothing_is_sampled_and_the_run_goes_on(fanout: Fanout) -
     with OracleDouble(faults=Faults(ungranted=("all",))) as double:
         code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
     assert code == 0, err
-    sessions = line_file.from_text(out, "stdout").rounds[0].sessions
+    record = line_file.from_text(out, "stdout")
+    sessions = record.rounds[0].sessions
     assert [(session.answer_ok, session.server.verified) for session in sessions] == [(True, False)] * 2
     assert [session.db for session in sessions] == [{}, {}]
+    (left,) = [each for each in explain(record).findings if each.code == "not-checked"]
+    for what in ("the shape of the plan", "DB time and DB CPU", "wait events", "physical I/O"):
+        assert what in left.seen
+    assert "grant select on sys.v_$sql_plan to USER" in left.remedy
 
 
 def test_not_all_connected_is_told(fanout: Fanout) -> None:
@@ -224,6 +234,16 @@ def test_settings_that_do_not_hold_are_recorded(fanout: Fanout) -> None:
     assert "setting-refused" in {each.code for each in explain(record).findings}
 
 
+def test_another_plan_is_no_all_clear(fanout: Fanout) -> None:
+    """Hints are ignored: the view of each row source is generated again and again."""
+    with OracleDouble(faults=Faults(nested_loops=True)) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    verdict = explain(line_file.from_text(out, "stdout")).verdict
+    assert verdict.startswith("No answer: ")
+    assert "the plan has MERGE JOIN CARTESIAN 0 times instead of 3" in verdict
+
+
 def test_settings_that_hold_are_no_finding(fanout: Fanout, double: OracleDouble) -> None:
     code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
     assert code == 0, err
@@ -241,8 +261,8 @@ def test_before_18c_the_version_has_no_release_update(fanout: Fanout) -> None:
 
 def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with(fanout: Fanout, drive: Drive) -> None:
     tmp = fanout.folder / "tmp"
-    with OracleDouble(faults=Faults(endless=True)) as double:
-        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "tiny")
+    with OracleDouble(faults=Faults(endless=True, least_n=21)) as double:
+        process = fanout.start(double, "-n", "2", "-r", "1", "-s", "short")
         with process:
             try:
                 while len([each for each in double.sessions() if each["index"] is not None]) < 2:

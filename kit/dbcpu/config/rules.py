@@ -33,6 +33,18 @@ OCPU_SIZES = (
 Source: Oracle Cloud Infrastructure documentation, Compute Shapes; Autonomous Database, Compute Models (2026-11-22).
 """
 
+OCPU_ACCOUNTS: dict[str, tuple[tuple[int, ...], str]] = {
+    "Enterprise Edition": ((1, 2, 4), "processor licence"),
+    "Standard Edition": ((4,), "socket licence"),
+}
+"""By edition: how many OCPUs one licence that is brought along covers in Oracle's cloud, by public accounts of 2026.
+
+They contradict each other (1; 2; 4, 2 or 1 by the package of options), so all of them are shown and none is a rule. The
+vendor's own page is *PaaS and IaaS Universal Credits, Service Descriptions*, of which no copy was read.
+Source: oraclelicensingexperts.com, OCI BYOL to PaaS Conversion Ratios (June 2026); redresscompliance.com, Oracle OCI
+Licensing and Managing Licenses in OCI Environments (looked up on 2026-11-24).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -56,6 +56,10 @@ _VERIFIED = {
 _UNKNOWN = "unknown"
 _OF_DATABASE = ("server_host", "instance_name", "server", "platform")
 """What the line ``run`` says of the database, under its name in the record."""
+_PLAN, _TIMES = "the shape of the plan", "DB time and DB CPU"
+_IO = "physical I/O, work areas and parallel query"
+_WAITS = "wait events, including those of the resource manager"
+"""As ``targets.oracle.privileges`` calls what needs a grant there."""
 _NEAR_S = 1.0
 """A sample belongs to a round if it was taken at most this long before or after it."""
 
@@ -147,6 +151,7 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
                 sql=sql,
                 sql_hash=hashlib.sha256(sql.encode()).hexdigest(),
                 answer=workload["answer"],
+                plan_shape=_plan_shape(workload),
             ),
             levels=tuple(sorted({round_lines.level for round_lines in lines.rounds.values()})),
             repeats=1 + max((round_lines.repeat for round_lines in lines.rounds.values()), default=0),
@@ -160,7 +165,12 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
         ),
         host=_host(lines),
         database=Database(
-            kind, run.get("version", _UNKNOWN), _of_database(run), driver=workers, driver_on_host=sampled or None
+            kind,
+            run.get("version", _UNKNOWN),
+            _of_database(run),
+            driver=workers,
+            driver_on_host=sampled or None,
+            not_checked=_not_checked(lines),
         ),
         driver=Driver(run["host"], 0, None, ""),
         notes=(
@@ -168,6 +178,25 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
             *_elsewhere(lines),
         ),
     )
+
+
+def _plan_shape(workload: Mapping[str, str]) -> str | None:
+    return workload.get("plan", "").replace("+", " ").replace(">", " > ") or None
+
+
+def _not_checked(lines: Lines) -> dict[str, str]:
+    """What no line says of an Oracle database; nothing is known of grants that would help."""
+    if lines.run.get("kind", "oracle") != "oracle":
+        return {}
+    sessions = [session for each in lines.rounds.values() for session in each.sessions.values()]
+    query = not "\n".join(lines.sql).lstrip().lower().startswith(("begin", "declare"))
+    left = {
+        _PLAN: query and "plan" not in lines.workload,
+        _TIMES: any(not session.db for session in sessions),
+        _IO: True,
+        _WAITS: True,
+    }
+    return {what: "" for what, missing in left.items() if missing}
 
 
 def _of_database(run: Mapping[str, str]) -> dict[str, str]:

@@ -198,6 +198,14 @@ class TakesTurns(Protocol):
 
 
 @runtime_checkable
+class LeavesWork(Protocol):
+    """A target whose server may go on with what a session was given, although nobody waits for it any more."""
+
+    def still_working(self) -> str:
+        """In words, which sessions of this driver that were closed go on, and what ends them; '' for none."""
+
+
+@runtime_checkable
 class TargetModule(Protocol):
     """What a member module of this room offers; its name is the kind on the command line and of URLs."""
 

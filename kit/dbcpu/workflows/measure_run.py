@@ -41,6 +41,7 @@ from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import keep_rounds
+from dbcpu.workflows.left_working import telling_what_is_left
 from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
@@ -128,6 +129,7 @@ def run(
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
         opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
+        stack.enter_context(telling_what_is_left(opened.target))
         planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
         check_room(planned.preview, planned.info, opened.target)
         if earlier is not None:

@@ -4,5 +4,5 @@
 -- source: Oracle Database Reference, V$PARAMETER
 select name, value
   from sys.v_$parameter
- where name in ('result_cache_mode', 'statistics_level', 'cursor_sharing', 'plsql_optimize_level',
-                'optimizer_ignore_hints');
+ where name in ('result_cache_mode', 'timed_statistics', 'statistics_level', 'cursor_sharing',
+                'plsql_optimize_level', 'optimizer_ignore_hints');

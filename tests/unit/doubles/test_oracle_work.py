@@ -236,7 +236,7 @@ def _cut(port: int) -> None:
             if not stat.S_ISSOCK(link.stat().st_mode):
                 continue
             with socket.socket(fileno=os.dup(int(link.name))) as connection:
-                if connection.getpeername()[1] == port:
+                if connection.family == socket.AF_INET and connection.getpeername()[1] == port:
                     connection.shutdown(socket.SHUT_RDWR)
 
 

@@ -55,6 +55,17 @@ def test_what_was_disproved_comes_first() -> None:
     assert lines == [BEGIN, "DISPROVED  a", "proved     c", "not asked  b", "           why", END]
 
 
+def test_a_claim_of_several_tests_is_one_with_what_each_saw() -> None:
+    found = [
+        Proof("valid", "passed", "cartesian"),
+        Proof("valid", "failed", "mixed"),
+        Proof("valid", "passed", "hashing"),
+    ]
+    assert text_of(found).splitlines()[1:-1] == [
+        "DISPROVED  valid", "           mixed", "proved     valid", "           cartesian", "           hashing",
+    ]  # fmt: skip
+
+
 @pytest.mark.slow
 def test_the_suite_on_a_given_database_ends_with_what_it_proved() -> None:
     """The double plays the database that a user names."""

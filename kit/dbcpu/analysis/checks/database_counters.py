@@ -115,6 +115,15 @@ def refused_settings(given: CheckInput) -> Finding | None:
     return noted("setting-refused", f"sessions could not set {plain(missing)}") if missing else None
 
 
+def time_model_off(given: CheckInput) -> Finding | None:
+    """The sessions set STATISTICS_LEVEL for themselves, which does not switch on what BASIC leaves out."""
+    known = given.record.header.database.parameters
+    if known.get("statistics_level", "").upper() != "BASIC":
+        return None
+    name = instance_name(plain(known.get("instance_name", "")))
+    return noted("statistics-basic", "statistics_level of the instance is BASIC", instance=name)
+
+
 def traced_sessions(given: CheckInput) -> Finding | None:
     traced = [each for each in given.sessions if each.session.db.get("sql_trace")]
     if not traced:
@@ -173,6 +182,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     hard_parses,
     several_instances,
     refused_settings,
+    time_model_off,
     traced_sessions,
     scaled_cpu_time,
     unknown_platform,

@@ -203,7 +203,11 @@ _CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | 
         _reference,
     ),
     ("simultaneous release", frozenset({"gate-skew"}), _skew),
-    ("consistent clock", frozenset({"client-clock", "coarse-clock", "scaled-cpu-time", "platform-unknown"}), _clock),
+    (
+        "consistent clock",
+        frozenset({"client-clock", "coarse-clock", "scaled-cpu-time", "platform-unknown", "statistics-basic"}),
+        _clock,
+    ),
     ("server processes verified", frozenset({"not-sampled"}), _verified),
     ("sufficient sampling rate", frozenset({"moves-unseen", "few-polls", "trace-incomplete"}), _polls),
     (

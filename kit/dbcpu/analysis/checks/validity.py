@@ -21,6 +21,11 @@ SKEW_SHARE = 0.01
 FEW_POLLS = 10
 FEWEST_SOLOS = 3
 WHICH_GRANTS = "as a user with more privileges; for Oracle `dbcpu doctor TARGET` prints the grants"
+SQLPLUS = "sqlplus"
+FANOUT_GRANTS = (
+    "the plan and DB CPU with `grant select on sys.v_$sql_plan to USER`, the same on `sys.v_$session` and "
+    "`sys.v_$sess_time_model`; the rest by `dbcpu run`, which reads the session's own counters"
+)
 MIN_CPU_PART = 0.5
 """Of the noise of the reference: so much must be CPU time for the CPU to be called unsteady."""
 CLOCK_STEPS_S = (0.015625, 0.01, 0.001)
@@ -151,6 +156,9 @@ def not_checked(given: CheckInput) -> Finding | None:
     statements = dict.fromkeys(
         plain(one.strip()) for each in left for text in each.values() for one in text.split(";") if one.strip()
     )
+    if header.database.driver == SQLPLUS:
+        seen = f"sqlplus-fanout does not look at, or may not see: {'; '.join(what)}"
+        return replace(noted("not-checked", seen, grants=""), remedy=FANOUT_GRANTS)
     found = noted("not-checked", f"not visible to the database user: {'; '.join(what)}", grants="; ".join(statements))
     # None where only a superuser may, or where names were left out of the record.
     return found if statements else replace(found, remedy=WHICH_GRANTS)

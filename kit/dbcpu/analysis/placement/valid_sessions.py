@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbcpu.analysis.placement.work_done import undone
+from dbcpu.formatting import seconds
 from dbcpu.record import Execution, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
 SOAK = "soak"
+FASTER, CLOCK_STEP_S = 1.01, 0.05
+"""A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
 _COUNTED = ("cpu_s", "run_delay_s")
 SERVER_CLOCK = "server"
 """``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
@@ -112,10 +115,28 @@ def _timed(round_: Round, session: Session, basis: str, not_done: Mapping[tuple[
     span = _span(session, basis) if session.executions else None
     if span is not None and span.elapsed_s <= 0:
         return Timed(round_, session, None, "its times run backwards")
+    if basis != "client" and (step := _clock_step(session)):
+        return Timed(round_, session, None, step)
     why = _why_left_out(round_, session)
     if not why and (reason := not_done.get((round_.order, session.ordinal))):
         return Timed(round_, session, span, f"the work was not done: {reason}", undone=True)
     return Timed(round_, session, span, why)
+
+
+def _clock_step(session: Session) -> str:
+    """That the server's clock was set meanwhile, or '': the driver's stamps enclose all that the server did."""
+    stamped = [e for e in session.executions if e.server_start_s is not None and e.server_elapsed_s is not None]
+    if not stamped:
+        return ""
+    if any((each.server_elapsed_s or 0.0) < 0 for each in stamped):
+        return "the server's clock was set back while it ran"
+    first, last = stamped[0], stamped[-1]
+    server_s = (last.server_start_s or 0.0) + (last.server_elapsed_s or 0.0) - (first.server_start_s or 0.0)
+    driver_s = last.start_s + last.elapsed_s - first.start_s
+    if server_s <= FASTER * driver_s + CLOCK_STEP_S:
+        return ""
+    seen = f"{seconds(server_s)} by it, {seconds(driver_s)} by the driver's"
+    return f"the server's clock was set forward while it ran: {seen}"
 
 
 def _is_remote(session: Session, node: Mapping[int, int]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.results.host import LicenceNeed
-from dbcpu.config.rules import OCPU_SIZES, Licence, OcpuSize, Price, Rule
+from dbcpu.config.rules import OCPU_ACCOUNTS, OCPU_SIZES, Licence, OcpuSize, Price, Rule
 from dbcpu.formatting import number, percent, plural
 from dbcpu.record import Header, RunRecord
 
@@ -172,8 +172,24 @@ def not_counted(facts: LicenceFacts) -> str:
     if size is not None and ocpus is not None:
         known = f"{plural(facts.vcpus or 0, 'vCPU')} are {plural(ocpus, 'OCPU')} ({size.words})"
     return (
-        f"not counted: {known}; how many of them a licence covers in Oracle's cloud depends on service and contract, "
-        "and dbcpu has no rule for it"
+        f"not counted: {known}; how many of them a licence covers in Oracle's cloud depends on service and contract"
+        f'{_by_accounts(facts.edition, ocpus)}; a rule with `per = "ocpu"` in dbcpu.toml has yours'
+    )
+
+
+def _by_accounts(edition: str, ocpus: int | None) -> str:
+    """What public accounts come to, from the fewest to the most; '' where edition or OCPUs are not known."""
+    found = next((each for name, each in OCPU_ACCOUNTS.items() if name in edition), None)
+    if found is None or ocpus is None:
+        return ""
+    covered, unit = found
+    counts = sorted({math.ceil(ocpus / each) for each in covered})
+    many = plural(counts[0], unit) if len(counts) == 1 else f"{counts[0]} to {plural(counts[-1], unit)}"
+    each_covers = f"{', '.join(map(str, covered[:-1]))}{' or ' if covered[:-1] else ''}{covered[-1]}"
+    return (
+        f": {many}, since public accounts differ ({each_covers} OCPUs each, 2026)"
+        if len(covered) > 1
+        else (f": {many} by the one public account that was found ({each_covers} OCPUs each, 2026)")
     )
 
 

@@ -24,7 +24,7 @@ from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Clock, Database, Party, Plan, Round
-from dbcpu.targets.base import CountsItsHost, HostReading, Session, TakesTurns, Target, Work, load_target
+from dbcpu.targets.base import CountsItsHost, HostReading, LeavesWork, Session, TakesTurns, Target, Work, load_target
 from dbcpu.variants._settings import bind_until_exit
 
 TOGETHER = "together"
@@ -122,6 +122,10 @@ class TargetGroup:
         """See ``targets.base.TakesTurns``."""
         others = (each.take_turn() for each in self.targets if isinstance(each, TakesTurns))
         return next((other for other in others if other is not None), None)
+
+    def still_working(self) -> str:
+        """See ``targets.base.LeavesWork``."""
+        return "; ".join(filter(None, (each.still_working() for each in self.targets if isinstance(each, LeavesWork))))
 
     def findings(self) -> tuple[Finding, ...]:
         found = [finding for target in self.targets for finding in target.findings()]

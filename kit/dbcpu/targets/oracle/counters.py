@@ -1,7 +1,8 @@
 """What a session used and waited for, from the views that need no extra licence: names, units, differences.
 
 Read before the release and after the call has returned, never while it runs: the time model of a running
-operation is up to 5 s behind. Source: Oracle Database Reference, V$MYSTAT, V$SESS_TIME_MODEL, V$SESSION_EVENT.
+operation is up to 5 s behind. Source: Oracle Database Reference, V$MYSTAT, V$SESS_TIME_MODEL, V$SESSION_EVENT,
+STATISTICS_LEVEL.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,6 +34,8 @@ TIME_MODEL: Mapping[str, tuple[str, float]] = {
     "hard parse elapsed time": ("hard_parse_s", MICROSECOND),
     "PL/SQL execution elapsed time": ("plsql_s", MICROSECOND),
 }
+_OF_TIME_MODEL = frozenset(key for key, _ in TIME_MODEL.values())
+_ALWAYS_RISE = ("db_time_s", "db_cpu_s")
 _ROUNDED = 1.1
 """Clocks of the server and the driver do not go quite alike."""
 _HIGH_WATER_MARKS = frozenset({"pga_max_bytes"})
@@ -75,13 +78,16 @@ def snapshot(
 def difference(before: Snapshot, after: Snapshot) -> tuple[dict[str, float], tuple[Wait, ...]]:
     """What was gained in between; high-water marks as they are; waits that did not grow are left out.
 
-    So are waits that would be longer than the time in between: their unit is another than was assumed.
+    So are waits that would be longer than the time in between: their unit is another than was assumed. A time model in
+    which neither DB time nor DB CPU rose is not kept (STATISTICS_LEVEL = BASIC), and says nothing: calls take both.
     """
     most_s = float("inf") if before.at_s is None or after.at_s is None else _ROUNDED * (after.at_s - before.at_s)
     counters = {
         key: round(value - (0.0 if key in _HIGH_WATER_MARKS else before.counters.get(key, 0.0)), 6)
         for key, value in after.counters.items()
     }
+    if not any(counters.get(key) for key in _ALWAYS_RISE):
+        counters = {key: value for key, value in counters.items() if key not in _OF_TIME_MODEL}
     waits = []
     for event, (count, waited_s) in sorted(after.waits.items()):
         earlier, earlier_s = before.waits.get(event, (0, 0.0))

@@ -160,6 +160,10 @@ def query(connection: Connection, sql: str, binds: Mapping[str, Any] | None = No
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
     except oracledb.Error as error:
         raise ServerError(one_line(str(error))) from None
+    except _LOST:
+        raise ServerError("the connection to the server was lost during a query") from None
+    except UnicodeDecodeError as error:
+        raise ServerError(f"the driver cannot read the server's answer: it is not in {error.encoding}") from None
 
 
 def parse(connection: Connection, sql: str) -> None:

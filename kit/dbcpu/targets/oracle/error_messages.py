@@ -20,9 +20,26 @@ REMEDIES: dict[str, str] = {
     "ORA-12520": "no dedicated server is available: lower --sessions or raise the parameter processes; a service "
     "with shared servers only cannot be measured",
     "ORA-12521": "the service has no such instance: leave out instance_name, or name a running one",
+    "ORA-12526": "the instances admit users with RESTRICTED SESSION only: alter system disable restricted session",
+    "ORA-12527": "the instances admit users with RESTRICTED SESSION only: alter system disable restricted session",
+    "ORA-01035": "the instance admits users with RESTRICTED SESSION only: alter system disable restricted session",
+    "ORA-12529": "the rules of Oracle Connection Manager refuse this connection: see RULE_LIST in its cman.ora",
+    "ORA-12535": "the network did not answer in time: check firewall and address",
+    "ORA-12547": "the connection was lost while it was made: see the listener's log, and whether the host has memory "
+    "and processes left",
+    "ORA-12564": "the connection was refused: see the listener's log, and the address in the connect string",
     "ORA-12528": "the instance is starting or restricted; wait until it is open",
     "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
     "ORA-12170": "the network did not answer in time: check firewall and address",
+    "ORA-00257": "archived redo has no room: the DBA makes some in the recovery area; until then only SYSDBA logs on",
+    "ORA-00604": "a logon trigger may refuse this user: see dba_triggers (triggering_event LOGON), and the message",
+    "ORA-01109": "the database, or this pluggable database, is not open: alter pluggable database ... open",
+    "ORA-04031": "the shared pool has no memory left: measure at a quieter time, or have the DBA look at it",
+    "ORA-04036": "the instance uses more than PGA_AGGREGATE_LIMIT: lower --sessions, or measure at a quieter time",
+    "ORA-28030": "the directory of enterprise users does not answer: use a user of the database itself",
+    "ORA-47605": "SQL Firewall has no such statement on this user's allow-list: have the DBA add those of sql/oracle, "
+    "or measure as a user without one",
+    "ORA-65162": "the password of the common user has expired: give it a new one in the root",
     "ORA-00018": "lower --sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter group, "
     "on Autonomous Database by more ECPUs)",
     "ORA-00020": "lower --sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
@@ -81,7 +98,7 @@ _BY_TEXT = {
 }
 """Errors recognised by their text: TLS has no codes, PL/SQL has one for everything."""
 _SAME_AS = {"DPY-6001": "ORA-12514", "DPY-6003": "ORA-12505"}
-_CODE = re.compile(r"\b((?:ORA|DPY|DPI|TNS)-\d{4,5})\b")
+_CODE = re.compile(r"\b((?:DPY|DPI)-\d{4}|(?:ORA|TNS)-\d{1,5})\b")
 _REFUSED = re.compile(r"Errno 111|Connection refused|Errno 113|No route to host")
 _UNKNOWN_HOST = re.compile(r"Errno -[25]|Name or service not known|nodename nor servname")
 
@@ -89,7 +106,10 @@ _UNKNOWN_HOST = re.compile(r"Errno -[25]|Name or service not known|nodename nor 
 def codes(text: str) -> tuple[str, ...]:
     """Every error code of a message, in order, those of the driver followed by the ORA code they stand for."""
     found: list[str] = []
-    for code in _CODE.findall(text):
+    for each in _CODE.findall(text):
+        kind, _, digits = each.partition("-")
+        # The driver names the numbers of a listener without leading zeros.
+        code = f"{kind}-{digits:0>5}" if kind in ("ORA", "TNS") else each
         found += [code, _SAME_AS[code]] if code in _SAME_AS else [code]
     return tuple(dict.fromkeys(found))
 

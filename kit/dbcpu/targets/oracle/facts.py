@@ -12,12 +12,19 @@ from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process, zone_s
 
 ROOT = "CDB$ROOT"
-PHYSICAL_STANDBY = "PHYSICAL STANDBY"
+PHYSICAL_STANDBY, TRUE_CACHE = "PHYSICAL STANDBY", "TRUE CACHE"
+_APPLYING = (PHYSICAL_STANDBY, TRUE_CACHE)
+"""Roles in which redo is applied to a database that can be open meanwhile."""
 AUTONOMOUS = frozenset({"OLTP", "DWCS", "JDCS", "JSON"})
 """What SYS_CONTEXT calls the kinds of Autonomous Database; other services of Oracle's cloud have others (``paas``)."""
 _NO_CONTAINERS = frozenset({"ORA-00904", "ORA-02003"})
 """Before 12.1 views have no CON_ID, and sessions none."""
 _PDB_METRIC_SINCE = (12, 2)
+_PDB_STANDBY_SINCE = (21,)
+"""From this version on Data Guard may protect a pluggable database alone: its target is in a primary."""
+_MAX_METRIC_AGE_S = 180.0
+"""An interval is a minute long; the process that closes it may be late on a busy host."""
+_BEFORE_NOW_S = -60.0
 _NAMED = re.compile("aix|linux|win", re.IGNORECASE)
 
 
@@ -30,8 +37,10 @@ class Facts:
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
     ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
-    ``open_mode``: of a physical standby, '' where it may not be read.
+    ``open_mode``: of a physical standby or a True Cache, '' where it may not be read. ``pdb_mode``: of a pluggable
+    database in a primary, from 21c on.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
+    ``metric_age_s``: how old its figures are, where they are too old to count.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
     Resource Manager manages the control session, whichever plan does it.
     ``instances``: of a cluster, 1 outside of one, None unknown. ``instance``: the number of the one connected to.
@@ -64,8 +73,10 @@ class Facts:
     platform: str = ""
     role: str = ""
     open_mode: str = ""
+    pdb_mode: str = ""
     managed: int | None = None
     managed_wait_ms: float = 0.0
+    metric_age_s: float | None = None
     managed_session: bool = False
     busy: int | None = None
     may_end: bool = False
@@ -128,11 +139,13 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
     may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
     ends_rds = one("may_end_rds") if rds and rds[0] else None
-    mode = one("open_mode") if role and role[0] == PHYSICAL_STANDBY else None
+    mode = one("open_mode") if role and role[0] in _APPLYING else None
     # Without a container database CON_NAME is the name of the database.
     container_name = str(container[0]) if container and container[1] else None
-    measures = container_name not in (None, ROOT) and _release(connection.version) >= _PDB_METRIC_SINCE
-    managed = (one("pdb_cpus") if measures else None) or (None, None, None, 0)
+    release, inside = _release(connection.version), container_name not in (None, ROOT)
+    pdb_mode = one("pdb_open_mode") if inside and release >= _PDB_STANDBY_SINCE and role == ("PRIMARY",) else None
+    ahead_s = zone_s(process, 0.0)
+    managed, metric_age_s = _recent(one("pdb_cpus") if inside and release >= _PDB_METRIC_SINCE else None, ahead_s)
     osstat = numbers(views.rows(connection, "osstat") or ())
     parameters = {name: str(value) for name, value in pairs("parameters").items()}
     limits = pairs("profile_limits") if parameters.get("resource_limit", "TRUE") == "TRUE" else {}
@@ -148,7 +161,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         cloud_service=cloud[0] if cloud else None,
         rds=bool(rds and rds[0]),
         server=str(process[0]) if process else None,
-        ahead_s=zone_s(process, 0.0),
+        ahead_s=ahead_s,
         threads=bool(process and process[3] == "THREAD"),
         consumer_group=process[5] if process else None,
         parameters=parameters,
@@ -159,8 +172,10 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         platform=_platform(connection, views, products),
         role=str(role[0] or "") if role else "",
         open_mode=str(mode[0] or "") if mode else "",
+        pdb_mode=str(pdb_mode[0] or "") if pdb_mode else "",
         managed=_least_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
+        metric_age_s=metric_age_s,
         managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
         instance=int(instance[0]) if instance and instance[0] is not None else None,
         instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
@@ -190,6 +205,21 @@ def _platform(connection: Connection, views: Views, products: Iterable[str]) -> 
 
 def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+
+
+def _recent(row: tuple[Any, ...] | None, ahead_s: float) -> tuple[tuple[Any, ...], float | None]:
+    """Of a row of pdb_cpus.sql what counts, and its age where it is too old to count: then no metrics are computed.
+
+    ``ahead_s``: see ``identity.zone_s``.
+    """
+    nothing = (None, None, None, 0)
+    if row is None:
+        return nothing, None
+    *metric, age_s = row
+    age_s = None if age_s is None else float(age_s) - ahead_s
+    if age_s is None or _BEFORE_NOW_S <= age_s <= _MAX_METRIC_AGE_S:
+        return tuple(metric), None
+    return nothing, age_s
 
 
 def _least_cpus(metric: tuple[Any, ...], cpus: float | None) -> int | None:

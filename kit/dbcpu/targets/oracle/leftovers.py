@@ -157,16 +157,39 @@ def _names(leftovers: list[Leftover]) -> str:
 
 
 class FromControl:
-    """Ends statements and sessions of this run over its control connection: those that heed no break."""
+    """Ends statements and sessions of this run over its control connection: those that heed no break.
 
-    def __init__(self, connection: Callable[[], Connection], rds: Callable[[], bool]) -> None:
-        self._connection, self._rds = connection, rds
+    ``left`` gets the SID and SERIAL# of each that goes on without its driver.
+    """
+
+    def __init__(
+        self,
+        connection: Callable[[], Connection],
+        rds: Callable[[], bool],
+        left: Callable[[tuple[int, int]], object] = lambda _: None,
+    ) -> None:
+        self._connection, self._rds, self._left = connection, rds, left
 
     def cancel(self, sid: int, serial: int) -> None:
         _sent(self._connection(), "cancel_statement", sid, serial, self._rds())
 
-    def end(self, sid: int, serial: int) -> None:
-        _sent(self._connection(), "end_session", sid, serial, self._rds())
+    def end(self, sid: int, serial: int) -> bool:
+        return _sent(self._connection(), "end_session", sid, serial, self._rds())
+
+    def leave(self, sid: int, serial: int) -> None:
+        self._left((sid, serial))
+
+
+def goes_on(keys: Iterable[tuple[int, int]], *, rds: bool) -> str:
+    """Sessions of this run that heeded no cancel and could not be ended, with the statements; '' for none."""
+    left = [Leftover(sid, serial, "", 0, dead=True) for sid, serial in keys]
+    if not left:
+        return ""
+    words = " ".join(statement(each, rds=rds) for each in left)
+    return (
+        f"{plural(len(left), 'session')} on the server heeded no cancel and may go on until the statement ends, since "
+        f"this user may not end sessions; a DBA ends them by: {words}"
+    )
 
 
 def _sent(connection: Connection, name: str, sid: int, serial: int, rds: bool) -> bool:

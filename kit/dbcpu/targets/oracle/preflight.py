@@ -23,12 +23,15 @@ from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_coun
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with {} it ends them itself)"
+_UNSEEN = (
+    "it limits the CPU only while a resource plan is active, in a pluggable database one of the root, which is not "
+    "seen here"
+)
 _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
     False: "no resource plan enforces it, and without one it limits no session's CPU: levels and ideal throughput "
     "count the host's CPUs, or those that Resource Manager leaves",
-    None: "it limits the CPU only while a resource plan is active, in a pluggable database one of the root, which "
-    "is not seen here: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
+    None: f"{_UNSEEN}: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
 _WINDOWS = re.compile("windows|win_nt", re.IGNORECASE)
@@ -138,7 +141,10 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
     level = Level.INFO if limits is False else Level.WARNING
     there = plural(int(facts.osstat["NUM_CPUS"]), "CPU")
     instance, seen = instance_name(facts.instance_name), f"cpu_count is {own}, the host has {there}"
-    yield noted("cpu-count", seen, level, effect=_EFFECT[limits], instance=instance, count=own)
+    effect = _EFFECT[limits]
+    if limits is None and facts.metric_age_s is not None:
+        effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"
+    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own)
 
 
 def _edition(facts: Facts) -> Iterator[Finding]:
@@ -157,6 +163,15 @@ def _settings(facts: Facts) -> Iterator[Finding]:
         yield noted("sql-trace", "SQL trace is on for the whole instance", instance=instance)
     if value.get("statistics_level") == "ALL":
         yield noted("statistics-level", "statistics_level is ALL")
+    if value.get("statistics_level") == "BASIC":
+        metrics = f"; {_old_metrics(facts.metric_age_s)}" if facts.metric_age_s is not None else ""
+        yield noted(
+            "statistics-basic",
+            f"statistics_level of the instance is BASIC{metrics}",
+            instance=instance_name(facts.instance_name),
+        )
+    elif facts.metric_age_s is not None:
+        yield noted("metrics-old", _old_metrics(facts.metric_age_s))
     if value.get("cursor_sharing", "EXACT") != "EXACT":
         yield noted("cursor-sharing", f"cursor_sharing is {value['cursor_sharing']}")
     if value.get("parallel_degree_policy", "MANUAL") != "MANUAL" and value.get("parallel_max_servers") != "0":
@@ -169,6 +184,12 @@ def _settings(facts: Facts) -> Iterator[Finding]:
         yield _idle_limits(idle, instance_name(facts.instance_name))
     if value.get("shared_servers", "0") != "0":
         yield noted("shared-servers", f"shared_servers is {value['shared_servers']}")
+
+
+def _old_metrics(age_s: float) -> str:
+    when = f"{age_s / 60:.0f} min old" if age_s > 0 else "of the future"
+    new = "it has a new row each minute while metrics are computed"
+    return f"the figures of V$RSRCPDBMETRIC are {when} and not used: {new}"
 
 
 def _idle_limits(limits: Mapping[str, str], instance: str) -> Finding:

@@ -53,7 +53,10 @@ class Elsewhere(Protocol):
 
     def cancel(self, sid: int, serial: int) -> None: ...
 
-    def end(self, sid: int, serial: int) -> None: ...
+    def end(self, sid: int, serial: int) -> bool: ...
+
+    def leave(self, sid: int, serial: int) -> None:
+        """It goes on, and this driver closes its connection."""
 
 
 class OracleSession:
@@ -238,12 +241,13 @@ class OracleSession:
 
     def close(self) -> None:
         stuck, key = self._calling.is_set(), self._key()
-        if stuck and self._elsewhere is not None and key:
-            # Nobody waits for it any more, and nothing else would end it before its statement does.
-            self._elsewhere.end(*key)
-        elif stuck:
+        # Nobody waits for it any more, and nothing else would end it before its statement does.
+        ended = bool(stuck and self._elsewhere is not None and key and self._elsewhere.end(*key))
+        if stuck and not ended:
             driver.cancel(self._connection)
         driver.close(self._connection, LEAVE_STUCK_S if stuck else driver.LOG_OFF_S)
+        if stuck and not ended and self._calling.is_set() and self._elsewhere is not None and key:
+            self._elsewhere.leave(*key)
 
     # --- calls
 

@@ -31,6 +31,7 @@ class SessionSetting:
 SETTINGS = (
     SessionSetting("set_no_parallel_query", PARALLEL, "DISABLED"),
     SessionSetting("set_no_result_cache", "result_cache_mode", "MANUAL"),
+    SessionSetting("set_timed_statistics", "timed_statistics", "TRUE"),
     SessionSetting("set_statistics_level", "statistics_level", "TYPICAL"),
     SessionSetting("set_exact_cursors", "cursor_sharing", "EXACT"),
     SessionSetting("set_plsql_optimize_level", "plsql_optimize_level", "2"),

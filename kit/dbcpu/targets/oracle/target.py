@@ -16,14 +16,14 @@ from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, sta
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
-from dbcpu.targets.oracle.facts import PHYSICAL_STANDBY, Facts, read_facts
+from dbcpu.targets.oracle.facts import Facts, read_facts
 from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.settings import Applied
-from dbcpu.targets.oracle.standby import NO_TABLE
+from dbcpu.targets.oracle.standby import MAKES_NO_TABLE, NO_TABLE
 
 CLOCK_PROBES = 12
 CONNECT_TIMEOUT_S = 20.0
@@ -62,6 +62,7 @@ class OracleTarget:
         self._contained = False
         self._settings = Applied({})
         self._cage: Cage | None = None
+        self._left: list[tuple[int, int]] = []
 
     def __enter__(self) -> Self:
         self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)
@@ -89,7 +90,7 @@ class OracleTarget:
     def connect(self, ordinal: int, timeout_s: float) -> OracleSession:
         connection = self._dialer.connect(timeout_s)
         here = self._facts.server_host if self._contained else self._here
-        elsewhere = FromControl(self._connection, lambda: self._facts.rds)
+        elsewhere = FromControl(self._connection, lambda: self._facts.rds, self._left.append)
         return OracleSession(
             ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere, self._hygiene
         )
@@ -190,6 +191,10 @@ class OracleTarget:
         """See ``targets.base.TakesTurns``: every session is tagged at its logon, so that of two the later sees one."""
         return leftovers.measured_by(self._leftovers, self._facts.instance)
 
+    def still_working(self) -> str:
+        """See ``targets.base.LeavesWork``."""
+        return leftovers.goes_on(self._left, rds=self._facts.rds)
+
     def host_reading(self) -> HostReading | None:
         """See ``targets.base.CountsItsHost``."""
         asked_s = time.monotonic()
@@ -233,7 +238,7 @@ class OracleTarget:
 
     def _making(self, statement: str) -> None:
         if _OWN_TABLE in statement.lower():
-            if self._facts.role == PHYSICAL_STANDBY:
+            if self._facts.role in MAKES_NO_TABLE:
                 raise ServerError(NO_TABLE)
             self._made_table = True
 

@@ -13,7 +13,7 @@ _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE
 _SYSTEM_SETTING = re.compile(r"alter system set (\w+) = (\S+) scope = memory sid = '(\S+)'")
 _SETTINGS = {
     "nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone",
-    "cursor_sharing", "plsql_optimize_level",
+    "cursor_sharing", "plsql_optimize_level", "timed_statistics",
 }  # fmt: skip
 _FROM_18C = 10
 _SETTINGS_FROM_18C = {"optimizer_ignore_hints"}
@@ -43,7 +43,10 @@ def _alter_session(statement: Statement, session: Session) -> int:
         known = _SETTINGS | (_SETTINGS_FROM_18C if session.server.profile.field_version >= _FROM_18C else set())
         if name not in known:
             raise OracleError(2248)
-        _set(session, name, found[2].strip().strip("'").upper())
+        value = found[2].strip().strip("'").upper()
+        if name == "statistics_level" and value != "BASIC" and session.value_of("timed_statistics", "TRUE") == "FALSE":
+            raise OracleError(44, "timed_statistics must be TRUE when statistics_level is not BASIC")
+        _set(session, name, value)
     return 0
 
 
@@ -89,7 +92,8 @@ def _create(statement: Statement, session: Session) -> int:
     """The definition of a global temporary table is everybody's."""
     if not session.granted("create table"):
         raise OracleError(1031)
-    if session.server.instance.role == "PHYSICAL STANDBY":
+    instance = session.server.instance
+    if instance.role in ("PHYSICAL STANDBY", "TRUE CACHE") or instance.pdb_mode == "READ ONLY":
         raise OracleError(16000)
     session.in_transaction = False
     with session.server.table.locked():

@@ -1,17 +1,21 @@
 """The double as tests use it: a context manager around a listener process."""
 
+import atexit
 import contextlib
 import dataclasses
 import json
 import os
 import secrets
+import select
+import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 from urllib.parse import quote
 
 import dbcpu
@@ -20,6 +24,80 @@ from support.doubles.oracle.profiles import PROFILES, Instance
 from support.paths import TESTS
 
 END_LIMIT_S = 30.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Listener:
+    """A listener's pipes; ``process`` where it is this process's own child."""
+
+    questions: IO[bytes]
+    answers: IO[bytes]
+    process: "subprocess.Popen[bytes] | None" = None
+    handle: int | None = None
+    """Of the process, which is no child of this one. Source: pidfd_open(2)"""
+
+    def end(self) -> None:
+        """It ends its server processes, and itself, when nobody asks any more."""
+        with contextlib.suppress(BrokenPipeError):
+            self.questions.close()
+        if self.process is not None:
+            try:
+                self.process.wait(END_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self.handle is not None:
+            if not select.select([self.handle], [], [], END_LIMIT_S)[0]:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            os.close(self.handle)
+        self.answers.close()
+
+
+_nursery: tuple[int, "subprocess.Popen[bytes]", socket.socket] | None = None
+"""The process whose it is, the nursery, and the socket to it."""
+
+
+def _from_nursery() -> tuple[_Listener, int]:
+    """A listener forked by this process's nursery, and the nursery's number; called by the main thread alone."""
+    global _nursery
+    if _nursery is None or _nursery[0] != os.getpid() or _nursery[1].poll() is not None:
+        ours, its = socket.socketpair()
+        with its:
+            started = _python("nursery", str(os.getpid()), stdin=its.fileno())
+        _nursery = (os.getpid(), started, ours)
+        atexit.register(_close_nursery)
+    _, process, asked = _nursery
+    (reads, asks), (answers, writes) = os.pipe(), os.pipe()
+    socket.send_fds(asked, [b"!"], [reads, writes])
+    os.close(reads)
+    os.close(writes)
+    return _Listener(os.fdopen(asks, "wb"), os.fdopen(answers, "rb")), process.pid
+
+
+def _close_nursery() -> None:
+    if _nursery is not None and _nursery[0] == os.getpid():
+        _, process, asked = _nursery
+        asked.close()
+        process.wait(END_LIMIT_S)
+
+
+def _started(*, own_pids: bool) -> _Listener:
+    # Source: unshare(1)
+    before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc") if own_pids else ()
+    process = _python("listener", before=before, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return _Listener(process.stdin, process.stdout, process)
+
+
+def _python(module: str, *arguments: str, before: Iterable[str] = (), **pipes: Any) -> "subprocess.Popen[bytes]":
+    folders = (TESTS, Path(dbcpu.__file__).parents[1])
+    return subprocess.Popen(
+        [*before, sys.executable, "-m", f"support.doubles.oracle.{module}", *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(folder) for folder in folders)},
+        cwd="/",
+        **pipes,
+    )
 
 
 class OracleDouble:
@@ -65,30 +143,26 @@ class OracleDouble:
             "port": port,
         }
         self._own_pids = own_pids
-        self._process: subprocess.Popen[bytes] | None = None
+        self._listener: _Listener | None = None
 
     # --- life
 
     def __enter__(self) -> Self:
         # A thread's end would count as the parent's: then the closing pipe alone ends the listener.
         in_main = threading.current_thread() is threading.main_thread()
-        config = {**self._config, "parent": os.getpid() if in_main and not self._own_pids else 0}
-        # Source: unshare(1)
-        before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc") if self._own_pids else ()
-        folders = (TESTS, Path(dbcpu.__file__).parents[1])
-        self._process = subprocess.Popen(
-            [*before, sys.executable, "-m", "support.doubles.oracle.listener"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(str(folder) for folder in folders)},
-            cwd="/",
-        )
+        if in_main and not self._own_pids:
+            self._listener, parent = _from_nursery()
+        else:
+            self._listener, parent = _started(own_pids=self._own_pids), 0
+        config = {**self._config, "parent": parent}
         try:
             told = self._exchange(config)
         except BaseException:
             self._end()
             raise
         self.port, self.pid = told["port"], told["pid"]
+        if self._listener.process is None:
+            self._listener.handle = os.pidfd_open(self.pid)
         return self
 
     def __exit__(
@@ -102,17 +176,8 @@ class OracleDouble:
             raise AssertionError(f"the double met something it does not speak:\n{broken[0]['trace']}")
 
     def _end(self) -> None:
-        process = self._process
-        if process is None or process.stdin is None or process.stdout is None:
-            return
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        try:
-            process.wait(END_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
+        if self._listener is not None:
+            self._listener.end()
 
     # --- where it is
 
@@ -148,14 +213,14 @@ class OracleDouble:
         self._exchange({"ask": "faults", "faults": dataclasses.asdict(faults)})
 
     def _exchange(self, question: Mapping[str, Any]) -> Any:
-        process = self._process
-        if process is None or process.stdin is None or process.stdout is None:
+        listener = self._listener
+        if listener is None or listener.questions.closed:
             raise RuntimeError("the double is not running: use it in a with block")
         line = b""
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(question).encode() + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
+            listener.questions.write(json.dumps(question).encode() + b"\n")
+            listener.questions.flush()
+            line = listener.answers.readline()
         if not line:
             raise RuntimeError("the double's listener has ended")
         return json.loads(line)

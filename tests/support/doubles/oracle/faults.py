@@ -55,6 +55,8 @@ class Faults:
     """From the n-th execution on, the right answer is given without work, as by an optimizer that multiplies."""
     nested_loops: bool = False
     """The plan of ``cartesian`` has nested loops, as where each view is estimated at one row and hints are ignored."""
+    groups_early: bool = False
+    """The plan groups below its joins, so that few rows are joined: work is a tenth, and the answer is right."""
     at_execution: int = 1
     """Executions are counted from 1 per session and text of work; parsing and other statements do not count."""
     least_n: int = 0
@@ -91,6 +93,8 @@ class Faults:
     """Columns that this version's views lack: ``v$process.stid``."""
     missing_statistics: tuple[str, ...] = ()
     """Rows that this platform's V$OSSTAT lacks: ``IDLE_TIME``."""
+    old_metrics: bool = False
+    """V$RSRCPDBMETRIC has no new rows."""
     frozen_statistics: bool = False
     """V$OSSTAT is not refreshed: its times stay what they are."""
     notices_gone_client: bool = False

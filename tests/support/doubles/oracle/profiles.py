@@ -66,7 +66,7 @@ class Instance:
     ``foreign_sessions``: further active user sessions shown, as (username, program) without a process, and with the
     class of what they wait for as a third, such as ``Idle``.
     ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.
-    ``role``: of Data Guard, with V$DATABASE's ``open_mode``.
+    ``role``: of Data Guard, with V$DATABASE's ``open_mode``, and V$PDBS's ``pdb_mode``.
     ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
     """
 
@@ -91,6 +91,7 @@ class Instance:
     root_plan: bool = False
     role: str = "PRIMARY"
     open_mode: str = "READ WRITE"
+    pdb_mode: str = "READ WRITE"
     platform: str = "x86_64/Linux 2.4.xx"
     platform_name: str = "Linux x86 64-bit"
     product_system: str = "Linux"

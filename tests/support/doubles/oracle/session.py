@@ -113,6 +113,12 @@ class Session:
         """A parameter in this session, in capitals."""
         return self.settings.get(parameter, self.server.instance.parameters.get(parameter, default)).upper()
 
+    def caches(self, name: str) -> bool:
+        """Whether the result cache keeps a workload's result: all have a hint against it but the published text."""
+        if self.value_of("result_cache_mode", "MANUAL") != "FORCE" or not name:
+            return False
+        return name == "cartesian_cte" or self.value_of("optimizer_ignore_hints", "FALSE") == "TRUE"
+
     def number_words(self, text: str) -> str:
         """A number as this session's territory writes it."""
         comma = self.server.instance.decimal_comma and self.settings.get("nls_numeric_characters") != ".,"

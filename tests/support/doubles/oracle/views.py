@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from support.doubles.oracle.plans import operators
 from support.doubles.oracle.session import CPU_QUANTUM, FROM_CLIENT, SLEEP, TO_CLIENT, Session
 from support.doubles.oracle.sessions import Entry
 
 Row = Mapping[str, int | float | str | None]
 DAY_S = 86400
 ROOT_ID = 1
+_METRICS_STOPPED_S = 3600
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_CLASSES = {FROM_CLIENT: "Idle", SLEEP: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
 _STATISTICS = (
@@ -26,35 +28,6 @@ _STATISTICS = (
 )  # fmt: skip
 _TIME_MODEL = ("DB time", "DB CPU", "sql execute elapsed time", "parse time elapsed", "hard parse elapsed time",
                "PL/SQL execution elapsed time")  # fmt: skip
-_ROWS = (("VIEW", None), ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None))
-_STORED = (("VIEW", None), ("TABLE ACCESS", "FULL"))
-_CARTESIAN, _NESTED = ("MERGE JOIN", "CARTESIAN"), ("NESTED LOOPS", None)
-
-
-def _product(
-    sources: int, source: tuple[tuple[str, str | None], ...], join: tuple[str, str | None] = _CARTESIAN
-) -> tuple[tuple[str, str | None], ...]:
-    """The joins of so many row sources, outermost first."""
-    return (*(join,) * (sources - 1), *source, *(("BUFFER", "SORT"), *source) * (sources - 1))
-
-
-_PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
-    "cartesian_cte": (
-        ("SELECT STATEMENT", None), ("TEMP TABLE TRANSFORMATION", None), ("LOAD AS SELECT", "(CURSOR DURATION MEMORY)"),
-        ("COUNT", None), ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("SORT", "AGGREGATE"),
-        *_product(4, _STORED),
-    ),
-    "hashing": (
-        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("VIEW", None), ("COUNT", None), *_product(2, _ROWS),
-    ),
-    "emp_join": (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(5, _ROWS)),
-    "logical_io": (
-        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
-        ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("TABLE ACCESS", "FULL"),
-    ),
-}  # fmt: skip
-_PRODUCT_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS))
-_NESTED_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS, _NESTED))
 
 
 def _address(entry: Entry) -> str:
@@ -81,6 +54,7 @@ def every_session(me: Session) -> Iterable[Row]:
             **{name: entry.get(name) or None for name in (
                 "username", "program", "machine", "osuser", "terminal", "process", "module", "action",
                 "client_identifier", "client_info", "sql_id", "prev_sql_id")},
+            "prev_child_number": 0,
             "sid": entry["sid"], "serial#": entry["serial"], "inst_id": entry["instance"], "type": "USER",
             "status": entry["status"], "state": "WAITED SHORT TIME", "wait_class": "Network",
             "server": faults.server, "paddr": _address(entry),
@@ -116,11 +90,27 @@ def my_statistics(me: Session) -> Iterable[Row]:
 
 
 def time_model(me: Session) -> Iterable[Row]:
+    """It stands still where the instance has STATISTICS_LEVEL = BASIC, whatever the session sets."""
+    if _is_basic(me):
+        return ({"sid": me.sid, "stat_name": name, "value": 0} for name in _TIME_MODEL)
     return ({"sid": me.sid, "stat_name": name, "value": round(me.time_model_us[name])} for name in _TIME_MODEL)
 
 
+def _is_basic(me: Session) -> bool:
+    return me.server.instance.parameters.get("statistics_level", "").upper() == "BASIC"
+
+
+def _is_timed(me: Session) -> bool:
+    """TIMED_STATISTICS in this session: false by default under BASIC, and TYPICAL switches it on."""
+    by_level = me.value_of("statistics_level", "TYPICAL") != "BASIC"
+    return me.value_of("timed_statistics", str(by_level)) == "TRUE"
+
+
 def session_events(me: Session) -> Iterable[Row]:
+    """Without TIMED_STATISTICS waits are counted and have no time."""
+    timed = _is_timed(me)
     for event, (count, waited_us) in me.waits.items():
+        waited_us *= timed
         yield {"sid": me.sid, "event": event, "wait_class": _WAIT_CLASSES.get(event, "Other"), "total_waits": count,
                "time_waited": round(waited_us / 1e4), "time_waited_micro": round(waited_us)}  # fmt: skip
 
@@ -159,7 +149,8 @@ def parameters(me: Session) -> Iterable[Row]:
     defaults = {
         "cpu_count": str(os.cpu_count() or 1), "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
         "parallel_degree_policy": "MANUAL", "threaded_execution": str(me.server.faults.threaded).upper(),
-        "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE", "timed_statistics": "TRUE",
+        "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE",
+        "timed_statistics": str(_is_timed(me)).upper(),
         "result_cache_mode": "MANUAL", "cursor_sharing": "EXACT", "plsql_optimize_level": "2",
         "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
         "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
@@ -237,11 +228,16 @@ def managed_sessions(me: Session) -> Iterable[Row]:
 
 
 def pluggable_metrics(me: Session) -> Iterable[Row]:
-    """Of the own container; with a plan of the root CPU_COUNT limits it. There from 12.2 on."""
+    """Of the own container; with a plan of the root CPU_COUNT limits it. There from 12.2 on.
+
+    Without metrics, as under BASIC, the row is that of the start, when no plan was there yet.
+    """
     cpus = next(int(row["value"] or 0) for row in os_statistics(me) if row["stat_name"] == "NUM_CPUS")
     count = next(int(row["value"] or 0) for row in parameters(me) if row["name"] == "cpu_count")
-    most = min(cpus, count) if me.server.instance.root_plan else cpus
-    yield {"con_id": container_id(me), "end_time": int(time.time()) / DAY_S, "num_cpus": cpus,
+    old_s = _METRICS_STOPPED_S if _is_basic(me) or me.server.faults.old_metrics else 0
+    most = min(cpus, count) if me.server.instance.root_plan and not old_s else cpus
+    ended_s = int(time.time() + me.server.instance.dates_ahead_s) - old_s
+    yield {"con_id": container_id(me), "end_time": ended_s / DAY_S, "num_cpus": cpus,
            "running_sessions_limit": most, "cpu_utilization_limit": 100 * most / cpus, "cpu_wait_time": 0}  # fmt: skip
 
 
@@ -249,6 +245,16 @@ def database(me: Session) -> Iterable[Row]:
     instance = me.server.instance
     yield {"name": instance.name, "platform_name": instance.platform_name, "database_role": instance.role,
            "open_mode": instance.open_mode, "con_id": 0}  # fmt: skip
+
+
+def pluggable_databases(me: Session) -> Iterable[Row]:
+    """The own one; in the root all. A target of Data Guard per PDB is read-only in a primary."""
+    if container_id(me) > ROOT_ID:
+        yield {
+            "con_id": container_id(me),
+            "name": me.server.instance.container,
+            "open_mode": me.server.instance.pdb_mode,
+        }
 
 
 def windows(me: Session) -> Iterable[Row]:
@@ -322,8 +328,7 @@ def plan_lines(me: Session) -> Iterable[Row]:
     names = {sql_id: seen["name"] for entry in me.server.table.entries() for sql_id, seen in entry["sql"].items()}
     names |= {sql_id: seen["name"] for sql_id, seen in me.entry["sql"].items()}
     for cursor in cursors(me):
-        usual = _NESTED_PLAN if me.server.faults.nested_loops else _PRODUCT_PLAN
-        plan = _PLANS.get(names.get(str(cursor["sql_id"]), ""), usual)
+        plan = operators(me, names.get(str(cursor["sql_id"]), ""))
         for line, (operation, options) in enumerate(plan):
             yield {"sql_id": cursor["sql_id"], "child_number": cursor["child_number"], "id": line,
                    "operation": operation, "options": options}  # fmt: skip
@@ -362,6 +367,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$rsrc_session_info": managed_sessions,
     "v$rsrcpdbmetric": pluggable_metrics,
     "v$database": database,
+    "v$pdbs": pluggable_databases,
     "all_scheduler_windows": windows,
     "v$resource_limit": resource_limits,
     "all_users": users,
@@ -373,6 +379,7 @@ VIEWS: dict[str, Callable[[Session], Iterable[Row]]] = {
     "v$sql_plan": plan_lines,
 }
 IF_EMPTY = {
+    "v$pdbs": ("con_id", "name", "open_mode"),
     "all_objects": ("owner", "object_name", "object_type"),
     "v$session_event": ("sid", "event", "wait_class", "total_waits", "time_waited", "time_waited_micro"),
     "v$sql": ("sql_id", "child_number", "plan_hash_value", "executions", "cpu_time", "elapsed_time", "buffer_gets",
@@ -386,5 +393,5 @@ PUBLIC = frozenset({
     "nls_session_parameters", "user_resource_limits",
 })  # fmt: skip
 """Views that need no privilege."""
-SINCE = {"v$rsrcpdbmetric": (12, 2)}
+SINCE = {"v$rsrcpdbmetric": (12, 2), "v$pdbs": (12, 1)}
 """The version with which a view came."""

@@ -218,3 +218,24 @@ def test_a_clock_of_whole_milliseconds_is_told_where_executions_are_short(
 ) -> None:
     seen = found(record([*solos(run_s=1.875), stamped(times_s)])).get("coarse-clock")
     assert (seen is not None and f"multiples of {step}" in seen.seen) == (step is not None)
+
+
+def clocked(*of: tuple[float, float]) -> Round:
+    """Two sessions, of which the second has (server's start, server's time) as its stamps of executions of a second."""
+    executions = tuple(Execution(at, 1.0, start_s, took_s) for at, (start_s, took_s) in enumerate(of))
+    return round_of([session(0), replace(session(1), executions=executions)], repeat=3)
+
+
+@pytest.mark.parametrize(
+    ("of", "why"),
+    [
+        (((0.0, 1.0), (1.0, -1.17)), "set back"),
+        (((0.0, 1.0), (1.0, 2.1)), "set forward while it ran: 3.10 s by it, 2.00 s by the driver's"),
+        (((0.0, 1.0), (1.0, 1.03)), ""),
+        (((0.0, 0.4), (1.0, 0.4)), ""),
+    ],
+    ids=["back", "forward", "slewed", "late driver"],
+)
+def test_a_servers_clock_that_was_set_makes_no_times(of: Sequence[tuple[float, float]], why: str) -> None:
+    seen = found(record([*solos(), pair(), clocked(*of)]))
+    assert (why in seen["failed-session"].seen) if why else ("failed-session" not in seen)

@@ -102,6 +102,27 @@ def test_a_plan_with_fewer_joins_is_not_the_workloads(kind: str, name: str) -> N
     assert other_plan(kind, name, None) == "", "an unknown plan says nothing"
 
 
+JOINED = "SELECT STATEMENT > SORT AGGREGATE > MERGE JOIN CARTESIAN > MERGE JOIN CARTESIAN > MERGE JOIN CARTESIAN"
+
+
+@pytest.mark.parametrize("operator", ["HASH GROUP BY", "SORT UNIQUE", "RESULT CACHE", "MAT_VIEW"])
+def test_a_plan_with_all_joins_that_counts_less_than_all_rows(operator: str) -> None:
+    """Group-by placement keeps each join, and joins a few rows: ten times as fast is below what a CPU can do."""
+    assert other_plan("oracle", "cartesian", f"{JOINED} > VIEW > COUNT > BUFFER SORT") == ""
+    why = other_plan("oracle", "cartesian", f"{JOINED} > VIEW > {operator} NOSORT > COUNT")
+    assert why == f"the plan has {operator}, so that not every row is counted"
+
+
+@pytest.mark.parametrize(("blocks", "done"), [(100.0, False), (1e6, True), (None, True)])
+def test_work_that_reads_blocks_has_read_them(blocks: float | None, done: bool) -> None:
+    """A merge join would sort the table's rows once, and read each block once: the rows are counted all the same."""
+    db = {} if blocks is None else {"logical_reads": blocks}
+    reads = replace(session(0), db=db)
+    work = replace(workload(rows=3_000_000, plan_shape=None), name="logical_io")
+    found = undone(record([*solos(), round_of([reads])], work=work))
+    assert found.get((3, 0), "") == ("" if done else "100 blocks were read for 3.00 Mrows")
+
+
 def test_sessions_under_another_plan_do_not_count() -> None:
     run = record([*solos(), *pairs(session(0), session(1))], work=workload(plan_shape="Aggregate > Nested Loop"))
     found = explain(run)

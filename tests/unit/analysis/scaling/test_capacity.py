@@ -172,5 +172,12 @@ def test_what_has_no_rule_is_not_counted_and_says_so() -> None:
     there = LicenceFacts(8, 4, 1, 2, "AMD EPYC 7J13", "oracle", edition="Enterprise Edition", place="oracle-cloud")
     assert licences(shipped(), there) == ()
     assert not_counted(there).startswith("not counted: 8 vCPUs are 4 OCPUs (x86: 1 core with two threads, 2 vCPUs)")
+    assert "contract: 1 to 4 processor licences, since public accounts differ (1, 2 or 4 OCPUs each" in not_counted(
+        there
+    )
+    standard = replace(there, edition="Standard Edition 2", vcpus=12)
+    assert ": 2 socket licences by the one public account that was found (4 OCPUs each" in not_counted(standard)
+    for unknown in (replace(there, cpu_model=""), replace(there, edition="")):
+        assert "public account" not in not_counted(unknown)
     assert "OCPUs or ECPUs are not visible" in not_counted(replace(there, cpu_model=""))
     assert not_counted(replace(there, place="cloud")) == not_counted(replace(there, database="postgresql")) == ""

@@ -66,3 +66,13 @@ def test_a_query_is_told_from_a_block() -> None:
 def test_the_shape_of_a_plan() -> None:
     assert shape([("SELECT STATEMENT", None), ("SORT", "AGGREGATE")]) == "SELECT STATEMENT > SORT AGGREGATE"
     assert shape([]) is None
+
+
+def test_a_time_model_that_stands_still_says_nothing() -> None:
+    """Under STATISTICS_LEVEL = BASIC: a DB CPU of 0 would be work that was not done."""
+    still = Snapshot({"db_cpu_s": 0.0, "db_time_s": 0.0, "hard_parse_s": 0.0, "physical_reads": 3.0}, {})
+    assert difference(still, replace(still, counters={**still.counters, "physical_reads": 4.0}))[0] == {
+        "physical_reads": 1.0
+    }
+    gained = replace(still, counters={**still.counters, "db_time_s": 0.5})
+    assert difference(still, gained)[0]["db_cpu_s"] == 0.0, "time without CPU is what it looks like"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.errors import ConnectError
+from dbcpu.errors import ConnectError, ServerError
 from dbcpu.targets.oracle.address import Address
-from dbcpu.targets.oracle.driver import Dialer
+from dbcpu.targets.oracle.driver import Dialer, query
 
 RESET = struct.pack("ii", 1, 0)
 """SO_LINGER of no time: closing resets the connection. Source: socket(7)"""
@@ -68,3 +68,27 @@ def test_no_warning_of_the_driver_reaches_the_user(resetting: int) -> None:
     )  # fmt: skip
     assert done.stdout.split() == ["refused"] * CONNECTS
     assert "ResourceWarning" not in done.stderr
+
+
+class Answering:
+    """A connection whose cursor fails as the driver does when it cannot read an answer, or has lost its transport."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def cursor(self) -> "Answering":
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "cannot read the server's answer"),
+        (AttributeError("'NoneType' object has no attribute 'send'"), "the connection to the server was lost"),
+        (OSError(9, "Bad file descriptor"), "the connection to the server was lost"),
+    ],
+)
+def test_what_the_driver_lets_through_is_a_sentence(error: Exception, sentence: str) -> None:
+    with pytest.raises(ServerError, match=sentence) as caught:
+        query(Answering(error), "select 1 from dual")  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)

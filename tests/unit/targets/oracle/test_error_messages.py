@@ -45,3 +45,19 @@ def test_a_call_that_a_resource_plan_ended_is_no_fault_of_the_host(code: str) ->
     told = explained(f"{code}: the text of the server")
     assert "a resource plan" in told
     assert "smaller --size" in told
+
+
+def test_a_code_without_its_leading_zeros_is_the_same_code() -> None:
+    """As the driver words what a listener says."""
+    assert codes("DPY-6000: Listener refused connection. (Similar to ORA-1035)") == ("DPY-6000", "ORA-01035")
+    assert "RESTRICTED SESSION" in explained("DPY-6000: Listener refused connection. (Similar to ORA-1035)")
+
+
+def test_what_a_logon_trigger_says_stays_in_the_sentence() -> None:
+    told = explained(
+        "ORA-00604: error occurred at recursive SQL level 1\nORA-20001: application servers only\nORA-06512: at line 4"
+    )
+    assert "ORA-20001: application servers only" in told
+    assert told.endswith(
+        "a logon trigger may refuse this user: see dba_triggers (triggering_event LOGON), and the message"
+    )

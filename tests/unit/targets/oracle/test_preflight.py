@@ -93,6 +93,14 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         ({"parameters": {"max_idle_time": "30"}}, "idle-limits", "max_idle_time is 30 min"),
         ({"parameters": {"max_idle_blocker_time": "5"}}, "idle-limits", "max_idle_blocker_time is 5 min"),
         ({"role": "PHYSICAL STANDBY"}, "data-guard-standby", "physical standby"),
+        ({"role": "TRUE CACHE", "open_mode": "READ ONLY WITH APPLY"}, "true-cache", "True Cache, which applies redo"),
+        ({"role": "TRUE CACHE", "open_mode": "READ ONLY"}, "true-cache", "no redo is applied while it is open so"),
+        ({"role": "TRUE CACHE"}, "true-cache", "whether it applies redo is not known"),
+        (
+            {"parameters": {"statistics_level": "BASIC"}},
+            "statistics-basic",
+            "statistics_level of the instance is BASIC",
+        ),
     ],
 )
 def test_each_thing_that_spoils_a_measurement_is_found(changed: dict[str, object], code: str, seen: str) -> None:
@@ -534,3 +542,29 @@ def test_without_a_boot_id_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert leftovers.own_tag() == "here/1/1/0"
     (found,) = leftovers.found([(1, 1, "ACTIVE", "here/2/1/0", 30, "B")], "here/1/1/0", "B", lambda _: True)
     assert not found.dead
+
+
+def test_metrics_that_stopped_under_another_statistics_level_are_a_finding_of_their_own() -> None:
+    found = by_code(replace(QUIET, container="APP", metric_age_s=3600.0))
+    assert "V$RSRCPDBMETRIC are 60 min old and not used" in found["metrics-old"].seen
+
+
+def test_a_pluggable_database_that_is_open_read_write_is_nobodys_standby() -> None:
+    found = by_code(replace(QUIET, container="APP", role="PRIMARY", pdb_mode="READ ONLY"))
+    assert found["pluggable-read-only"].seen == "the pluggable database APP is open read-only in a primary"
+    assert "pluggable-read-only" not in by_code(replace(QUIET, container="APP", role="PRIMARY", pdb_mode="READ WRITE"))
+
+
+def test_figures_of_the_resource_manager_that_are_old_decide_nothing() -> None:
+    """No grant is missing then, and none is asked for."""
+    caged = replace(
+        QUIET, container="APP", parameters={"cpu_count": "4", "statistics_level": "BASIC"}, metric_age_s=3600.0
+    )
+    found = by_code(caged)
+    assert usable(caged) is None
+    assert "V$RSRCPDBMETRIC are 60 min old" in found["cpu-count"].meaning
+    assert "is granted" not in found["cpu-count"].meaning
+    assert "V$RSRCPDBMETRIC are 60 min old" in found["statistics-basic"].seen
+    assert "statistics_level = typical" in found["statistics-basic"].remedy
+    assert "statistics_level = basic" in found["statistics-basic"].remedy, "and the way back"
+    assert "metrics-old" not in found, "one cause, one finding"
