@@ -36,12 +36,11 @@ from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRecord
-from dbcpu.store.database import Store
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
-from dbcpu.workflows.keep_rounds import keep_rounds
+from dbcpu.workflows.keep_rounds import Keeper, keep_rounds
 from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
@@ -101,7 +100,7 @@ class Watcher:
 def run(
     request: Request,
     choices: Choices,
-    store: Store,
+    store: Keeper,
     watcher: Watcher,
     *,
     forced: bool = False,

@@ -16,7 +16,7 @@ from dbcpu.formatting import duration, listed, plural
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
 from dbcpu.workflows.fleet.order import Limits, Target, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated
-from dbcpu.workflows.fleet.sql_hash import sql_hash
+from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.foresee import Forecast, forecast
 from dbcpu.workflows.measure_run import Choices

@@ -17,7 +17,8 @@ from dbcpu.config.inventory import Listed, read_inventory, selected
 from dbcpu.formatting import plain, plural
 from dbcpu.workflows.fleet.outcome import last_sentence
 from dbcpu.workflows.fleet.simulated import is_simulated
-from dbcpu.workflows.fleet.station import command_refused, toml_of
+from dbcpu.workflows.fleet.station import command_refused
+from dbcpu.workflows.origins.far_target import toml_of
 
 LIMIT_S = 300
 WARNING, PROBLEM = "warning", "problem"

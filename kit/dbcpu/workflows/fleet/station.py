@@ -6,7 +6,6 @@ on whatever happens to the station. Arguments hold names, references and options
 store's URL are looked up by the process itself, in its environment and in files.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -26,7 +25,8 @@ from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place
 from dbcpu.workflows.fleet.outcome import Outcome, campaign_folder, file_stem, log_of, settle
 from dbcpu.workflows.fleet.simulated import arguments, is_simulated
-from dbcpu.workflows.fleet.sql_hash import sql_hash
+from dbcpu.workflows.origins.far_target import toml_of
+from dbcpu.measure.sql_hash import sql_hash
 
 STORE = "DBCPU_STORE"
 COMMANDS = "DBCPU_FLEET_EXEC"
@@ -161,12 +161,6 @@ def _command(work: Work) -> list[str]:
     if host and "--host" not in work.options:
         own = [*own, "--host", host]
     return ["run", *work.options, *own, "--yes", "--quiet", "--report", "none", "--", work.target]
-
-
-def toml_of(target: str, table: Mapping[str, str]) -> str:
-    """``[targets.NAME]``. JSON's texts without control characters are TOML's, too. Source: toml.io/en/v1.0.0"""
-    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items())
-    return "\n".join((f"[targets.{json.dumps(target, ensure_ascii=False)}]", *lines, ""))
 
 
 def _differs(work: Work) -> str:
