@@ -20,6 +20,7 @@ from dbcpu.store.database import open_store, upgrade_store
 from dbcpu.workflows.fleet.outcome import campaign_folder
 from support.doubles.container_clients import client
 from support.driving import Drive, Driver, until
+from support.servers.far_host import FarHost
 from support.servers.postgresql import connect, free_port
 from support.servers.ssh import Sshd
 
@@ -268,6 +269,37 @@ def test_hosts_are_reached_through_containers_and_commands_only_where_that_is_al
     if fleet.items()["by-command"].state != DONE:  # the others failed first, and one failure is accepted
         fleet("resume", "q4", "--yes").finish()
     assert fleet.items()["by-command"].state == DONE
+
+
+def test_what_is_not_reached_from_here_is_measured_from_there_or_by_the_kit_each_once(
+    fleet: Fleet, sshd: Sshd, tmp_path: Path
+) -> None:
+    """Chosen by fleet check, written down, and the driver is killed meanwhile."""
+    far = FarHost(
+        sshd, f"far-{tmp_path.name}", tmp_path / "far", {"FAR": make_url(fleet.server_url("x")).password or ""}
+    )
+    fleet.empty()
+    first, second, third, *_ = fleet.databases
+    fleet.add("here", fleet.url(first), group="a")
+    keys = {"password_env": "FAR", "host": f"ssh:{far.name}"}
+    fleet.add("there", fleet.url(second), group="b", program=str(far.program), **keys)
+    fleet.add("kit", fleet.url(third), group="c", program="/nowhere/dbcpu", **keys)
+    written = tmp_path / "checked.toml"
+    code, out, err = fleet("check", str(fleet.file), "--write", str(written)).finish()
+    assert code in (0, 1), err
+    assert "there: can be measured from there; from here: " in out
+    assert "measured from: here 1, there 1, shell-kit 1" in out
+    fleet.file = written
+    options = ("--sessions", "1", "--size", "tiny", "--executions", "4", "--repeats", "1")
+    assert "1 by the dbcpu there and 1 by the shell kit there" in fleet.begin("--dry-run", *options).finish()[1]
+    killed = fleet.begin(*options)
+    killed.until(lambda: started(fleet) and any(each.target != "here" for each in fleet.under_way()), "one from there")
+    killed.send(signal.SIGKILL).process.wait()
+    code, _, err = fleet("resume", "q4", "--yes").finish()
+    assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
+    assert fleet.complete_runs() == Counter(["here", "there", "kit"])
+    until(far.is_clean, "nothing is left there")
+    assert fleet.leftovers() == 0
 
 
 def test_ctrl_c_twice_cancels_all_and_nothing_was_open_to_others_meanwhile(fleet: Fleet) -> None:

@@ -5,6 +5,8 @@
     host = "ssh:db-17"                     # the way there
     from = "there"                         # or "shell-kit"
     program = "/opt/dbcpu/bin/dbcpu"       # where its dbcpu is, if not in PATH or ~/.local/bin
+
+Passwords are looked up where it is measured from, and so is a ``password_file``.
 """
 
 import re
@@ -35,5 +37,5 @@ def check_origin(table: Mapping[str, str], where: str) -> str:
     if origin != HERE and not secret.startswith(("/", "~")):
         raise UsageError(f"{where}: password_file {secret!r} is looked up on the far host; give its whole path there")
     if not _PROGRAM.fullmatch(table.get("program", "dbcpu")):
-        raise UsageError(f"{where}: program is no path of a dbcpu; write program = \"/opt/dbcpu/bin/dbcpu\"")
+        raise UsageError(f'{where}: program is no path of a dbcpu; write program = "/opt/dbcpu/bin/dbcpu"')
     return origin

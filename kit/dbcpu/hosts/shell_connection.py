@@ -34,8 +34,8 @@ _KEPT_BYTES = 4096
 class ShellConnection:
     """``transport``: the command; ``script``: a text for sh whose first line begins with dbcpu-host.
 
-    ``greeting`` is that line. Every method raises HostError in one sentence. ``any_system``: also where the other end is
-    not Linux.
+    ``greeting`` is that line. Every method raises HostError in one sentence. ``any_system``: also where the other
+    end is not Linux.
     """
 
     def __init__(self, transport: Transport, script: str, *, any_system: bool = False) -> None:

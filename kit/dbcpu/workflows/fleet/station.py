@@ -20,13 +20,13 @@ from dbcpu import __version__
 from dbcpu.errors import DbcpuError, StoreError
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.driver_process import this_process
+from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, label_of, now
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place
 from dbcpu.workflows.fleet.outcome import Outcome, campaign_folder, file_stem, log_of, settle
 from dbcpu.workflows.fleet.simulated import arguments, is_simulated
 from dbcpu.workflows.origins.far_target import toml_of
-from dbcpu.measure.sql_hash import sql_hash
 
 STORE = "DBCPU_STORE"
 COMMANDS = "DBCPU_FLEET_EXEC"
@@ -151,14 +151,15 @@ def _start(work: Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes
 def _command(work: Work) -> list[str]:
     """Runs that are simulated have no driver that could be looked for: they are found by their label.
 
-    The host of an inventory is required, as one of a command line is: hosts of a fleet are watched alike or refused.
+    The host of an inventory is required, as one of a command line is: hosts of a fleet are watched alike or refused. Of
+    a target that is measured from elsewhere it is the way there, which its table has.
     """
     label = ["--label", label_of(work.campaign, work.target)]
     if is_simulated(work.table["url"]):
         return ["simulate", *arguments(work.table["url"], work.options), *label]
     own = [] if {"--label", "-l"} & set(work.options) else label
     host = work.table.get("host")
-    if host and "--host" not in work.options:
+    if host and "from" not in work.table and "--host" not in work.options:
         own = [*own, "--host", host]
     return ["run", *work.options, *own, "--yes", "--quiet", "--report", "none", "--", work.target]
 

@@ -42,7 +42,9 @@ class FarProgram:
         words = self._connection.greeting
         if words[:1] != ["run"]:
             self._connection.close()
-            raise HostError(f"{self.name} answered {' '.join(words)[:60]!r}; does a login shell write into its answers?")
+            raise HostError(
+                f"{self.name} answered {' '.join(words)[:60]!r}; does a login shell write into its answers?"
+            )
         self.hostname = " ".join(words[1:])[:255] or self.name
 
     def __enter__(self) -> Self:

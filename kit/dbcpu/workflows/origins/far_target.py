@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbcpu import registry
-from dbcpu.config.origins import HERE, SHELL_KIT, check_origin
+from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.targets import safe_url, take_password, targets
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.shell_routes import is_shell_route, transport_of
@@ -56,7 +56,8 @@ def far_target(text: str, origin: str | None, route: str | None) -> FarTarget | 
     route = route or (named.host if named else None) or ""
     if not is_shell_route(route):
         raise UsageError(f"--from {wanted} needs a way to a shell there; give --host ssh:NAME, or host in dbcpu.toml")
-    url, table, programs = text, {}, PROGRAMS
+    url, table = text, dict[str, str]()
+    programs: tuple[str, ...] = PROGRAMS
     if named:
         url = named.url
         values = (url, named.password_env, named.password_file)

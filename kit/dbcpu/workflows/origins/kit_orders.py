@@ -1,4 +1,4 @@
-"""Which script of the shell kit measures a target, with which arguments: pure functions. Passwords are looked up there."""
+"""Which script of the shell kit measures a target, and with which arguments. Passwords are looked up there."""
 
 import math
 import shlex

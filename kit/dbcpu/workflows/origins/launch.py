@@ -14,9 +14,7 @@ from dbcpu.workflows.origins.shell_kit import measure_by_kit
 from dbcpu.workflows.origins.there import measure_there
 
 
-def launch_from(
-    target: FarTarget, words: Sequence[str], choices: Choices, delivery: Delivery, confirm: Confirm
-) -> int:
+def launch_from(target: FarTarget, words: Sequence[str], choices: Choices, delivery: Delivery, confirm: Confirm) -> int:
     """Measure, keep here, explain and show; returns the exit code.
 
     Args:

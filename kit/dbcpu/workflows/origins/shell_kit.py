@@ -1,7 +1,7 @@
 """A run by the scripts of shell/ on another host, imported here round by round: ``ssh HOST sh -s``.
 
-Nothing has to be installed there but sh, awk and the database's own client. The scripts are sent over the connection and
-removed at the end. The host is described by shell/serve-host where it is Linux, as with every run over a shell.
+Nothing has to be installed there but sh, awk and the database's own client. The scripts are sent over the connection
+and removed at the end. The host is described by shell/serve-host where it is Linux, as with every run over a shell.
 """
 
 from collections.abc import Iterable, Iterator

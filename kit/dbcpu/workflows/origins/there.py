@@ -44,7 +44,7 @@ def measure_there(target: FarTarget, options: Sequence[str], store: Keeper, watc
         if not isinstance(begun, Begun):
             raise program.failure()
         if (begun.tool_version, begun.sql_hash) != (__version__, sql_hash()):
-            raise MeasureError(f"the SQL files of dbcpu on {program.name} differ from those here; install it anew there")
+            raise MeasureError(f"the SQL files of dbcpu on {program.name} are not those of here; install it anew there")
         header = next(found, None)
         if not isinstance(header, Header):
             raise program.failure()
