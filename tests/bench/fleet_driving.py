@@ -21,11 +21,11 @@ from dbcpu.workflows.fleet.outcome import Outcome
 
 TITLE = "The driver of a fleet"
 HOW = (
-    "`drive` of a campaign in a process of its own, with Dask's cluster in it and a SQLite store, as `dbcpu fleet run` "
-    "starts it. A measurement is replaced by a process that does nothing, or one that waits; all that driver and station "
-    "do for a target is done: processes, states and leases in the store, lookups of the run. CPU is that of the driver's "
-    "own process. Per target: over so many targets that take no time of their own that the campaign is as wide as it "
-    "gets. Waiting: over ten seconds in which so many measurements wait."
+    "`drive` of a campaign in a process of its own, with Dask's cluster in it and a SQLite store, as `dbcpu fleet "
+    "run` starts it. A measurement is replaced by a process that does nothing, or one that waits; all that driver "
+    "and station do for a target is done: processes, states and leases in the store, lookups of the run. CPU is "
+    "that of the driver's own process. Per target: over so many targets that take no time of their own that the "
+    "campaign is as wide as it gets. Waiting: over ten seconds in which so many measurements wait."
 )
 WIDTHS = {20: 32, 100: 128}
 """At once, and the targets that are done before: the campaign is as wide as that only then."""
@@ -87,7 +87,9 @@ def driven(at_once: int, place: str) -> None:
 def _start(work: station.Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
     """In place of ``dbcpu run``: what does nothing, or waits until it is interrupted."""
     command = "exec true" if work.target.startswith("quick") else "exec sleep 600"
-    return subprocess.Popen(["/bin/sh", "-c", f"read -r go && {command}"], stdin=subprocess.PIPE, start_new_session=True)
+    return subprocess.Popen(
+        ["/bin/sh", "-c", f"read -r go && {command}"], stdin=subprocess.PIPE, start_new_session=True
+    )
 
 
 class _Watch:

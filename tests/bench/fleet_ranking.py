@@ -11,10 +11,10 @@ from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 
 TITLE = "1,000 hosts ranked by 10 million executions"
 HOW = (
-    "Tables `runs` and `executions` in the form of docs/data.md, made by DuckDB: 1,000 runs of 4 levels, 10,000 executions "
-    "each, with times that are drawn. The query takes the median execution of a single session of every host and of "
-    "the largest level, holds it to the median of the hosts of its CPU model, and ranks all hosts; by one thread and by "
-    "two, reading the files each time."
+    "Tables `runs` and `executions` in the form of docs/data.md, made by DuckDB: 1,000 runs of 4 levels, 10,000 "
+    "executions each, with times that are drawn. The query takes the median execution of a single session of "
+    "every host and of the largest level, holds it to the median of the hosts of its CPU model, and ranks all "
+    "hosts; by one thread and by two, reading the files each time."
 )
 HOSTS, EXECUTIONS = 1000, 10_000
 QUERY = """

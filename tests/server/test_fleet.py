@@ -275,9 +275,8 @@ def test_what_is_not_reached_from_here_is_measured_from_there_or_by_the_kit_each
     fleet: Fleet, sshd: Sshd, tmp_path: Path
 ) -> None:
     """Chosen by fleet check, written down, and the driver is killed meanwhile."""
-    far = FarHost(
-        sshd, f"far-{tmp_path.name}", tmp_path / "far", {"FAR": make_url(fleet.server_url("x")).password or ""}
-    )
+    secret = make_url(fleet.server_url("x")).password or ""
+    far = FarHost(sshd, f"far-{tmp_path.name}", tmp_path / "far", {"FAR": secret})
     fleet.empty()
     first, second, third, *_ = fleet.databases
     fleet.add("here", fleet.url(first), group="a")
