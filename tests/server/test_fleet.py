@@ -5,6 +5,8 @@ import random
 import re
 import signal
 import socket
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -128,11 +130,19 @@ def other_dbcpu_measures(fleet: Fleet, database: str) -> Iterator[None]:
         other.execute("select pg_advisory_unlock(1684169584, 0)")
 
 
-def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet, sshd: Sshd, tmp_path: Path) -> None:
+def test_every_target_ends_in_its_right_state_and_the_others_go_on(
+    fleet: Fleet, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = f"nobody_{fleet.databases[0]}"
+    monkeypatch.setenv("WHO_MAY_NOT", "x")
+    with connect(fleet.server_url("postgres")) as connection:
+        connection.execute(f"create role {nobody} login password 'x'")
+        connection.execute(f"revoke connect on database {fleet.databases[1]} from public")
     (tmp_path / "nothing").write_text("")
     sshd.knows("stranger", UserKnownHostsFile=str(tmp_path / "nothing"))
     fleet.add("closed", f"postgresql://nobody@127.0.0.1:{free_port()}/x")
     fleet.add("no-login", fleet.url(fleet.databases[0], "nobody-of-that-name"))
+    fleet.add("no-right", fleet.url(fleet.databases[1], nobody), password_env="WHO_MAY_NOT", group="nobody")
     fleet.add("no-secret", fleet.url(fleet.databases[0]), password_env="NOBODY_SET_THIS")
     fleet.add("stranger", fleet.url("postgres"), host="ssh:stranger")
     taken, *free = fleet.databases
@@ -144,15 +154,17 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet,
     assert fleet.complete_runs() == Counter(free)
     said = {
         taken: "is taken by", "closed": "Connection refused", "no-login": "nobody-of-that-name",
-        "no-secret": "the environment has no NOBODY_SET_THIS", "stranger": "host key",
+        "no-secret": "the environment has no NOBODY_SET_THIS", "no-right": "permission denied for database", "stranger": "host key",
     }  # fmt: skip
     for name, words in said.items():
         assert (items[name].state, words in items[name].why) == (REFUSED, True), items[name]
-    assert "2 done, 5 refused" in out
+    assert "2 done, 6 refused" in out
     assert fleet.leftovers() == 0
     assert not list(campaign_folder("q4").iterdir())
     assert fleet("resume", "q4", "--failed", "--yes").finish()[0] == 3
     assert fleet.complete_runs() == Counter(fleet.databases)
+    with connect(fleet.server_url("postgres")) as connection:
+        connection.execute(f"drop role {nobody}")
 
 
 @pytest.fixture
@@ -357,6 +369,67 @@ def test_a_killed_driver_costs_no_measurement_and_repeats_none(fleet: Fleet, see
         assert len(store.list()) == HOSTS
         assert {each.run_id for each in items} == {run.run_id for run in store.list()}
     assert fleet.leftovers() == 0
+
+
+@contextmanager
+def site_cluster() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """A scheduler as a site has it, with one worker in a process of its own."""
+    distributed = pytest.importorskip("distributed")
+    nowhere = "127.0.0.1:0"
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=nowhere
+    ) as cluster:
+        program = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
+        program += ["--nthreads", "2", "--no-dashboard", "--host", "127.0.0.1"]
+        worker = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield cluster.scheduler_address, worker
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def test_a_killed_worker_of_a_cluster_costs_no_measurement_and_repeats_none(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its measurement goes on, is taken up, and is stored once."""
+    monkeypatch.setenv("DBCPU_STORE", fleet.store)
+    monkeypatch.setenv(PASSWORD, make_url(fleet.server_url("x")).password or "")
+    monkeypatch.setenv("DBCPU_SETTLE_S", "0")
+    with site_cluster() as (address, worker):
+        running = fleet.begin(*LONG[:2], "--for", "3s", *LONG[4:], "--scheduler", address)
+        until(lambda: started(fleet) and fleet.under_way(), "a target is measured")
+        first = fleet.under_way()[0]
+        with open_store(fleet.store) as store:
+            until(lambda: store.campaigns.run_of("q4", first), "its run is kept")
+        worker.kill()
+        running.said(f"{first.target}: unknown: its station was lost")
+        running.send(signal.SIGINT).finish()
+    code, _, err = fleet("resume", "q4", "--yes").finish()
+    assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
+    assert fleet.complete_runs() == Counter(fleet.databases)
+    assert fleet.items()[first.target].pid == first.pid
+    assert fleet.leftovers() == 0
+
+
+SIMULATED = int(os.environ.get("DBCPU_FLEET_SIMULATED", "4"))
+"""1,000 take a quarter of an hour."""
+
+
+def test_simulated_hosts_go_the_same_way_and_are_resumed_after_half(fleet: Fleet) -> None:
+    fleet.empty()
+    names = [f"sim-{at}" for at in range(SIMULATED)]
+    for at, name in enumerate(names):
+        fleet.add(name, f"simulated://this-vm?seed={at}")
+    options = ("--sessions", "1,2", "--size", "tiny", "--repeats", "2")
+    killed = fleet.begin(*options)
+    until(lambda: started(fleet), "the campaign is there")
+    killed.until(lambda: sum(fleet.complete_runs().values()) >= SIMULATED // 2, "half of them are done")
+    killed.send(signal.SIGKILL).process.wait()
+    code, _, err = fleet("resume", "q4", "--yes").finish()
+    assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
+    with open_store(fleet.store) as store:
+        assert Counter(run.label for run in store.list()) == Counter(f"q4/{name}" for name in names)
 
 
 def started(fleet: Fleet) -> bool:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+from dbcpu.config.origins import NOTES
 from dbcpu.record import RunRecord
 from dbcpu.store.database import open_store
-from dbcpu.workflows.origins import shell_kit, there
 from support.driving import Drive, Driver, children, command_line, until
 from support.servers.far_host import FarHost
 from support.servers.postgresql import connect
@@ -75,7 +75,7 @@ def test_the_dbcpu_there_drives_and_the_run_is_kept_here(far: Far) -> None:
     record = far.record()
     header = record.header
     assert (header.status, header.label, header.plan.target) == ("complete", "it's far", "far")
-    assert [note for note in header.notes if note.startswith(there.NOTE)]
+    assert [note for note in header.notes if note.startswith(NOTES["there"])]
     assert header.host is not None
     assert sorted({each.level for each in record.rounds}) == [1, 2]
     assert all(session.server.verified for each in record.rounds for session in each.sessions)
@@ -92,7 +92,7 @@ def test_the_shell_kit_drives_and_the_run_is_kept_here(far: Far) -> None:
     assert (header.status, header.plan.target, header.plan.levels) == ("complete", "far", (1, 2))
     assert header.host is not None
     assert header.host.cpu_model != "CPU not recorded"
-    assert [note for note in header.notes if note.startswith(shell_kit.NOTE) and "psql-fanout" in note]
+    assert [note for note in header.notes if note.startswith(NOTES["shell-kit"]) and "psql-fanout" in note]
     assert [note for note in header.notes if "do not have --hz" in note]
     assert [len(session.executions) for each in record.rounds for session in each.sessions] == [2, 2, 2]
     assert all(session.answer_ok for each in record.rounds for session in each.sessions)

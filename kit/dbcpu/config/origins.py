@@ -16,6 +16,8 @@ from dbcpu.errors import UsageError
 
 HERE, THERE, SHELL_KIT = "here", "there", "shell-kit"
 ORIGINS = (HERE, THERE, SHELL_KIT)
+NOTES = {THERE: "driven-there: ", SHELL_KIT: "shell-kit: "}
+"""So begins the note of a run that was driven from elsewhere than where it was kept."""
 _PROGRAM = re.compile(r"(?:~?(?:/[\w.@+-]+)*/)?dbcpu")
 """Whoever can write into the store of a campaign must not name any program of another host."""
 

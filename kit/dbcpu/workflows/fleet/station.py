@@ -178,6 +178,10 @@ def command_refused(table: Mapping[str, str]) -> str:
 
     A campaign comes from a store, and whoever can write there could start any program on its stations.
     """
-    if not table.get("host", "").startswith("exec:") or os.environ.get(COMMANDS) == "yes":
+    if os.environ.get(COMMANDS) == "yes":
         return ""
-    return f"its host is a command (exec:), which a fleet starts only where {COMMANDS}=yes is in the environment"
+    if table.get("host", "").startswith("exec:"):
+        return f"its host is a command (exec:), which a fleet starts only where {COMMANDS}=yes is in the environment"
+    if table["url"].startswith("shell:") and table["url"].strip("/") != "shell:":
+        return f"its url names a program (shell:), which a fleet starts only where {COMMANDS}=yes is in the environment"
+    return ""

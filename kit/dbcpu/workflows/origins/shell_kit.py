@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from dbcpu.config.origins import NOTES, SHELL_KIT
 from dbcpu.errors import HostError, MeasureError, RecordFormatError, UsageError
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.shell_host import ShellHost
@@ -22,7 +23,6 @@ from dbcpu.workflows.origins.far_program import FarProgram
 from dbcpu.workflows.origins.far_target import FarTarget, kit_files
 from dbcpu.workflows.origins.kit_orders import kit_orders
 
-NOTE = "shell-kit: "
 MAX_LINES_BYTES = 64 << 20
 _WHOLE = "dbcpu-whole"
 """Between the lines: all rounds before it have ended."""
@@ -46,8 +46,8 @@ def measure_by_kit(target: FarTarget, choices: Choices, store: Keeper, watcher: 
         reading = _Reading(program, target, choices, levels, info)
         parts = reading.parts()
         first = next(parts)
-        notes = (f"{NOTE}{orders.script} drove it on {program.hostname}, through {program.name}", *orders.notes)
-        header = replace(reading.header(first), notes=(*first.header.notes, *notes))
+        drove = f"{NOTES[SHELL_KIT]}{orders.script} drove it on {program.hostname}, through {program.name}"
+        header = replace(reading.header(first), notes=(*first.header.notes, drove, *orders.notes))
         return keep_rounds(store, header, reading.rounds(first, parts), watcher.finished)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import click
 
 from dbcpu import __version__
+from dbcpu.config.origins import NOTES, THERE
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.measure.sql_hash import sql_hash
@@ -20,7 +21,6 @@ from dbcpu.workflows.measure_run import Watcher
 from dbcpu.workflows.origins.far_program import FarProgram, shell_words
 from dbcpu.workflows.origins.far_target import FarTarget, toml_of
 
-NOTE = "driven-there: "
 _WATCHED = ("--host", "local")
 """The host is required, as one of a command line is: it is the one that dbcpu runs on."""
 
@@ -54,7 +54,7 @@ def measure_there(target: FarTarget, options: Sequence[str], store: Keeper, watc
 
 def _own(header: Header, program: FarProgram) -> Header:
     """As this process keeps it: it is the one by whose end the run is interrupted."""
-    note = f"{NOTE}dbcpu on {program.hostname} drove it, through {program.name}"
+    note = f"{NOTES[THERE]}dbcpu on {program.hostname} drove it, through {program.name}"
     return replace(header, status="running", driver=this_process(), notes=(*header.notes, note))
 
 
