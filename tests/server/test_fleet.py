@@ -21,7 +21,7 @@ from dbcpu.store.campaigns import DONE, PARTIAL, REFUSED, RUNNING, Item
 from dbcpu.store.database import open_store, upgrade_store
 from dbcpu.workflows.fleet.outcome import campaign_folder
 from support.doubles.container_clients import client
-from support.driving import Drive, Driver, until
+from support.driving import Drive, Driver, children, until
 from support.servers.far_host import FarHost
 from support.servers.postgresql import connect, free_port
 from support.servers.ssh import Sshd
@@ -154,7 +154,8 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(
     assert fleet.complete_runs() == Counter(free)
     said = {
         taken: "is taken by", "closed": "Connection refused", "no-login": "nobody-of-that-name",
-        "no-secret": "the environment has no NOBODY_SET_THIS", "no-right": "permission denied for database", "stranger": "host key",
+        "no-secret": "the environment has no NOBODY_SET_THIS", "stranger": "host key",
+        "no-right": "permission denied for database",
     }  # fmt: skip
     for name, words in said.items():
         assert (items[name].state, words in items[name].why) == (REFUSED, True), items[name]
@@ -372,38 +373,41 @@ def test_a_killed_driver_costs_no_measurement_and_repeats_none(fleet: Fleet, see
 
 
 @contextmanager
-def site_cluster() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """A scheduler as a site has it, with one worker in a process of its own."""
+def site_cluster(folder: Path) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
+    """A scheduler as a site has it, with two workers in processes of their own."""
     distributed = pytest.importorskip("distributed")
     nowhere = "127.0.0.1:0"
     with distributed.LocalCluster(
         n_workers=0, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=nowhere
     ) as cluster:
         program = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
-        program += ["--nthreads", "2", "--no-dashboard", "--host", "127.0.0.1"]
-        worker = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        program += ["--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(folder)]
+        workers = [
+            subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)
+        ]  # fmt: skip
         try:
-            yield cluster.scheduler_address, worker
+            yield cluster.scheduler_address, workers
         finally:
-            worker.kill()
-            worker.wait()
+            for worker in workers:
+                worker.kill()
+                worker.wait()
 
 
 def test_a_killed_worker_of_a_cluster_costs_no_measurement_and_repeats_none(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its measurement goes on, is taken up, and is stored once."""
+    """Its measurement goes on, is taken up, and is stored once; Dask gives its task to the other worker."""
     monkeypatch.setenv("DBCPU_STORE", fleet.store)
     monkeypatch.setenv(PASSWORD, make_url(fleet.server_url("x")).password or "")
     monkeypatch.setenv("DBCPU_SETTLE_S", "0")
-    with site_cluster() as (address, worker):
+    with site_cluster(tmp_path) as (address, workers):
         running = fleet.begin(*LONG[:2], "--for", "3s", *LONG[4:], "--scheduler", address)
         until(lambda: started(fleet) and fleet.under_way(), "a target is measured")
         first = fleet.under_way()[0]
         with open_store(fleet.store) as store:
             until(lambda: store.campaigns.run_of("q4", first), "its run is kept")
-        worker.kill()
-        running.said(f"{first.target}: unknown: its station was lost")
+        next(each for each in workers if first.process.pid in children(each.pid)).kill()
+        running.said(f"{first.target}: unknown: it was begun already")
         running.send(signal.SIGINT).finish()
     code, _, err = fleet("resume", "q4", "--yes").finish()
     assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err

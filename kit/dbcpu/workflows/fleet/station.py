@@ -31,7 +31,8 @@ from dbcpu.workflows.origins.far_target import toml_of
 STORE = "DBCPU_STORE"
 COMMANDS = "DBCPU_FLEET_EXEC"
 _GATE = 'read -r go && exec "$@" </dev/null'
-_TAKEN_OVER = "another driver of the campaign took it over"
+_TAKEN_OVER = "it was begun already, by a station that was lost or another driver; dbcpu fleet resume looks for it"
+"""Also where a cluster gives the task of a lost worker to another one, as many do: it is not measured twice."""
 
 
 @dataclass(frozen=True, slots=True)
