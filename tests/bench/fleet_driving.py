@@ -34,12 +34,12 @@ LIMIT_SHARE, LIMIT_MB, LIMIT_TARGET_S = 0.02, 250, 0.1
 
 
 def run(setup: Setup) -> Result:
-    found = interleaved({at: partial(_once, setup, at) for at in WIDTHS}, setup.rounds, setup.say)
+    found = interleaved({str(at): partial(_once, setup, at) for at in WIDTHS}, setup.rounds, setup.say)
     figures = {at: {key: [one[key] for one in ones] for key in ones[0]} for at, ones in found.items()}
     table = Table(
         ("at once", "CPU while they wait, % of one", "resident, MB", "CPU per target, ms", "elapsed per target, ms"),
         tuple(
-            (f"{at}", shown(of["share"], 100), shown(of["mb"]), shown(of["target_cpu_s"], 1000),
+            (at, shown(of["share"], 100), shown(of["mb"]), shown(of["target_cpu_s"], 1000),
              shown(of["target_s"], 1000))
             for at, of in figures.items()
         ),
@@ -75,8 +75,8 @@ def driven(at_once: int, place: str) -> None:
     plan = {"targets": {name: {"url": "sqlite"} for name in names}, "options": []}
     campaign = Campaign("bench", "2026-11-24T00:00:00+00:00", __version__, sql_hash(), plan)
     watch = _Watch(quick, at_once)
-    station._start = _start  # type: ignore[assignment]
-    station.settle = watch.settle
+    station._start = _start
+    vars(station)["settle"] = watch.settle
     with open_store(place) as store:
         store.campaigns.create(campaign, [Item(name) for name in names])
         watch.begin()

@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -47,7 +47,7 @@ class Place:
 
 
 @pytest.fixture(params=TOOLS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     tools = make_tools(tmp_path / "tools", TOOLS[request.param])
     for name in FURTHER:
         if not (tools / name).exists() and (found := shutil.which(name)):
