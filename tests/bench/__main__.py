@@ -19,7 +19,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 
 BENCHES = (
     "skew", "oracle_skew", "server_start", "idle", "cost", "tracing_cost", "truth", "thousand", "startup", "explaining",
-    "scaling", "pages", "soak",
+    "scaling", "pages", "soak", "fleet_driving", "fleet_explaining", "fleet_ranking",
 )  # fmt: skip
 
 

@@ -1,121 +1,27 @@
-"""A campaign over real databases: each target ends in its right state, and is measured once whatever is killed."""
+"""A campaign over real databases: each target ends in its right state, and the others are measured once."""
 
 import os
-import random
-import re
 import signal
-import socket
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy.engine import make_url
 
-from dbcpu.hosts import driver_process
 from dbcpu.hosts.shell_routes import transport_of
-from dbcpu.store.campaigns import DONE, PARTIAL, REFUSED, RUNNING, Item
-from dbcpu.store.database import open_store, upgrade_store
+from dbcpu.store.campaigns import DONE, PARTIAL, REFUSED
+from dbcpu.store.database import open_store
 from dbcpu.workflows.fleet.outcome import campaign_folder
+from support.campaigning import QUICK, Fleet, started
 from support.doubles.container_clients import client
-from support.driving import Drive, Driver, until
+from support.driving import until
+from support.servers.far_host import FarHost
 from support.servers.postgresql import connect, free_port
 from support.servers.ssh import Sshd
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
-
-HOSTS = int(os.environ.get("DBCPU_FLEET_HOSTS", "3"))
-QUICK = (
-    "--sessions",
-    "1",
-    "--size",
-    "tiny",
-    "--executions",
-    "4",
-    "--repeats",
-    "1",
-    "--sampler",
-    "none",
-    "--pace",
-    "off",
-)
-LONG = ("--sessions", "1", "--for", "1h", "--repeats", "1", "--sampler", "none", "--pace", "off")
-PASSWORD = "FLEET_PASSWORD"
-
-
-class Fleet:
-    """Databases of one server, a store on the same, and an inventory of all of them."""
-
-    def __init__(self, folder: Path, drive: Drive, server: str, databases: Sequence[str], store: str) -> None:
-        self.file, self._drive, self._server, self.databases, self.store = (
-            folder / "fleet.toml", drive, make_url(server), databases, store,
-        )  # fmt: skip
-        self._file_text = ""
-        for database in databases:
-            self.add(database, self.url(database), group=database)  # of one host: else they would take turns
-
-    def url(self, database: str, user: str | None = None) -> str:
-        server = self._server
-        return f"postgresql://{user or server.username}@{server.host}:{server.port}/{database}"
-
-    def server_url(self, database: str) -> str:
-        return self._server.set(database=database).render_as_string(hide_password=False)
-
-    def empty(self) -> None:
-        """An inventory without targets."""
-        self._file_text = ""
-
-    def add(self, name: str, url: str, **more: str) -> None:
-        lines = (f'{key} = "{value}"' for key, value in ({"url": url, "password_env": PASSWORD} | more).items())
-        self._file_text += f"[targets.{name}]\n" + "\n".join(lines) + "\n"
-        self.file.write_text(self._file_text)
-
-    def __call__(self, *arguments: str) -> Driver:
-        secret = {PASSWORD: self._server.password or ""}
-        return self._drive("fleet", *arguments, limit_bytes=None, DBCPU_STORE=self.store, DBCPU_SETTLE_S="0", **secret)
-
-    def begin(self, *options: str) -> Driver:
-        return self(
-            "run", str(self.file), "--campaign", "q4", "--at-once", "2", "--failures", "100%", "--yes", *options
-        )
-
-    def items(self) -> dict[str, Item]:
-        with open_store(self.store) as store:
-            return {each.target: each for each in store.campaigns.items("q4")}
-
-    def complete_runs(self) -> Counter[str]:
-        with open_store(self.store) as store:
-            return Counter(run.target for run in store.list() if run.status == "complete")
-
-    def under_way(self) -> list[Item]:
-        return [each for each in self.items().values() if each.state == RUNNING and each.pid is not None]
-
-    def leftovers(self) -> int:
-        with connect(self._server.render_as_string(hide_password=False)) as connection:
-            found = connection.execute(
-                "select count(*) from pg_stat_activity where datname = any(%s)", [list(self.databases)]
-            ).fetchone()
-        assert found is not None
-        return int(found[0])
-
-
-@pytest.fixture
-def fleet(
-    drive: Drive, tmp_path: Path, postgres_url: str, postgres_database: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Fleet]:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    names = [f"fleet_{tmp_path.name[-12:].replace('-', '_')}_{at}".lower() for at in range(HOSTS)]
-    with connect(postgres_url) as connection:
-        for name in names:
-            connection.execute(f'create database "{name}"')
-    upgrade_store(postgres_database)
-    try:
-        yield Fleet(tmp_path, drive, postgres_url, names, postgres_database)
-    finally:
-        with connect(postgres_url) as connection:
-            for name in names:
-                connection.execute(f'drop database "{name}" with (force)')
 
 
 @contextmanager
@@ -127,11 +33,19 @@ def other_dbcpu_measures(fleet: Fleet, database: str) -> Iterator[None]:
         other.execute("select pg_advisory_unlock(1684169584, 0)")
 
 
-def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet, sshd: Sshd, tmp_path: Path) -> None:
+def test_every_target_ends_in_its_right_state_and_the_others_go_on(
+    fleet: Fleet, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = f"nobody_{fleet.databases[0]}"
+    monkeypatch.setenv("WHO_MAY_NOT", "x")
+    with connect(fleet.server_url("postgres")) as connection:
+        connection.execute(f"create role {nobody} login password 'x'")
+        connection.execute(f"revoke connect on database {fleet.databases[1]} from public")
     (tmp_path / "nothing").write_text("")
     sshd.knows("stranger", UserKnownHostsFile=str(tmp_path / "nothing"))
     fleet.add("closed", f"postgresql://nobody@127.0.0.1:{free_port()}/x")
     fleet.add("no-login", fleet.url(fleet.databases[0], "nobody-of-that-name"))
+    fleet.add("no-right", fleet.url(fleet.databases[1], nobody), password_env="WHO_MAY_NOT", group="nobody")
     fleet.add("no-secret", fleet.url(fleet.databases[0]), password_env="NOBODY_SET_THIS")
     fleet.add("stranger", fleet.url("postgres"), host="ssh:stranger")
     taken, *free = fleet.databases
@@ -144,14 +58,17 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(fleet: Fleet,
     said = {
         taken: "is taken by", "closed": "Connection refused", "no-login": "nobody-of-that-name",
         "no-secret": "the environment has no NOBODY_SET_THIS", "stranger": "host key",
+        "no-right": "permission denied for database",
     }  # fmt: skip
     for name, words in said.items():
         assert (items[name].state, words in items[name].why) == (REFUSED, True), items[name]
-    assert "2 done, 5 refused" in out
+    assert "2 done, 6 refused" in out
     assert fleet.leftovers() == 0
     assert not list(campaign_folder("q4").iterdir())
     assert fleet("resume", "q4", "--failed", "--yes").finish()[0] == 3
     assert fleet.complete_runs() == Counter(fleet.databases)
+    with connect(fleet.server_url("postgres")) as connection:
+        connection.execute(f"drop role {nobody}")
 
 
 @pytest.fixture
@@ -270,122 +187,51 @@ def test_hosts_are_reached_through_containers_and_commands_only_where_that_is_al
     assert fleet.items()["by-command"].state == DONE
 
 
-def test_ctrl_c_twice_cancels_all_and_nothing_was_open_to_others_meanwhile(fleet: Fleet) -> None:
-    secret = make_url(fleet.store).password or ""
-    running = fleet.begin(*LONG)
-    until(fleet.under_way, "a target is measured")
-    for pid in (running.process.pid, fleet.under_way()[0].process.pid):
-        assert secret.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
-    with open_store(fleet.store) as store:
-        assert secret not in str(store.campaigns.load("q4"))
-    for address, port in listening(running.process.pid):
-        assert address == "127.0.0.1"
-        with socket.create_connection((address, port)) as asked:
-            asked.sendall(b"GET /info/main/workers.html HTTP/1.0\r\n\r\n")
-            assert b" 404 " in asked.recv(100)
-    running.send(signal.SIGINT).said("no more targets are started")
-    until(lambda: running.send(signal.SIGINT) and "cancelled" in running.err, "the second one counts after a second")
-    code, out, _ = running.finish()
-    assert (code, "interrupted" in out, secret in running.err) == (130, True, False)
-    assert Counter(each.state for each in fleet.items().values())["planned"] == HOSTS - 1
-    until(lambda: fleet.leftovers() == 0, "no session is left")
-
-
-def test_two_drivers_exclude_each_other_and_stop_now_ends_one(fleet: Fleet) -> None:
-    first = fleet.begin(*LONG)
-    until(fleet.under_way, "a target is measured")
-    code, _, err = fleet("resume", "q4", "--yes").finish()
-    assert code == 3
-    assert re.search(rf"campaign q4 is driven by process {first.process.pid} on \S+; wait for it", err)
-    assert "cancels those under way" in fleet("stop", "q4", "--now").finish()[1]
-    assert first.finish()[0] == 3
-    until(lambda: fleet.leftovers() == 0, "no session is left")
-
-
-MOMENTS: tuple[Callable[[Fleet], object], ...] = (
-    lambda fleet: any(each.state == RUNNING for each in fleet.items().values()),
-    lambda fleet: fleet.under_way(),
-    lambda fleet: fleet.leftovers(),
-    lambda fleet: sum(fleet.complete_runs().values()) >= 1,
-    lambda fleet: sum(fleet.complete_runs().values()) >= 2,
-)
-
-
-@pytest.mark.parametrize("seed", range(int(os.environ.get("DBCPU_FLEET_KILLS", "1"))))
-def test_a_killed_driver_costs_no_measurement_and_repeats_none(fleet: Fleet, seed: int) -> None:
-    moment = random.Random(seed).choice(MOMENTS)
-    killed = fleet.begin(*QUICK)
-    until(lambda: fleet.items() if started(fleet) else (), "the campaign is there")
-    killed.until(lambda: moment(fleet), "the moment")
+def test_what_is_not_reached_from_here_is_measured_from_there_or_by_the_kit_each_once(
+    fleet: Fleet, sshd: Sshd, tmp_path: Path
+) -> None:
+    """Chosen by fleet check, written down, and the driver is killed meanwhile."""
+    secret = make_url(fleet.server_url("x")).password or ""
+    far = FarHost(sshd, f"far-{tmp_path.name}", tmp_path / "far", {"FAR": secret})
+    fleet.empty()
+    first, second, third, *_ = fleet.databases
+    fleet.add("here", fleet.url(first), group="a")
+    keys = {"password_env": "FAR", "host": f"ssh:{far.name}"}
+    fleet.add("there", fleet.url(second), group="b", program=str(far.program), **keys)
+    fleet.add("kit", fleet.url(third), group="c", program="/nowhere/dbcpu", **keys)
+    written = tmp_path / "checked.toml"
+    code, out, err = fleet("check", str(fleet.file), "--write", str(written)).finish()
+    assert code in (0, 1), err
+    assert "there: can be measured from there; from here: " in out
+    assert "measured from: here 1, there 1, shell-kit 1" in out
+    fleet.file = written
+    options = ("--sessions", "1", "--size", "tiny", "--executions", "4", "--repeats", "1")
+    assert "1 by the dbcpu there and 1 by the shell kit there" in fleet.begin("--dry-run", *options).finish()[1]
+    killed = fleet.begin(*options)
+    killed.until(lambda: started(fleet) and any(each.target != "here" for each in fleet.under_way()), "one from there")
     killed.send(signal.SIGKILL).process.wait()
     code, _, err = fleet("resume", "q4", "--yes").finish()
-    items = fleet.items().values()
-    assert (code, {each.state for each in items}) == (0, {DONE}), err
-    assert fleet.complete_runs() == Counter(fleet.databases)
-    with open_store(fleet.store) as store:
-        assert len(store.list()) == HOSTS
-        assert {each.run_id for each in items} == {run.run_id for run in store.list()}
+    assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
+    assert fleet.complete_runs() == Counter(["here", "there", "kit"])
+    until(far.is_clean, "nothing is left there")
     assert fleet.leftovers() == 0
 
 
-def started(fleet: Fleet) -> bool:
+SIMULATED = int(os.environ.get("DBCPU_FLEET_SIMULATED", "4"))
+"""1,000 take a quarter of an hour."""
+
+
+def test_simulated_hosts_go_the_same_way_and_are_resumed_after_half(fleet: Fleet) -> None:
+    fleet.empty()
+    names = [f"sim-{at}" for at in range(SIMULATED)]
+    for at, name in enumerate(names):
+        fleet.add(name, f"simulated://this-vm?seed={at}")
+    options = ("--sessions", "1,2", "--size", "tiny", "--repeats", "2")
+    killed = fleet.begin(*options)
+    until(lambda: started(fleet), "the campaign is there")
+    killed.until(lambda: sum(fleet.complete_runs().values()) >= SIMULATED // 2, "half of them are done")
+    killed.send(signal.SIGKILL).process.wait()
+    code, _, err = fleet("resume", "q4", "--yes").finish()
+    assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
     with open_store(fleet.store) as store:
-        return "q4" in store.campaigns.names()
-
-
-def test_a_killed_measurement_is_partial_and_is_not_repeated(fleet: Fleet) -> None:
-    running = fleet.begin(*LONG[:2], "--for", "2s", *LONG[4:])
-    until(fleet.under_way, "a target is measured")
-    item = fleet.under_way()[0]
-    with open_store(fleet.store) as store:
-        until(lambda: store.campaigns.run_of("q4", item), "its run is kept")
-    assert not driver_process.is_gone(item.process)
-    signal.pidfd_send_signal(os.pidfd_open(item.process.pid), signal.SIGKILL)
-    running.finish()
-    found = fleet.items()
-    assert (found[item.target].state, found[item.target].why) == (PARTIAL, "its process was ended by signal 9")
-    assert fleet("resume", "q4", "--yes").finish()[0] == 3
-    assert fleet.complete_runs()[item.target] == 0
-    until(lambda: fleet.leftovers() == 0, "the guard ended its sessions")
-
-
-def test_where_the_store_is_gone_runs_are_spooled_and_delivered_once(
-    fleet: Fleet, drive: Drive, tmp_path: Path
-) -> None:
-    fleet.store = str(tmp_path / "central.db")
-    running = fleet.begin(*LONG[:2], "--for", "3s", *LONG[4:])
-    until(lambda: Path(fleet.store).exists() and started(fleet) and fleet.under_way(), "a target is measured")
-    away = tmp_path / "away"
-    away.mkdir()
-    # A folder cannot be opened as a store; what was open stays so only for a statement.
-    for name in ("central.db", "central.db-wal", "central.db-shm"):
-        if (tmp_path / name).exists():
-            (tmp_path / name).rename(away / name)
-    Path(fleet.store).mkdir()
-    running.finish()
-    assert list(campaign_folder("q4").glob("*.db")), running.err
-    Path(fleet.store).rmdir()
-    for file in away.iterdir():
-        file.rename(tmp_path / file.name)
-    assert fleet("sync", "q4").finish()[0] == 0
-    delivered = fleet.complete_runs()
-    assert delivered
-    assert max(delivered.values()) == 1
-    assert not list(campaign_folder("q4").glob("*.db"))
-    assert "nothing to deliver" in fleet("sync", "q4").finish()[1]
-    fleet("resume", "q4", "--failed", "--yes").finish()
-    assert fleet.complete_runs() == Counter(fleet.databases)
-
-
-def listening(pid: int) -> list[tuple[str, int]]:
-    """Addresses and ports that a process accepts connections on. Source: proc_pid_net(5), state 0A is LISTEN"""
-    own = {link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
-    found = []
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
-                address, port = fields[1].split(":")
-                raw = bytes.fromhex(address)[::-1]
-                found.append((socket.inet_ntoa(raw) if len(raw) == 4 else address, int(port, 16)))
-    return found
+        assert Counter(run.label for run in store.list()) == Counter(f"q4/{name}" for name in names)

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
+from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
@@ -263,6 +265,11 @@ host_option = click.option(
     "exec:COMMAND, sql (through the database) or none.  "
     "[default: the target's in dbcpu.toml, else auto]",
 )  # fmt: skip
+from_option = click.option(
+    "--from", "origin", type=click.Choice(ORIGINS),
+    help="Measure from here, by the dbcpu on the host of --host (there), or by the shell kit there.  "
+    "[default: the target's in dbcpu.toml, else here]",
+)  # fmt: skip
 _sessions_option = click.option(
     "--sessions", "-n", metavar="N", default="auto", show_default=True,
     help="Concurrency levels: 4, 1-8 or 1,2,4,8; auto: adaptive; few: 1, cores, cores+1, vCPUs.",
@@ -347,6 +354,23 @@ def measuring_options(function: Function) -> Function:
 def plan_options(function: Function) -> Function:
     """Those that say what is measured and how, without where it is kept and shown: ``sessions`` to ``seed``."""
     return together(*_PLAN, sampling_options())(_one_amount(function))
+
+
+def plan_words(context: click.Context) -> tuple[str, ...]:
+    """The options of ``plan_options`` that the user gave, as words of a command line; --host is not among them."""
+    made: list[str] = []
+    own = {each.name for each in click.command()(plan_options(lambda **_: None)).params} - {"host"}
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in own and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = context.params[name]
+            if value is True:
+                made.append(parameter.opts[0])
+            elif name == "pace":
+                made += [parameter.opts[0], {None: "auto", 0.0: "off"}.get(value, str(value))]
+            else:
+                made += [parameter.opts[0], str(value)]
+    return tuple(made)
 
 
 def _one_amount(function: Function) -> Function:

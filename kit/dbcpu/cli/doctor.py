@@ -2,15 +2,16 @@
 
 import click
 
-from dbcpu.cli._options import fail_on_option, host_option, json_flag, target_argument
+from dbcpu.cli._options import fail_on_option, from_option, host_option, json_flag, target_argument
 
 
 @click.command
 @target_argument
 @host_option
+@from_option
 @json_flag
 @fail_on_option
-def command(target: str, host: str | None, as_json: bool, fail_on: str) -> int:
+def command(target: str, host: str | None, origin: str | None, as_json: bool, fail_on: str) -> int:
     """Check TARGET and its host before a run, without loading them.
 
     \b
@@ -21,7 +22,12 @@ def command(target: str, host: str | None, as_json: bool, fail_on: str) -> int:
     from dbcpu.findings import as_json_text, as_text, reached
     from dbcpu.formatting import printable_lines
     from dbcpu.workflows.measure_run import diagnose
+    from dbcpu.workflows.origins.far_target import far_target
 
-    findings = diagnose(resolve(target), host)
+    if far := far_target(target, origin, host):
+        from dbcpu.workflows.origins.doctor import doctor_from
+
+        return doctor_from(far, [*(["--json"] if as_json else []), "--fail-on", fail_on])
+    findings = diagnose(resolve(target, here=True), host)
     click.echo(as_json_text(findings) if as_json else printable_lines(as_text(findings)))
     return int(reached(findings, fail_on))

@@ -16,7 +16,6 @@ def upgrade(store: str | None) -> None:
     """Create or upgrade the tables of a store.
 
     A SQLite store upgrades itself, after a backup. A store on a server, which others may use, needs this command.
-
     \b
     Example: dbcpu store upgrade --store postgresql://dba@results/dbcpu
     """
@@ -28,8 +27,9 @@ def upgrade(store: str | None) -> None:
 
 @command.command()
 @click.option("--drop", is_flag=True, help="Delete the figures of all runs. The runs themselves stay.")
+@click.option("--scheduler", metavar="URL", help="Make them by the workers of a Dask cluster, tls://HOST:PORT.")
 @store_option
-def figures(drop: bool, store: str | None) -> None:
+def figures(drop: bool, scheduler: str | None, store: str | None) -> None:
     """Make the figures of all runs that lack them, on all CPUs: after an update, or an import of many runs.
 
     \b
@@ -37,4 +37,4 @@ def figures(drop: bool, store: str | None) -> None:
     """
     from dbcpu.workflows.store_figures import drop_figures, make_figures
 
-    click.echo((drop_figures if drop else make_figures)(store))
+    click.echo(drop_figures(store) if drop else make_figures(store, scheduler))

@@ -10,17 +10,19 @@
 Passwords are references here, as in dbcpu.toml, and are looked up by the station that measures.
 """
 
+import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from dbcpu.config import inventory_forms
 from dbcpu.config.given_file import read_given
-from dbcpu.config.targets import MAX_DOTS, TABLES, checked, safe_url, tables_of
+from dbcpu.config.origins import HERE, check_origin
+from dbcpu.config.targets import MAX_DOTS, TABLES, Named, checked, safe_url, tables_of
 from dbcpu.config.toml_checks import only
 from dbcpu.errors import UsageError
 
@@ -38,7 +40,10 @@ _REFERENCES = ("url", "host", "password_env", "password_file")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One target of an inventory. It holds no secret; ``password_file`` is an absolute path."""
+    """One target of an inventory. It holds no secret.
+
+    ``password_file``: seen from where it is measured from, which is ``origin``; from here an absolute path.
+    """
 
     name: str
     url: str
@@ -47,6 +52,9 @@ class Listed:
     password_file: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
+    origin: str = HERE
+    program: str | None = None
+    origin_given: bool = False
 
     @property
     def kind(self) -> str:
@@ -55,7 +63,15 @@ class Listed:
 
     def table(self) -> dict[str, str]:
         """Its ``[targets.NAME]``, as ``dbcpu run`` reads it."""
-        return {key: value for key in _REFERENCES if (value := getattr(self, key))}
+        origin = None if self.origin == HERE else self.origin
+        found = {key: getattr(self, key) for key in (*_REFERENCES, "program")} | {"from": origin}
+        return {key: value for key, value in found.items() if value}
+
+    def measured_from(self, origin: str) -> "Listed":
+        """The same, measured from elsewhere than the inventory says. Raises UsageError where it cannot be."""
+        moved = replace(self, origin=origin)
+        check_origin(moved.table(), self.name)
+        return moved
 
 
 def read_inventory(file: Path, url: str | None = None) -> tuple[Listed, ...]:
@@ -173,8 +189,35 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
         raise UsageError(f"{where}: the url has a parameter that may hold a secret, and a campaign is kept in a store")
     if named.prompt:
         raise UsageError(f"{where}: no password can be asked for in a fleet; use password_env or password_file")
-    secret = named.password_file and str(file.absolute().parent / Path(named.password_file).expanduser())
-    return Listed(name, named.url, named.host, named.password_env, secret, named.tags, named.group)
+    return Listed(
+        name, named.url, named.host, named.password_env, _secret_file(named), named.tags, named.group,
+        named.origin, named.program, "from" in given,
+    )  # fmt: skip
+
+
+def _secret_file(named: Named) -> str | None:
+    """As it is seen from where the target is measured from."""
+    if named.password_file is None or named.origin != HERE:
+        return named.password_file
+    return str(named.file.absolute().parent / Path(named.password_file).expanduser())
+
+
+def as_toml(targets: Sequence[Listed]) -> str:
+    """An inventory of these, which says of each where it is measured from."""
+    return "\n".join("\n".join(_toml_lines(each)) for each in targets)
+
+
+def _toml_lines(target: Listed) -> Iterator[str]:
+    def text(value: str) -> str:
+        return json.dumps(value, ensure_ascii=False)  # of printable characters it is TOML, too
+
+    yield f"[targets.{text(target.name)}]"
+    for key, value in (target.table() | {"from": target.origin, "group": target.group}).items():
+        if value:
+            yield f"{key} = {text(value)}"
+    if target.tags:
+        yield f"tags = {{ {', '.join(f'{text(key)} = {text(value)}' for key, value in target.tags.items())} }}"
+    yield ""
 
 
 def _tags(found: object, where: str) -> dict[str, str]:

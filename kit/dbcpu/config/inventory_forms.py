@@ -10,7 +10,7 @@ from dbcpu.errors import UsageError
 
 ADDRESS = "{host}"
 """The key of a table with the address that stands for it in a URL; no user can write it."""
-OWN = ("url", "host", "password_env", "password_file", "group")
+OWN = ("url", "host", "password_env", "password_file", "group", "from", "program")
 _MARK = "dbcpu_"
 _NO_TAG = ("all", "ungrouped", "_meta")
 
@@ -18,8 +18,8 @@ _NO_TAG = ("all", "ungrouped", "_meta")
 def ansible(text: str, where: str) -> dict[str, object]:
     """What ``ansible-inventory --list`` prints. Each group of a host is a tag with the value yes.
 
-    The host variables ``dbcpu_url``, ``dbcpu_host``, ``dbcpu_password_env``, ``dbcpu_password_file``, ``dbcpu_group``
-    and ``dbcpu_tags`` are read, and ``ansible_host``; no others.
+    The host variables ``dbcpu_url``, ``dbcpu_host``, ``dbcpu_password_env``, ``dbcpu_password_file``, ``dbcpu_group``,
+    ``dbcpu_from``, ``dbcpu_program`` and ``dbcpu_tags`` are read, and ``ansible_host``; no others.
 
     Raises:
         UsageError: it is not JSON of that form.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
+from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.passwords import asked_for, password_from
 from dbcpu.config.toml_checks import only
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
@@ -38,7 +39,7 @@ MAX_DOTS = 200
 """In a line: time and memory of the parser grow with the square of the parts of a dotted key."""
 TABLES = ("targets", "defaults", "licences", "prices", "check")
 """The last three are read by ``settings``."""
-TARGET_KEYS = ("url", "host", "password", "password_env", "password_file", "tags", "group")
+TARGET_KEYS = ("url", "host", "password", "password_env", "password_file", "tags", "group", "from", "program")
 PROMPT = "prompt"
 _NO_STORE = frozenset({"oracle"})
 """Kinds whose driver looks nowhere for a password, as libpq does in ~/.pgpass."""
@@ -85,6 +86,8 @@ class Named:
     replaces: Path | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
+    origin: str = HERE
+    program: str | None = None
 
 
 def _to_stderr(sentence: str) -> None:
@@ -97,16 +100,18 @@ def _once_to_stderr(sentence: str) -> None:
     _to_stderr(sentence)
 
 
-def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
-    """What to measure, with its secret taken from where the configuration says.
+def resolve(text: str, warn: Callable[[str], None] = _to_stderr, *, here: bool = False) -> Request:
+    """What to measure from this machine, with its secret taken from where the configuration says.
 
     A kind named bare (``embedded``, ``sqlite``, ``postgresql``) gets the URL '': it then uses its own
     defaults, ``postgresql`` those of psql (environment, service file, .pgpass). ``warn`` gets a sentence
-    when a password stood on the command line, or two files have a target of that name.
+    when a password stood on the command line, or two files have a target of that name. ``here``: also what the
+    configuration has measured from elsewhere.
 
     Raises:
         UnknownName: neither a configured target, nor a URL, nor a kind; the message lists what there is.
-        UsageError: a URL or a configuration file is wrong, or the secret is not where it should be.
+        UsageError: a URL or a configuration file is wrong, the secret is not where it should be, or the target is
+            measured from elsewhere.
     """
     if "://" in text:
         url, password = _take_password(_parse(text))
@@ -127,6 +132,8 @@ def resolve(text: str, warn: Callable[[str], None] = _to_stderr) -> Request:
     if named is not None:
         if named.replaces:
             warn(f"{text} is the target in {named.file}, which replaces that in {named.replaces}")
+        if named.origin != HERE and not here:
+            raise UsageError(f"{text} is measured from elsewhere (from = {named.origin!r}): dbcpu run and doctor do so")
         return _from_config(named)
     if registry.is_known("targets", text):
         return Request(name=text, kind=text)
@@ -165,6 +172,11 @@ def _configured() -> Mapping[str, Named | UsageError]:
             differs = isinstance(earlier, Named) and named != replace(earlier, file=file)
             found[name] = replace(named, replaces=earlier.file) if isinstance(earlier, Named) and differs else named
     return found
+
+
+def take_password(url: str) -> tuple[str, str | None]:
+    """The URL without any secret, and the password that was in it. Raises UsageError."""
+    return _take_password(_parse(url))
 
 
 def safe_url(url: str) -> str:
@@ -282,6 +294,8 @@ def checked(name: str, table: object, file: Path) -> Named:
         texts.get("host"),
         tags=tags,
         group=texts.get("group", ""),
+        origin=check_origin(texts, where),
+        program=texts.get("program"),
     )
 
 

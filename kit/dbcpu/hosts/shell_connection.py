@@ -4,6 +4,7 @@ Whatever ends dbcpu closes its end, and then the other end ends too.
 """
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -33,11 +34,12 @@ _KEPT_BYTES = 4096
 class ShellConnection:
     """``transport``: the command; ``script``: a text for sh whose first line begins with dbcpu-host.
 
-    ``greeting`` is that line. Every method raises HostError in one sentence.
+    ``greeting`` is that line. Every method raises HostError in one sentence. ``any_system``: also where the other
+    end is not Linux.
     """
 
-    def __init__(self, transport: Transport, script: str) -> None:
-        self._transport, self._name = transport, transport.name
+    def __init__(self, transport: Transport, script: str, *, any_system: bool = False) -> None:
+        self._transport, self._name, self._any_system = transport, transport.name, any_system
         self._lock = threading.Lock()
         self._broken = ""
         self._received = b""
@@ -70,6 +72,30 @@ class ShellConnection:
             self._kill()
             self._process.wait()
         self._errors.close()
+
+    def end(self, timeout_s: float) -> None:
+        """End the other end's input, wait until its program has ended, at most so long, and then ``close``."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._broken = self._broken or "it is closed"
+        deadline_s = time.monotonic() + timeout_s
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+            poller, descriptor = select.poll(), self._process.stdout.fileno()
+            poller.register(descriptor, select.POLLIN)
+            while (left_s := deadline_s - time.monotonic()) > 0 and poller.poll(1000 * left_s):
+                if not os.read(descriptor, _READ_BYTES):
+                    break
+        self.close()
+
+    def follow(self, max_bytes: int = MAX_ANSWER_BYTES) -> Iterator[str]:
+        """What the program says up to a line with a full stop, as it comes, however long that takes.
+
+        ``max_bytes``: of one line.
+        """
+        with self._exchange(math.inf, max_bytes) as (_, receive):
+            while (line := receive()) != ".":
+                yield line
+                self._room = max_bytes
 
     def ask(self, question: Sequence[str], timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
         """The lines of the answer to a question; its parts hold neither tabs nor line breaks."""
@@ -125,7 +151,7 @@ class ShellConnection:
             while (line := receive()) != "dbcpu-system":  # a login shell may greet
                 self._preamble = (self._preamble + line + "\n")[-_KEPT_BYTES:]
             system = receive()
-            if system != "Linux":
+            if system != "Linux" and not self._any_system:
                 raise HostError(
                     f"{self._name} runs {system or 'an unknown system'}, not Linux: there is no /proc to watch server "
                     "processes by; elapsed times and the database's counters are measured without --host, too"
@@ -186,7 +212,7 @@ class ShellConnection:
         left_s = self._deadline_s - time.monotonic()
         poller = select.poll()
         poller.register(descriptor, event)
-        if left_s <= 0 or not poller.poll(1000 * left_s):
+        if left_s <= 0 or not poller.poll(None if left_s == math.inf else 1000 * left_s):
             self._end("it was too slow", f"{self._name} did not answer within {self._timeout_s:g} s")
 
     def _end(self, broken: str, sentence: str) -> NoReturn:

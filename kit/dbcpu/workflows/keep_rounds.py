@@ -1,16 +1,28 @@
 """Stores the rounds of a run as they end, and says what is stored however it ends."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, StoreError
 from dbcpu.formatting import plural
 from dbcpu.record import Header, Round
-from dbcpu.store.database import Store
+
+
+class Keeper(Protocol):
+    """What keeps a run as it is measured, see ``store.database.Store``. Every method raises StoreError."""
+
+    def begin(self, header: Header) -> None: ...
+
+    def reopen(self, header: Header, rounds: int) -> None: ...
+
+    def append(self, run_id: str, finished: Round) -> None: ...
+
+    def finish(self, run_id: str, status: str, notes: Sequence[str] = ()) -> None: ...
 
 
 def keep_rounds(
-    store: Store,
+    store: Keeper,
     header: Header,
     rounds: Iterable[Round],
     finished: Callable[[Round], object],
@@ -48,7 +60,7 @@ def keep_rounds(
     return run_id
 
 
-def _close(store: Store, run_id: str, status: str, notes: tuple[str, ...] = ()) -> None:
+def _close(store: Keeper, run_id: str, status: str, notes: tuple[str, ...] = ()) -> None:
     """Where the store takes no more, a run without a driver is shown as interrupted; what was stored is named still."""
     with suppress(StoreError):
         store.finish(run_id, status, notes)

@@ -91,6 +91,27 @@ def launch(
         return delivery.present(store, run_id, lambda: watcher.rounds if keeps else store.rounds(run_id))
 
 
+def launch_to_stdout(request: Request, choices: Choices, delivery: Delivery, confirm: Confirm) -> int:
+    """Measure for a dbcpu that reads the run from standard output and keeps and explains it; returns the exit code.
+
+    Raises:
+        UsageError: something else is to be written, too.
+        DbcpuError: as ``launch``.
+    """
+    from dbcpu import __version__
+    from dbcpu.measure.sql_hash import sql_hash
+    from dbcpu.store.run_stream import RunStream
+
+    if delivery.json_file or delivery.out or delivery.formats not in ((), ("none",)) or delivery.fail_on != "never":
+        raise UsageError("--store - writes the run to standard output and nothing else; leave out what asks for more")
+    watcher = delivery.watcher(confirm)
+    try:
+        run(request, choices, RunStream(__version__, sql_hash()), watcher, forced=delivery.yes, planner=adaptive)
+    finally:
+        watcher.close()
+    return 0
+
+
 def launch_soak(
     target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, for_s: float, sizes: str | None
 ) -> int:

@@ -36,11 +36,10 @@ from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRecord
-from dbcpu.store.database import Store
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
-from dbcpu.workflows.keep_rounds import keep_rounds
+from dbcpu.workflows.keep_rounds import Keeper, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
 from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
@@ -105,7 +104,7 @@ class Watcher:
 def run(
     request: Request,
     choices: Choices,
-    store: Store,
+    store: Keeper,
     watcher: Watcher,
     *,
     forced: bool = False,

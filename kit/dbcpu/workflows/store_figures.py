@@ -1,4 +1,7 @@
-"""What ``dbcpu store figures`` does: make the figures of all runs that lack them, on all CPUs, or delete them all."""
+"""What ``dbcpu store figures`` does: make the figures of all runs that lack them, or delete them all.
+
+They are made on all CPUs of this machine, or by the workers of a Dask cluster, which read the runs in the same store.
+"""
 
 import multiprocessing
 import os
@@ -6,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import cache
 
 import click
 
@@ -19,6 +23,8 @@ from dbcpu.workflows.readable_runs import say_left_out
 
 FEW = 8
 """Runs that are explained sooner than further processes have started."""
+PIECE = 10
+"""Runs of one task of a cluster."""
 Made = tuple[str, RunFigures | DbcpuError]
 
 
@@ -29,10 +35,14 @@ def drop_figures(url: str | None) -> str:
     return f"figures of {dropped} were deleted; they are made again when they are requested"
 
 
-def make_figures(url: str | None) -> str:
+def make_figures(url: str | None, scheduler: str | None = None) -> str:
     """Returns a sentence that says what was done.
 
+    Args:
+        scheduler: of a Dask cluster, each worker of which has the same dbcpu, and the store as DBCPU_STORE.
+
     Raises:
+        UsageError, MeasureError: the cluster cannot be used.
         StoreError: the store cannot be read or written.
         Interrupted: by Ctrl-C; what was made is kept.
     """
@@ -43,7 +53,7 @@ def make_figures(url: str | None) -> str:
                 click.progressbar(length=len(wanted), label="runs", file=sys.stderr, show_pos=True)
             )
             try:
-                for run_id, found in stack.enter_context(_Making(store, url, wanted)):
+                for run_id, found in stack.enter_context(_Making(store, url, wanted, scheduler)):
                     if isinstance(found, RunFigures):
                         store.figures.keep(run_id, VERSION, found.all, int(found.value("rounds") or 0))
                     else:
@@ -65,11 +75,13 @@ def make_figures(url: str | None) -> str:
 class _Making:
     """The figures of these runs, as they get ready: made in processes of their own where there are many."""
 
-    def __init__(self, store: Store, url: str | None, run_ids: Sequence[str]) -> None:
-        self._store, self._url, self._run_ids = store, url, run_ids
+    def __init__(self, store: Store, url: str | None, run_ids: Sequence[str], scheduler: str | None) -> None:
+        self._store, self._url, self._run_ids, self._scheduler = store, url, run_ids, scheduler
 
     def __enter__(self) -> Iterator[Made]:
         self._stack = ExitStack()
+        if self._scheduler:
+            return self._by_workers(self._scheduler)
         processes = min(len(os.sched_getaffinity(0)), len(self._run_ids))
         if processes < 2 or len(self._run_ids) <= FEW:
             return map(_maker(self._store), self._run_ids)
@@ -78,6 +90,17 @@ class _Making:
         self._stack.callback(pool.join)
         self._stack.callback(pool.terminate)
         return pool.imap_unordered(_made, self._run_ids)
+
+    def _by_workers(self, scheduler: str) -> Iterator[Made]:
+        from distributed import as_completed
+
+        from dbcpu.workflows.fleet.cluster import connected
+
+        client = self._stack.enter_context(connected(scheduler))
+        # In pieces: one task of Dask takes a millisecond of its scheduler.
+        pieces = [self._run_ids[at : at + PIECE] for at in range(0, len(self._run_ids), PIECE)]
+        for _, found in as_completed(client.map(_made_there, pieces, pure=False), with_results=True):
+            yield from found
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -107,3 +130,16 @@ def _begin(url: str | None) -> None:
 
 def _made(run_id: str) -> Made:
     return _make(run_id)
+
+
+# --- on a worker of a cluster
+
+
+def _made_there(run_ids: Sequence[str]) -> list[Made]:
+    return [_worker_maker()(run_id) for run_id in run_ids]
+
+
+@cache
+def _worker_maker() -> Callable[[str], Made]:
+    """By the worker's own DBCPU_STORE: a URL may hold a password, and is never part of a task."""
+    return _maker(open_store(create=False))

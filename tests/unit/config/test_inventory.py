@@ -1,13 +1,14 @@
 """Inventories of every form become the same targets; what is wrong is said with its place."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbcpu.config.inventory import MAX_BYTES, Listed, read_inventory, refuse_production, selected
+from dbcpu.config.inventory import MAX_BYTES, Listed, as_toml, read_inventory, refuse_production, selected
 from dbcpu.errors import DbcpuError, UsageError
 
 URL = "postgresql://bench@{host}/postgres"
@@ -64,6 +65,33 @@ def test_names_of_ssh_config_are_reached_by_ssh_and_patterns_are_none(tmp_path: 
 def test_a_password_file_is_beside_the_inventory(tmp_path: Path) -> None:
     (found,) = listed(tmp_path, "x.csv", "name,url,password_file\na,sqlite,secret\n")
     assert found.password_file == str(tmp_path / "secret")
+
+
+FAR = {
+    "x.toml": '[targets.a]\nurl = "sqlite"\nhost = "ssh:a"\nfrom = "there"\npassword_file = "~/s"\n',
+    "x.csv": "name,url,host,from,password_file\na,sqlite,ssh:a,there,~/s\n",
+    "x.json": json.dumps({"_meta": {"hostvars": {"a": {
+        "dbcpu_url": "sqlite", "dbcpu_host": "ssh:a", "dbcpu_from": "there", "dbcpu_password_file": "~/s",
+    }}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_every_form_says_from_where_and_a_password_file_is_seen_from_there(tmp_path: Path, name: str) -> None:
+    (found,) = listed(tmp_path, name, FAR[name])
+    assert (found.origin, found.origin_given, found.password_file) == ("there", True, "~/s")
+    assert found.table() == {"url": "sqlite", "host": "ssh:a", "from": "there", "password_file": "~/s"}
+    assert found.measured_from("here").table() == {"url": "sqlite", "host": "ssh:a", "password_file": "~/s"}
+    with pytest.raises(UsageError, match="needs the way there"):
+        Listed("b", "sqlite").measured_from("there")
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    first = listed(tmp_path, "fleet.toml", TOML)
+    made = (*first, Listed('say "x"', "sqlite", "ssh:a", tags={"a b": "c=ü"}, origin="shell-kit", program="/x/dbcpu"))
+    again = listed(tmp_path, "again.toml", as_toml(made))
+    assert [replace(each, origin_given=False) for each in again] == list(made)
+    assert all(each.origin_given for each in again)
 
 
 @pytest.mark.parametrize(

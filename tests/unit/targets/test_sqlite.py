@@ -1,6 +1,7 @@
 """The sqlite target: real processes, tiny work."""
 
 import os
+import re
 import selectors
 import signal
 import sqlite3
@@ -277,3 +278,20 @@ def test_the_target_describes_itself(target: SqliteTarget) -> None:
     assert host is not None
     assert host.live
     assert "SCAN a, SCAN b, SCAN c, SCAN d" in (target.explain(load("sqlite", "cartesian").work("tiny")) or "")
+
+
+def test_one_driver_measures_a_file_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "x.db"
+    sqlite3.connect(file).close()
+    first, second = SqliteTarget(str(file)), SqliteTarget(str(file))
+    with first:
+        assert first.take_turn() is None
+        with second:
+            holder = second.take_turn()
+            assert holder is not None
+            assert re.fullmatch(rf"process {os.getpid()} of this host since \d{{4}}-\d\d-\d\d \d\d:\d\d UTC", holder)
+            assert sqlite3.connect(file).execute("select count(*) from sqlite_master").fetchone() == (0,)
+    with SqliteTarget(str(file)) as third:
+        assert third.take_turn() is None
+    with SqliteTarget() as memory, SqliteTarget() as other:
+        assert (memory.take_turn(), other.take_turn()) == (None, None)

@@ -213,3 +213,30 @@ def test_an_older_store_that_cannot_be_written_to_is_read_without_figures(
     assert "20261122-140028-sim-2c8f9a" in capsys.readouterr().out
     assert main(["check", "--last", "--store", str(place)]) in (0, 1)
     assert execute(str(place), "select version_num from dbcpu_schema_version") == [("0001",)]
+
+
+def test_workers_of_a_cluster_make_them_too(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are threads of this process here, behind the same port."""
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    from dbcpu.workflows.fleet.cluster import _ALONE, _NOWHERE
+
+    store = tmp_path / "runs.db"
+    shutil.copy(bare, store)
+    monkeypatch.setenv("DBCPU_STORE", str(store))
+    with (
+        dask.config.set(_ALONE),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+            dashboard_address=_NOWHERE, worker_dashboard_address=_NOWHERE, memory_limit=0,
+        ) as cluster,
+    ):  # fmt: skip
+        assert main(["store", "figures", "--scheduler", cluster.scheduler_address]) == 0
+    assert "figures of 12 runs were made" in capsys.readouterr().out
+    with open_store(str(store)) as opened:
+        assert opened.figures.analysed(VERSION) == 12
+    assert main(["store", "figures", "--scheduler", "tcp://192.0.2.1:8786"]) == 2
+    assert "without TLS" in capsys.readouterr().err

@@ -1,15 +1,11 @@
 """Options that the commands of ``dbcpu fleet`` share."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from dbcpu.cli._options import fail_on_option, plan_options, store_option, together, yes_option
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from dbcpu.cli._options import fail_on_option, store_option, together, yes_option
 
 _TALK = click.option("--quiet", "-q", is_flag=True, help="Print only the result.")
 
@@ -56,20 +52,3 @@ place_options = together(
     yes_option,
     _TALK,
 )
-
-
-def words(context: click.Context) -> tuple[str, ...]:
-    """The options of ``dbcpu run`` that the user gave, as words of its command line."""
-    made: list[str] = []
-    own = {each.name for each in click.command()(plan_options(lambda **_: None)).params}
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if name in own and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            value = context.params[name]
-            if value is True:
-                made.append(parameter.opts[0])
-            elif name == "pace":
-                made += [parameter.opts[0], {None: "auto", 0.0: "off"}.get(value, str(value))]
-            else:
-                made += [parameter.opts[0], str(value)]
-    return tuple(made)

@@ -5,12 +5,13 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import confirm, plan_options
+from dbcpu.cli._options import confirm, from_option, plan_options, plan_words
 from dbcpu.cli.fleet import _options as options
 
 
 @click.command("run", short_help="Begin a campaign: measure all targets of an inventory.")
 @options.listing_options
+@from_option
 @click.option("--campaign", required=True, metavar="NAME", help="What the campaign is called.")
 @options.limit_options
 @click.option("--dry-run", is_flag=True, help="Show targets, time and CPU-hours; measure and keep nothing.")
@@ -28,4 +29,4 @@ def command(ctx: click.Context, /, inventory: Path, select: str | None, url: str
     """
     from dbcpu.workflows.fleet.commands import begin
 
-    return begin(inventory, select, url, options.words(ctx), confirm, **given)
+    return begin(inventory, select, url, plan_words(ctx), confirm, **given)

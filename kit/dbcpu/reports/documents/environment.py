@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from dbcpu.config.origins import NOTES
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
 from dbcpu.record import IMPORTED, Plan, RunRecord, WorkloadInfo
 from dbcpu.reports.document import FactList
@@ -20,6 +21,7 @@ def _facts(title: str, pairs: Iterable[tuple[str, object]]) -> FactList:
 
 def _run(record: RunRecord) -> FactList:
     header, plan, work = record.header, record.header.plan, record.header.plan.workload
+    elsewhere = any(note.startswith(tuple(NOTES.values())) for note in header.notes)  # it names who drove it
     pairs: list[tuple[str, object]] = [
         ("run", header.run_id),
         ("label", header.label),
@@ -36,7 +38,10 @@ def _run(record: RunRecord) -> FactList:
         ("workload", _work(work)),
         ("SQL hash", work.sql_hash or ""),
         ("plan", work.plan_shape),
-        ("driven from", f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ").strip()),
+        (
+            "kept by" if elsewhere else "driven from",
+            f"{header.driver.hostname}, Python {header.driver.python}".removesuffix(", Python ").strip(),
+        ),
     ]
     return _facts("Run", [*pairs, *_named(header.facts), *(("note", note) for note in header.notes)])
 

@@ -21,6 +21,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database, Execution
 from dbcpu.targets.base import Outcome, ServerClaim, Target, Work
+from dbcpu.targets.sqlite.turns import FileTurn
 
 IN_MEMORY = ":memory:"
 ANSWER_WITHIN_S = 60.0
@@ -190,6 +191,7 @@ class SqliteTarget:
         self._name = database
         self._uri = database if database == IN_MEMORY else f"file:{quote(str(Path(database).resolve()))}?mode=ro"
         self._sessions: list[SqliteSession] = []
+        self._turn: FileTurn | None = None
 
     def __enter__(self) -> "SqliteTarget":
         return self
@@ -199,6 +201,15 @@ class SqliteTarget:
     ) -> None:
         for session in self._sessions:
             session.close()
+        if self._turn is not None:
+            self._turn.give_back()
+
+    def take_turn(self) -> str | None:
+        """See ``targets.base.TakesTurns``. A database in memory is nobody else's."""
+        if self._name == IN_MEMORY:
+            return None
+        self._turn = FileTurn(self._name)
+        return self._turn.taken_by
 
     def connect(self, ordinal: int, timeout_s: float) -> SqliteSession:
         try:

@@ -3,20 +3,22 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from dbcpu import __version__
 from dbcpu.config.inventory import Listed
+from dbcpu.config.origins import HERE, ORIGINS, SHELL_KIT, THERE
 from dbcpu.config.targets import Request
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import duration, listed, plural
+from dbcpu.hosts.shell_routes import transport_of
+from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
 from dbcpu.workflows.fleet.order import Limits, Target, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated
-from dbcpu.workflows.fleet.sql_hash import sql_hash
 from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.foresee import Forecast, forecast
 from dbcpu.workflows.measure_run import Choices
@@ -28,13 +30,14 @@ MOST_ORDERED = 500
 MOST_NAMED = 5
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _ALL_VCPUS = ("auto", "few")
+_IN_WORDS = {THERE: "by the dbcpu there", SHELL_KIT: "by the shell kit there"}
 
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
     """What the whole campaign costs. ``lasts_s``: wall time of one target's measurement, by its name.
 
-    ``same``: a sentence for each URL that several targets have.
+    ``same``: a sentence for each URL that several targets have. ``origins``: how many are measured from where.
     """
 
     lasts_s: Mapping[str, float]
@@ -44,6 +47,7 @@ class Foresight:
     at_most: bool
     simulated: int
     same: tuple[str, ...]
+    origins: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan_campaign(
@@ -75,6 +79,20 @@ def plan_campaign(
     return made, items, ahead
 
 
+def placed(targets: Sequence[Listed], origin: str | None, host: str | None) -> tuple[Listed, ...]:
+    """Measured from ``origin``, and those from here watched by the route ``host``, where these are given.
+
+    Raises UsageError for a target that cannot be measured so.
+    """
+    made = []
+    for each in targets:
+        moved = each.measured_from(origin) if origin and not is_simulated(each.url) else each
+        if moved.origin != HERE:
+            transport_of(moved.host or "")
+        made.append(replace(moved, host=host) if host and moved.origin == HERE else moved)
+    return tuple(made)
+
+
 def foresight(targets: Sequence[Listed], choices: Choices) -> Foresight:
     """What measuring all of them costs; nothing is connected to. Raises UsageError as ``forecast``.
 
@@ -104,13 +122,14 @@ def foresight(targets: Sequence[Listed], choices: Choices) -> Foresight:
         any(one.most for one in found.values()),
         len(targets) - len(found),
         tuple(_same_url(targets)),
+        Counter(each.origin for each in targets),
     )
 
 
 def _same_url(targets: Sequence[Listed]) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for each in targets:
-        if not is_simulated(each.url):
+        if each.origin == HERE and not is_simulated(each.url):  # from there it is that host's own
             names.setdefault(each.url, []).append(each.name)
     for several in names.values():
         if len(several) > 1:
@@ -159,6 +178,8 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
     shared = f", {plural(len(turns), 'group')} of targets that take turns" if turns else ""
     yield f"campaign {name}: {plural(len(items), 'target')}, {at_once} at once{shared}"
     yield from ahead.same
+    if far := [f"{ahead.origins[each]} {_IN_WORDS[each]}" for each in ORIGINS[1:] if ahead.origins.get(each)]:
+        yield f"not measured from here: {listed(far)}"
     if ahead.simulated:
         yield f"{plural(ahead.simulated, 'target')} simulated, which takes time of this machine: not in these figures"
     if ahead.simulated < len(items):

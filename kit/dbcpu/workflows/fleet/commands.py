@@ -17,7 +17,7 @@ from dbcpu.findings import Level, fails
 from dbcpu.formatting import plain, plural
 from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
-from dbcpu.workflows.fleet.campaign import described, plan_campaign
+from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign
 from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
 from dbcpu.workflows.fleet.station import STORE
@@ -41,6 +41,8 @@ def begin(
     options: Sequence[str],
     confirm: Confirm,
     *,
+    origin: str | None,
+    host: str | None,
     campaign: str,
     at_once: int | None,
     failures: float,
@@ -61,6 +63,7 @@ def begin(
     """
     targets = selected(read_inventory(inventory, url), select)
     refuse_production(targets)
+    targets = placed(targets, origin, host)
     bounds = Bounds(at_once or usual_at_once(), failures, Window.parse(window) if window else None)
     limits = {"at_once": bounds.at_once, "failures": failures, "window": window}
     made, items, ahead = plan_campaign(campaign, targets, Choices(**choices), options, limits)

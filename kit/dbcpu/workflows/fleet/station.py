@@ -6,7 +6,6 @@ on whatever happens to the station. Arguments hold names, references and options
 store's URL are looked up by the process itself, in its environment and in files.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -21,17 +20,19 @@ from dbcpu import __version__
 from dbcpu.errors import DbcpuError, StoreError
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.driver_process import this_process
+from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, label_of, now
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place
 from dbcpu.workflows.fleet.outcome import Outcome, campaign_folder, file_stem, log_of, settle
 from dbcpu.workflows.fleet.simulated import arguments, is_simulated
-from dbcpu.workflows.fleet.sql_hash import sql_hash
+from dbcpu.workflows.origins.far_target import toml_of
 
 STORE = "DBCPU_STORE"
 COMMANDS = "DBCPU_FLEET_EXEC"
 _GATE = 'read -r go && exec "$@" </dev/null'
-_TAKEN_OVER = "another driver of the campaign took it over"
+_TAKEN_OVER = "it was begun already, by a station that was lost or another driver; dbcpu fleet resume looks for it"
+"""Also where a cluster gives the task of a lost worker to another one, as many do: it is not measured twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,22 +152,17 @@ def _start(work: Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes
 def _command(work: Work) -> list[str]:
     """Runs that are simulated have no driver that could be looked for: they are found by their label.
 
-    The host of an inventory is required, as one of a command line is: hosts of a fleet are watched alike or refused.
+    The host of an inventory is required, as one of a command line is: hosts of a fleet are watched alike or refused. Of
+    a target that is measured from elsewhere it is the way there, which its table has.
     """
     label = ["--label", label_of(work.campaign, work.target)]
     if is_simulated(work.table["url"]):
         return ["simulate", *arguments(work.table["url"], work.options), *label]
     own = [] if {"--label", "-l"} & set(work.options) else label
     host = work.table.get("host")
-    if host and "--host" not in work.options:
+    if host and "from" not in work.table and "--host" not in work.options:
         own = [*own, "--host", host]
     return ["run", *work.options, *own, "--yes", "--quiet", "--report", "none", "--", work.target]
-
-
-def toml_of(target: str, table: Mapping[str, str]) -> str:
-    """``[targets.NAME]``. JSON's texts without control characters are TOML's, too. Source: toml.io/en/v1.0.0"""
-    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items())
-    return "\n".join((f"[targets.{json.dumps(target, ensure_ascii=False)}]", *lines, ""))
 
 
 def _differs(work: Work) -> str:
@@ -183,6 +179,10 @@ def command_refused(table: Mapping[str, str]) -> str:
 
     A campaign comes from a store, and whoever can write there could start any program on its stations.
     """
-    if not table.get("host", "").startswith("exec:") or os.environ.get(COMMANDS) == "yes":
+    if os.environ.get(COMMANDS) == "yes":
         return ""
-    return f"its host is a command (exec:), which a fleet starts only where {COMMANDS}=yes is in the environment"
+    if table.get("host", "").startswith("exec:"):
+        return f"its host is a command (exec:), which a fleet starts only where {COMMANDS}=yes is in the environment"
+    if table["url"].startswith("shell:") and table["url"].strip("/") != "shell:":
+        return f"its url names a program (shell:), which a fleet starts only where {COMMANDS}=yes is in the environment"
+    return ""

@@ -1,0 +1,50 @@
+"""``dbcpu run``: which of its ways a run takes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dbcpu.config.targets import Request, resolve
+from dbcpu.errors import UsageError
+from dbcpu.store.run_stream import PLACE
+from dbcpu.workflows.foresee import say
+from dbcpu.workflows.launch import Confirm, adaptive, launch, launch_to_stdout, launch_together, split_options
+from dbcpu.workflows.origins.far_target import far_target
+from dbcpu.workflows.origins.launch import launch_from
+
+
+def launch_run(
+    targets: Sequence[str],
+    origin: str | None,
+    words: Sequence[str],
+    confirm: Confirm,
+    *,
+    together: bool,
+    dry_run: bool,
+    cpus: Sequence[str],
+    **given: Any,
+) -> int:
+    """Measure or foresee; returns the exit code.
+
+    Args:
+        origin: --from, None for what the configuration says.
+        words: the options that say what is measured and how, as the user gave them, but --host.
+
+    Raises:
+        UsageError: options contradict each other.
+        DbcpuError: as ``launch``, ``launch_from``.
+    """
+    choices, delivery = split_options(**given)
+    if together and not dry_run:
+        return launch_together(targets, choices, delivery, confirm, cpus=cpus)
+    if len(targets) > 1 or cpus or together:
+        raise UsageError("several targets, or --cpus, need --together, which has no --dry-run; give one target")
+    target = (*targets, "embedded")[0]
+    far = far_target(target, origin, choices.host)
+    if far is not None and not dry_run:
+        return launch_from(far, words, choices, delivery, confirm)
+    request = Request(far.name, far.kind) if far else resolve(target, here=True)
+    if dry_run:
+        return say(request, choices)
+    if delivery.store == PLACE:
+        return launch_to_stdout(request, choices, delivery, confirm)
+    return launch(request, choices, delivery, confirm, planner=adaptive)
