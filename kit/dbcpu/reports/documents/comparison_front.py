@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, unshown_words
+from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, state_words, unshown_words
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
+    HOST_STATE,
     LESS,
     MORE,
     NOT_KNOWN,
@@ -201,6 +202,7 @@ def _unshown(each: Decision) -> str:
     known = {
         TOO_FEW: "undecided, too few rounds",
         NOT_MEASURED: "not measured in both",
+        HOST_STATE: f"no claim, {state_words(each)}",
     }
     return known.get(each.outcome, unshown_words(each))
 
