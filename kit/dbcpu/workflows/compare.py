@@ -267,15 +267,22 @@ def _run_and_variant(name: str) -> tuple[str, str]:
 
 
 def _named(sides: Sequence[_Given]) -> list[_Given]:
-    """Those without a name: by variant, label, host or target, the first that is short and differs for all."""
-    for name_of in (_variant, _label, _label_and_variant, _host, _target):
-        names = ["".join(found) if len(found := _all(side, name_of)) == 1 else "" for side in sides]
+    """Those without a name: by variant, label, host, target or file, the first that is short and differs for all."""
+    for name_of in (_variant, _label, _label_and_variant, _host, _target, None):
+        of_side = (_all(each, name_of) if name_of else {_file_stem(each.written)} for each in sides)
+        names = ["".join(found) if len(found) == 1 else "" for found in of_side]
         if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
             break
     else:
         letters = [chr(ord("A") + at) if at < 26 else str(at + 1) for at in range(len(sides))]
         names = [f"run{'s' if len(each.candidates) > 1 else ''} {at}" for each, at in zip(sides, letters, strict=True)]
     return [replace(each, name=plain(each.name) or name) for each, name in zip(sides, names, strict=True)]
+
+
+def _file_stem(written: str) -> str:
+    """``old`` of ``records/old.json.gz``; '' where a side is no file."""
+    suffix = next((each for each in SUFFIXES if written.endswith(each)), "")
+    return plain(Path(written).name.removesuffix(suffix)) if suffix else ""
 
 
 def _all(side: _Given, name_of: Callable[[Candidate], str]) -> set[str]:
@@ -327,7 +334,8 @@ def _by_name(wishes: Sequence[str], sides: Sequence[_Given]) -> list[str]:
 
 
 def _is_written(text: str, side: _Given) -> bool:
-    return text in (side.written, side.written.removeprefix(f"{side.name}="))
+    plainly = side.written.removeprefix(f"{side.name}=")
+    return text in (side.written, plainly, _file_stem(plainly))
 
 
 def _rules(wanted: Sequence[str], names: Sequence[str]) -> SizingRules:

@@ -74,12 +74,12 @@ class Decision:
 
     ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
     HISTORY take the run as the unit (Student's t, ``between_run_spread``: the relative standard deviation from run to
-    run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``host_state``: what others took of
-    a host, or its drift, in words; the interval includes it, and HOST_STATE is a difference that may be this alone. ``detectable``: relative
-    difference that would have been seen with 80 % power. ``outcome`` is one of the eight words above; ``levels`` where
-    it was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out`` are levels with more sessions than
-    vCPUs on one side only. ``remedy``: the command that measures more rounds. ``then``: the baseline is an earlier run
-    of the same target and host.
+    run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``detectable``: relative
+    difference that would have been seen with 80 % power. ``host_state``: what others took of a host, or its drift, in
+    words; the interval includes it, and HOST_STATE is a difference that may be this alone. ``outcome`` is one of the
+    eight words above; ``levels`` where it was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out``
+    are levels with more sessions than vCPUs on one side only. ``remedy``: the command that measures more rounds.
+    ``then``: the baseline is an earlier run of the same target and host.
     """
 
     summary: str

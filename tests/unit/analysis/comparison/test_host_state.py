@@ -38,7 +38,7 @@ def drifting(run: RunRecord, factor: float) -> RunRecord:
 
     changed = len(run.rounds) * 2 // 3
     ordered = [replace(each, order=order) for order, each in enumerate(run.rounds)]
-    return RunRecord(run.header, tuple([*ordered[:changed], *map(slower, ordered[changed:])]))
+    return RunRecord(run.header, (*ordered[:changed], *map(slower, ordered[changed:])))
 
 
 def against(base: RunRecord, other: RunRecord) -> Comparison:
