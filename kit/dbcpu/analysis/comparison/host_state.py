@@ -1,9 +1,10 @@
 """What others took of a host while one side was measured, and how far its speed drifted: part of a decision's interval.
 
-Strangers that used the share t of all CPU time leave 1 - t of it. Without them a side would have had at most
-1 / (1 - t) times its throughput, so the ratio may be off by the factor (1 - t of the baseline) / (1 - t of the side), and the
-interval reaches from the ratio as it was to that. Of max/min all that they used is taken to have hit one session, which
-keeps at least half of its CPU. One run a side whose single-session time drifted by d is known to that factor only.
+Strangers that used the share t of all CPU time leave 1 - t of it. Without them a side would have had at most 1 / (1 -
+t) times its throughput, so the ratio may be off by the factor (1 - t of the baseline) / (1 - t of the side), and the
+interval reaches from the ratio as it was to that. Of max/min all that they used is taken to have hit one session,
+which keeps at least half of its CPU. One run a side whose single-session time drifted by d is known to that factor
+only.
 """
 
 import math
