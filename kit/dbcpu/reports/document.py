@@ -152,7 +152,8 @@ class Bars:
 class Curves:
     """How a metric grows: per series (count, ratio) points; ``ideal`` is the count that the ratio 1 belongs to.
 
-    None for a metric that need not grow, such as a time: then there is no line of linear growth.
+    None for a metric that need not grow, such as a time: then there is no line of linear growth. ``marked``: points
+    that stand out, (series, count, ratio).
     """
 
     title: str
@@ -161,6 +162,7 @@ class Curves:
     series: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
     ideal: int | None = 1
     below: str = ""
+    marked: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
