@@ -62,6 +62,9 @@ NOT_HERE = {
 }
 """Pattern of a command -> why no test runs it."""
 STAND_INS = {
+    "compare reports/examples/published/virtual-partitions.csv 1A=RUN1 4A=RUN2:embedded-1+together": (
+        "compare reports/examples/published/virtual-partitions.csv 1A=RUN1 4A=RUN2"
+    ),
     "compare RUN": "compare VARIED",
     "compare RUN:baseline RUN:spread": "compare VARIED:baseline VARIED:spread",
     "compare label:before after=RUN5,RUN6,RUN7,RUN8": "compare label:before after=RUN2,RUN3,RUN4,RUN5",

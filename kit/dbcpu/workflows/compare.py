@@ -10,6 +10,7 @@ from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.published import Published, parse
+from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import FAIR, size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.experiments import meanwhile
@@ -60,8 +61,10 @@ class _Given:
 
 
 def document(names: Sequence[str], baseline: str | None = None, **given: Any) -> Document:
-    """Of runs, or of files of published measurements. Raises as ``comparison_document`` and ``published_document``."""
-    return published_document(names, baseline) if are_published(names) else comparison_document(names, **given)
+    """Of runs, of files of published measurements, or of both. Raises as the two below."""
+    if any(map(_is_published, names)):
+        return published_document(names, baseline, given.get("store"))
+    return comparison_document(names, **given)
 
 
 def comparison_document(
@@ -148,9 +151,17 @@ def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]
     }
 
 
-def published_document(names: Sequence[str], baseline: str | None = None) -> Document:
-    """Published measurements of one or several files, normalised. Raises UsageError, StoreError."""
-    files = [_published(Path(name)) for name in names]
+def published_document(names: Sequence[str], baseline: str | None = None, store: str | None = None) -> Document:
+    """Published measurements of one or several files, normalised, and beside them runs at full load.
+
+    Raises:
+        UsageError: a file has another form, or the baseline occurs nowhere.
+        StoreError: a file or a run cannot be read.
+    """
+    files = [_published(Path(name)) for name in names if _is_published(name)]
+    runs = [each for name in names if not _is_published(name) for each in _given(name, store)]
+    if runs:
+        files.append(published_runs([measured_side(each.name, each.candidates) for each in _named(runs)]))
     if len(files) == 1:
         return of_published.document(files[0], baseline)
     together = Published(
@@ -161,14 +172,8 @@ def published_document(names: Sequence[str], baseline: str | None = None) -> Doc
     return of_published.document(together, baseline)
 
 
-def are_published(names: Sequence[str]) -> bool:
-    """Whether the names are files of published measurements. Raises UsageError for a mixture with runs."""
-    published = [name.lower().endswith(PUBLISHED_SUFFIX) for name in names]
-    if any(published) and not all(published):
-        raise UsageError(
-            "runs and files of published measurements are different kinds of evidence; compare each by itself"
-        )
-    return all(published)
+def _is_published(name: str) -> bool:
+    return name.lower().endswith(PUBLISHED_SUFFIX)
 
 
 def _given(text: str, store: str | None) -> Iterator[_Given]:

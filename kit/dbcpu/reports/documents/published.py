@@ -7,6 +7,7 @@ from operator import attrgetter, itemgetter
 
 from dbcpu.analysis.comparison.outliers import MIN_COMPONENTS, Outlier, outliers
 from dbcpu.analysis.comparison.published import Normalised, Published, is_rate, normalise
+from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
@@ -14,6 +15,7 @@ from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_tabl
 SAME_SCALE = 2.0
 READING = "All figures are relative to the baseline of their label and metric = 1."
 ELSEWHERE = "These figures were measured by others; dbcpu only normalises them."
+BESIDE = f"The figures called {MEASURED} are of runs of dbcpu; all others were measured by others, with other work."
 TERMS = (
     ("ratio", "value / baseline: the first row of each label and metric, unless one is given by `--baseline`"),
     (
@@ -32,13 +34,15 @@ def document(published: Published, baseline: str | None = None) -> Document:
     """
     rows = normalise(published, baseline)
     section = titled_table("measurements", "Measurements", COLUMNS, rows)
+    own = any(each.label == MEASURED for each in published.measurements)
+    caveat = BESIDE if own and len({each.label for each in published.measurements}) > 1 else ELSEWHERE
     apart, by_count = outliers(rows), _by_count(rows)
     curves = _curves(rows, published.title, apart)
     drawn = [*_numbered("bars", _bars(rows, published.title)), *_numbered("scaling", curves)]
     tables = [section.tables if at == 0 else () for at in range(len(drawn))]
     return comparing(
         title=published.title,
-        verdict=_sentences(apart),
+        verdict=(*_sentences(apart), *([BESIDE] if caveat is BESIDE else [])),
         sections=(section, *by_count),
         lines=[_line(each) for each in rows],
         notes=published.notes,
@@ -46,9 +50,7 @@ def document(published: Published, baseline: str | None = None) -> Document:
             "measurements": [_line_data(each) for each in rows],
             "outliers": [asdict(each) | {"is_bottleneck": each.is_bottleneck} for each in apart],
         },
-        front=Front(
-            "Published measurements on one scale", published.title, _headline(rows, apart), caveats=(ELSEWHERE,)
-        ),
+        front=Front("Published measurements on one scale", published.title, _headline(rows, apart), caveats=(caveat,)),
         page=lambda: (
             *(pictured(chart, READING, own) for chart, own in zip(drawn, tables, strict=True)),
             *(() if drawn else (section,)),
@@ -88,7 +90,7 @@ def _sentence(found: Sequence[Outlier]) -> str:
 
 
 def _by_count(rows: Sequence[Normalised]) -> tuple[Section, ...]:
-    """A table per metric, components by CPUs, where several components have the same counts; the largest change first."""
+    """A table per metric, components by CPUs, where several components have the same counts; most growth first."""
     grown: dict[str, dict[str, dict[int, float]]] = {}
     for (label, metric), group in _grows(rows).items():
         grown.setdefault(metric, {})[label] = {each.measurement.count or 0: each.ratio for each in group}
