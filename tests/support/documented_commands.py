@@ -45,5 +45,5 @@ def _of_page(page: Path) -> Iterator[DocumentedCommand]:
                 call = _CALL.match(part)
                 if call is not None:
                     # What stands below is an explanation in columns, without a hash.
-                    text = re.split(r"\s{2,}(?=[a-z])", call["call"])[0]
+                    text = re.split(r"\s{2,}(?=[a-z])| \| |; echo ", call["call"])[0]
                     yield DocumentedCommand(str(page.relative_to(ROOT)), (*shlex.split(text, comments=True),))

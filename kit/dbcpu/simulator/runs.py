@@ -92,7 +92,8 @@ def simulate(
     header = Header(
         run_id=run_id or f"simulated-{host.name}-{seed}",
         label=label or host.about,
-        started_at=started_at.isoformat(timespec="seconds"),
+        # Several runs are simulated in one second: a history needs their order.
+        started_at=started_at.isoformat(timespec="milliseconds" if started_at.microsecond else "seconds"),
         status="complete",
         tool_version=__version__,
         plan=Plan(
