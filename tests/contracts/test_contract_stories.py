@@ -7,6 +7,7 @@ import contextlib
 import io
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def _grep(text: str, *given: str) -> str:
     return "".join(lines[found : found + 1 + after])
 
 
-FILTERS = {"tail": _tail, "grep": _grep}
+FILTERS: dict[str, Callable[..., str]] = {"tail": _tail, "grep": _grep}
 
 
 def walked(block: str) -> str:

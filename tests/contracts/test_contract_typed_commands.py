@@ -24,7 +24,7 @@ from support.paths import ROOT
 COMMANDS = documented_commands()
 
 RUN_BY = {
-    r"simulate .*--(steal|yield|quota|turbo|threads 2).*": "tests/unit/cli/test_simulate.py",
+    r"simulate .*--(variants baseline,node|steal|yield|quota|turbo|threads 2).*": "tests/unit/cli/test_simulate.py",
     r"simulate .*--sessions.*|simulate 2x20x2.*": "tests/contracts/test_contract_documented_code.py",
     r"export .*(--(parquet|csv) \w+|pftrace.*|trace\.json)": "tests/contracts/test_contract_documented_code.py",
     r"compare .*--out \w+": "tests/unit/reports/documents/test_comparison.py",
