@@ -170,7 +170,7 @@ class TimelineSeries:
     """One figure over the moments of a timeline, None where it was not measured.
 
     ``low`` to ``high`` is what is usual since the last change. ``changes``: index and date of the first moment after
-    it, median before and after.
+    it, median before and after. ``least``: what no value is below.
     """
 
     title: str
@@ -178,6 +178,7 @@ class TimelineSeries:
     low: float | None = None
     high: float | None = None
     changes: tuple[tuple[int, str, float, float], ...] = ()
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,9 +419,7 @@ def test_sessions_that_are_held_on_some_cpus_never_run_elsewhere() -> None:
 
 def test_one_per_core_does_to_sessions_what_smt_off_does() -> None:
     """Both make sixteen sessions on eight cores take turns; placement is all that differs from SMT off."""
-    run = simulate(
-        preset("c4.4xlarge"), (1, 16), repeats=3, seed=2, variants=("baseline", "smt_off", "one_per_core")
-    )
+    run = simulate(preset("c4.4xlarge"), (1, 16), repeats=3, seed=2, variants=("baseline", "smt_off", "one_per_core"))
     seconds = {
         variant: median(
             one.executions[0].elapsed_s
