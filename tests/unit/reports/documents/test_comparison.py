@@ -355,14 +355,19 @@ def test_a_run_without_a_host_is_compared_by_what_is_known(tmp_path: Path) -> No
     assert "measure 6 rounds of each level and import them again" in sentence
 
 
-def test_long_labels_give_way_to_short_names(tmp_path: Path) -> None:
-    names = []
-    for at, run in enumerate(three_hosts()[:2]):
-        long = RunRecord(replace(run.header, label="a label that is much too long for a column of a table"), run.rounds)
-        names.append(str(tmp_path / f"{at}.json"))
-        write_record(names[-1], long)
+def test_long_labels_give_way_to_the_names_of_files_and_to_letters(tmp_path: Path) -> None:
+    store, names = str(tmp_path / "runs.db"), []
+    with open_store(store) as kept:
+        for name, run in zip(("old", "new"), three_hosts()[:2], strict=True):
+            label = "a label that is much too long for a column of a table"
+            long = RunRecord(replace(run.header, label=label), run.rounds)
+            kept.save(long)
+            names.append(str(tmp_path / f"{name}.json.gz"))
+            write_record(names[-1], long)
     made = comparison_document(names)
-    assert {line.label for line in made.records().rows} == {"run A", "run B"}
+    assert {line.label for line in made.records().rows} == {"old", "new"}
+    stored = comparison_document([run.header.run_id for run in three_hosts()[:2]], store=store)
+    assert {line.label for line in stored.records().rows} == {"run A", "run B"}
 
 
 def test_own_runs_stand_beside_published_figures_normalised_to_the_first_of_them(tmp_path: Path) -> None:
