@@ -55,11 +55,13 @@ def with_host_state(
     """
     if decision.low is None or decision.high is None or decision.between_run_source == SITTING:
         return decision
-    base, other = (_state(side, at) for side, at in zip(sides, levels, strict=True))
+    # Steal is part of what a host delivers: of several runs over days it is no accident of one hour.
+    once = decision.between_run_source == NOT_KNOWN
+    base, other = (_state(side, at, steal=once) for side, at in zip(sides, levels, strict=True))
     factor, taken = _factor(decision.summary, base, other)
     reasons = [taken] if taken else []
     moved = 1.0
-    if decision.between_run_source == NOT_KNOWN:
+    if once:
         drifts = [(side.name, change) for side in sides if (change := _drift(side.first))]
         moved = max((1 + abs(change) if change > 0 else 1 / (1 + change) for _, change in drifts), default=1.0)
         reasons += [f"the single-session time of {name} drifted by {percent(abs(change))}" for name, change in drifts]
@@ -85,10 +87,10 @@ def _factor(summary: str, base: HostState, other: HostState) -> tuple[float, str
     return (1 - hit[1]) / (1 - hit[0]), words
 
 
-def _state(side: MeasuredSide, levels: Sequence[int]) -> HostState:
+def _state(side: MeasuredSide, levels: Sequence[int], *, steal: bool) -> HostState:
     found = [_of_run(run, levels) for run in side.runs]
     used, stolen = (math.fsum(part) / len(found) for part in zip(*found, strict=True))
-    return HostState(side.name, used, stolen, side.vcpus or 1)
+    return HostState(side.name, used, stolen if steal else 0.0, side.vcpus or 1)
 
 
 def _of_run(run: Measured, levels: Sequence[int]) -> tuple[float, float]:

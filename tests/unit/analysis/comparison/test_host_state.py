@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.results.comparison import BELOW_FLOOR, HOST_STATE, LESS, MORE, NOT_SHOWN, Comparison
-from dbcpu.record import Execution, Foreign, Round, RunRecord
+from dbcpu.record import CpuSeries, Execution, Foreign, Round, RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.reports.formats import html, table
 from support.builders.comparison import noisy_run, with_variants
@@ -91,6 +91,25 @@ def test_less_than_the_drift_of_one_run_a_side_is_no_claim() -> None:
     assert decision.outcome in (HOST_STATE, NOT_SHOWN, BELOW_FLOOR)
     assert "the single-session time of quiet drifted by 40 %" in decision.host_state
     assert decision.low is not None and decision.high is not None and decision.low < 0.8 < 1 < decision.high
+
+
+def test_steal_of_one_run_is_of_the_hour_and_of_several_what_the_host_delivers() -> None:
+    def stolen(run: RunRecord) -> RunRecord:
+        def part(each: Round) -> Round:
+            assert each.cost is not None
+            lost_s = 0.25 * each.cost.window_s
+            rows = tuple(CpuSeries(cpu, (0.0,), (lost_s,), (0.0,), (0.0,)) for cpu in range(VCPUS))
+            return replace(each, timeline_s=(0.0, each.cost.window_s), cpu_timeline=rows)
+
+        return RunRecord(run.header, tuple(map(part, run.rounds)))
+
+    quiet = [noisy_run(at, run_id=f"q{at}") for at in range(4)]
+    slow = [stolen(noisy_run(at + 4, speed=0.8, run_id=f"s{at}")) for at in range(4)]
+    one = against(quiet[0], slow[0]).sides[1].decisions[0]
+    assert (one.outcome, one.host_state) == (HOST_STATE, "25 % of the CPU time of busy was stolen")
+    sides = [measured_side(name, [Candidate(name, run) for run in runs]) for name, runs in (("a", quiet), ("b", slow))]
+    several = compare_sides(sides).sides[1].decisions[0]
+    assert (several.outcome, several.host_state) == (LESS, "")
 
 
 def test_variants_took_turns_beside_the_same_strangers() -> None:
