@@ -56,7 +56,8 @@ def percent(share: float | None) -> str:
     """A share of one: 0.021 is 2.1 %, 0.96 is 96 %."""
     if share is None:
         return UNKNOWN
-    return f"{share:.0%}".replace("%", " %") if abs(share) >= 0.0995 else f"{share:.1%}".replace("%", " %")
+    text = f"{share:.0%}" if abs(share) >= 0.0995 else f"{share:.1%}"
+    return text.replace("-0.0%", "0.0%").replace("%", " %")
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -124,6 +124,14 @@ def test_a_table_opens_without_a_script(browser: Browser, report: str) -> None:
     assert browser.evaluate(shown) is True
 
 
+def test_in_the_dark_pictures_are_dark_with_their_hues(browser: Browser, report: str) -> None:
+    browser.show(report, DESKTOP, dark=True)
+    card = "getComputedStyle(document.querySelector('.card'))"
+    assert brightness(browser.evaluate(f"{card}.backgroundColor")) < 0.2
+    drawn = browser.evaluate("getComputedStyle(document.querySelector('.card svg')).filter")
+    assert drawn == "invert(0.9) hue-rotate(180deg)"
+
+
 def test_it_prints_all_sections_in_ink_on_paper(browser: Browser, report: str) -> None:
     browser.show(report, PHONE, dark=True)
     printed = browser.pdf()
@@ -133,6 +141,7 @@ def test_it_prints_all_sections_in_ink_on_paper(browser: Browser, report: str) -
     try:
         assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert browser.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+        assert browser.evaluate("getComputedStyle(document.querySelector('.card svg')).filter") == "none"
         assert (
             browser.evaluate("[...document.querySelectorAll('details, nav')].some(e => e.checkVisibility())") is False
         )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.formatting import bare, count, plural, ranges, rate, short_ranges
+from dbcpu.formatting import bare, count, percent, plural, ranges, rate, short_ranges
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,7 @@ def test_counts_and_small_rates_have_none_either() -> None:
     assert count(3e6) == "3000000"
     assert plural(2_000_000, "row") == "2000000 rows"
     assert rate(0.000_012) == "0.000012"
+
+
+def test_nothing_has_no_sign() -> None:
+    assert [percent(share) for share in (-0.0001, 0.0, -0.021, 0.96, None)] == ["0.0 %", "0.0 %", "-2.1 %", "96 %", "-"]

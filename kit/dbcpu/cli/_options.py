@@ -73,6 +73,21 @@ class Member(click.ParamType[str]):
         return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
 
 
+class SessionsPerCpu(click.ParamType[tuple[int, ...]]):
+    """Whole numbers with commas between, in order and each once; ``auto`` is 1,2,4,8."""
+
+    name = "sessions per CPU"
+    MAX = 1000
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = ("1,2,4,8" if value == "auto" else str(value)).split(",")
+        if not all(part.isdecimal() and len(part) < 5 and 1 <= int(part) <= self.MAX for part in parts):
+            self.fail(f"{value!r} is no number from 1 to {self.MAX}; give 2, 1,2,4 or auto", param, ctx)
+        return tuple(sorted({int(part) for part in parts}))
+
+
 class Hertz(click.FloatRange):
     """Polls per second: 0.1 to 1000, and NaN is no number."""
 

@@ -4,18 +4,19 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import confirm, fail_on_option, measuring_options, target_argument
+from dbcpu.cli._options import SessionsPerCpu, confirm, fail_on_option, measuring_options, target_argument
 from dbcpu.cli._variants_help import CommandWithVariants
 
 
 @click.command(cls=CommandWithVariants)
 @target_argument
 @click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
-@click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling test: S sessions per CPU.")
+@click.option("--per-cpu", type=SessionsPerCpu(), default=(), metavar="S,...|auto",
+              help="Scaling test: S sessions per CPU; of several the best counts; auto: 1,2,4,8.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
 @measuring_options
 @fail_on_option
-def command(target: str, variants: str, per_cpu: int | None, dry_run: bool, **given: Any) -> int:
+def command(target: str, variants: str, per_cpu: tuple[int, ...], dry_run: bool, **given: Any) -> int:
     """Measure TARGET under several variants, alternating, and compare each with the first.
 
     What is changed is written down first and put back at any end; after kill -9 by a guard process, the next

@@ -49,9 +49,9 @@ class VariantPlan:
         variants: tuple[SelectedVariant, ...],
         context: VariantContext,
         levels: tuple[int, ...],
-        per_cpu: int | None,
+        per_cpu: Sequence[int] = (),
     ) -> "VariantPlan":
-        """With ``per_cpu`` a variant has one level: so many sessions per CPU of its own.
+        """With ``per_cpu`` a variant has a level for each of them: so many sessions per CPU of its own.
 
         Raises:
             UsageError: a variant is not possible there, or its CPUs are not known.
@@ -59,12 +59,12 @@ class VariantPlan:
         variants, out = leave_out(variants, context)
         check_possible(variants, context)
         cpus = {variant.name: len(variant.usable_cpus(context)) or None for variant in variants}
-        if per_cpu is None:
+        if not per_cpu:
             return cls(variants, context, {variant.name: levels for variant in variants}, cpus, out)
-        sessions = {name: per_cpu * (count or 0) for name, count in cpus.items()}
-        if not all(1 <= count <= MAX_SESSIONS for count in sessions.values()):
+        sessions = {name: tuple(each * (count or 0) for each in per_cpu) for name, count in cpus.items()}
+        if not all(1 <= count <= MAX_SESSIONS for counts in sessions.values() for count in counts):
             raise UsageError("--per-cpu needs a host whose CPUs can be seen from here; give --sessions instead")
-        return cls(variants, context, {name: (count,) for name, count in sessions.items()}, cpus, out)
+        return cls(variants, context, sessions, cpus, out)
 
     @property
     def names(self) -> tuple[str, ...]:

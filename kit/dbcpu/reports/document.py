@@ -152,7 +152,8 @@ class Bars:
 class Curves:
     """How a metric grows: per series (count, ratio) points; ``ideal`` is the count that the ratio 1 belongs to.
 
-    None for a metric that need not grow, such as a time: then there is no line of linear growth.
+    None for a metric that need not grow, such as a time: then there is no line of linear growth. ``marked``: points
+    that stand out, (series, count, ratio).
     """
 
     title: str
@@ -161,6 +162,7 @@ class Curves:
     series: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
     ideal: int | None = 1
     below: str = ""
+    marked: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ class TimelineSeries:
     """One figure over the moments of a timeline, None where it was not measured.
 
     ``low`` to ``high`` is what is usual since the last change. ``changes``: index and date of the first moment after
-    it, median before and after.
+    it, median before and after. ``least``: what no value is below.
     """
 
     title: str
@@ -176,6 +178,7 @@ class TimelineSeries:
     low: float | None = None
     high: float | None = None
     changes: tuple[tuple[int, str, float, float], ...] = ()
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

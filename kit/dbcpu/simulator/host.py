@@ -46,14 +46,15 @@ class SimulatedHost:
     speed lost, in proportion, when all cores are busy. ``turbo_steps`` instead: (cores, GHz), the frequency while
     at most so many cores are busy; the last holds for more, as in published turbo tables. ``remote_slowdown``: on
     another node than where the session's memory is: where it began, or ``memory_node`` if all are bound to that one
-    (which is what the record then shows). ``all_slow``: share of speed that every session loses once two CPUs are
-    busy. ``noisy_neighbour``: share of time during which another process wants CPU ``noisy_cpu``, to which it is
-    bound. ``toggle``: each CPU by itself is by turns so many times slower for a witness' piece, as beside a stranger on
-    its core, for ``toggle_slow`` of the time; a state lasts ``toggle_s`` on average. Sessions slow down by this to the
-    power of ``WORKLOAD_EXPONENT``. ``pace_hz``: pieces of a witness per second; None: as many as a run takes where CPUs
-    toggle, else none. ``waits``: share of its time alone that a session sleeps, ``wait_s`` at a time, after each burst
-    of work. ``rebalance_s``: seconds between two balancings. ``noise``: relative standard deviation of an
-    execution's work. ``mrows_per_s``: a session alone that never waits.
+    (which is what the record then shows). ``held``: the CPUs that sessions may use; () for all. ``all_slow``: share of
+    speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share of time during which another
+    process wants CPU ``noisy_cpu``, to which it is bound. ``toggle``: each CPU by itself is by turns so many times
+    slower for a witness' piece, as beside a stranger on its core, for ``toggle_slow`` of the time; a state lasts
+    ``toggle_s`` on average. Sessions slow down by this to the power of ``WORKLOAD_EXPONENT``. ``pace_hz``: pieces of a
+    witness per second; None: as many as a run takes where CPUs toggle, else none. ``waits``: share of its time alone
+    that a session sleeps, ``wait_s`` at a time, after each burst of work. ``rebalance_s``: seconds between two
+    balancings. ``noise``: relative standard deviation of an execution's work. ``mrows_per_s``: a session alone that
+    never waits.
     """
 
     name: str = "simulated"
@@ -76,6 +77,7 @@ class SimulatedHost:
     turbo_steps: tuple[tuple[int, float], ...] = ()
     remote_slowdown: float = 0.1
     memory_node: int | None = None
+    held: tuple[int, ...] = ()
     all_slow: float = 0.0
     noisy_neighbour: float = 0.0
     noisy_cpu: int = 0
@@ -170,6 +172,13 @@ class SimulatedHost:
     def online(self) -> range:
         """CPUs that run."""
         return range(self.all_cores if self.smt_off else self.cpus)
+
+    @cached_property
+    def is_usable(self) -> NDArray[np.bool_]:
+        """Whether sessions may use each online CPU."""
+        return (
+            np.isin(np.arange(len(self.online)), self.held) if self.held else np.ones(len(self.online), dtype=np.bool_)
+        )
 
     @cached_property
     def core_of(self) -> NDArray[np.intp]:

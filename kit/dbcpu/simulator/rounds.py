@@ -133,7 +133,7 @@ def _session(
         connect_s=0.004 * (1 + 0.1 * (ordinal % 8)) * float(np.exp(0.2 * rng.standard_normal())),
         executions=_executions(trace, ordinal, sent_s, begin_s, rng),
         answer_ok=True if executions else None,
-        allowed_cpus=tuple(host.online),
+        allowed_cpus=host.held or tuple(host.online),
         policy="other",
         nice=0,
         cgroup=GROUP,

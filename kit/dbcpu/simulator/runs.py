@@ -13,6 +13,7 @@ from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import usable_cores, usable_vcpus
 from dbcpu.plan import (
+    AA,
     MAX_SESSIONS,
     NextRound,
     Planner,
@@ -26,11 +27,11 @@ from dbcpu.record import BASELINE, Database, Driver, Header, Plan, Round, RunRec
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import host_with
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
+from dbcpu.simulator.variants import under
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """The sizes of the real cartesian: n, of which n^4 rows are counted."""
 PAUSE_S = 0.6
-SMT_OFF = "smt_off"
 MAX_RUN_EFFECT = 0.5
 
 
@@ -54,7 +55,7 @@ def simulate(
     """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.
 
     With a ``planner`` its rounds are simulated instead, and ``levels`` and ``repeats`` are what it may go by.
-    ``variants``: the host as it is, except under ``smt_off``; in turns as ``dbcpu vary`` takes them.
+    ``variants``: see ``simulator.variants``; in turns as ``dbcpu vary`` takes them.
 
     Of ``executions``, ``seconds`` (fixed work that takes about as long alone) and ``for_s`` (fixed time) at
     most one is used; by default each session does one execution. The same arguments give the same record.
@@ -76,8 +77,9 @@ def simulate(
         executions = executions_for(seconds, rows / host.mrows_per_s / 1e6 / (1 - host.waits))
     fixed = None if for_s is not None else (executions or 1)
     specs = rounds(levels, repeats, seed, variants)
-    if SMT_OFF in variants:
-        under(host, SMT_OFF)
+    if variants not in ((BASELINE,), AA):
+        for variant in variants:
+            under(host, variant)
         specs = blocks(dict.fromkeys(variants, levels), repeats, seed)
     vcpus, source = usable_vcpus(host.info())
     workload = WorkloadInfo(
@@ -92,7 +94,8 @@ def simulate(
     header = Header(
         run_id=run_id or f"simulated-{host.name}-{seed}",
         label=label or host.about,
-        started_at=started_at.isoformat(timespec="seconds"),
+        # Several runs are simulated in one second: a history needs their order.
+        started_at=started_at.isoformat(timespec="milliseconds" if started_at.microsecond else "seconds"),
         status="complete",
         tool_version=__version__,
         plan=Plan(
@@ -136,15 +139,6 @@ def _of_this_run(host: SimulatedHost, run_effect: float, seed: int) -> Simulated
     return replace(host, mrows_per_s=host.mrows_per_s * float(np.exp(run_effect * rng.standard_normal())))
 
 
-def under(host: SimulatedHost, variant: str) -> SimulatedHost:
-    """The host under a variant. Raises UsageError where there are no second threads to switch off."""
-    if variant != SMT_OFF:
-        return host
-    if host.threads == 1 or host.smt_off:
-        raise UsageError(f"{host.name} has no second threads that could be switched off; take a host with SMT")
-    return replace(host, smt_off=True)
-
-
 def simulate_now(
     name: str | None,
     sessions: str = "auto",
@@ -165,11 +159,7 @@ def simulate_now(
     if len(amounts) > 1:
         raise UsageError("of --executions, --seconds and --for only one can be given")
     if variants is not None:
-        known = (BASELINE, SMT_OFF)
         choices["variants"] = tuple(dict.fromkeys((BASELINE, *(each.strip() for each in variants.split(",")))))
-        for each in choices["variants"]:
-            if each not in known:
-                raise UnknownName("variant of a simulated host", each, known)
     host = host_with(name, changes or {}, words)
     now = datetime.now(UTC)
     return simulate(

@@ -31,7 +31,7 @@ class Scheduler:
         host, count = self.host, len(self.host.online)
         queue, on_core, on_node = np.zeros(count), np.zeros(count), np.zeros(host.nodes)
         chance = self.rng.random(count)
-        slow = 1e4 * (host.core_speed[host.core_of] < 1)
+        slow = 1e4 * (host.core_speed[host.core_of] < 1) + np.where(host.is_usable, 0.0, np.inf)
         for session in self.rng.permutation(len(self.cpu)):
             order = queue * 1e9 + on_core[self.cores] * 1e5 + slow + on_node[host.node_of] + chance
             chosen = int(np.argmin(order))
@@ -71,17 +71,18 @@ class Scheduler:
     def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints) -> bool:
         queue = self._queues(alive, foreign)
         crowded = np.where(queue > foreign, queue, 0)
-        if crowded.max(initial=0) < 2 or queue.min() > 0:
+        idle = (queue == 0) & self.host.is_usable
+        if crowded.max(initial=0) < 2 or not idle.any():
             return False
         source = int(self.rng.choice(np.flatnonzero(crowded == crowded.max())))
         on_core = np.bincount(self.cores, weights=queue)[self.cores]
-        self._move(self._any_on(source, alive), int(np.argmin(np.where(queue == 0, on_core, np.inf))))
+        self._move(self._any_on(source, alive), int(np.argmin(np.where(idle, on_core, np.inf))))
         return True
 
     def _pull_to_idle_core(self, alive: Flags, foreign: Ints) -> bool:
         queue = self._queues(alive, foreign)
         busy_threads = np.bincount(self.cores, weights=queue > 0)[self.cores]
-        idle = np.flatnonzero(busy_threads == 0)
+        idle = np.flatnonzero((busy_threads == 0) & self.host.is_usable)
         shared = np.flatnonzero((busy_threads >= 2) & (queue > foreign))
         if not idle.size or not shared.size:
             return False
@@ -91,11 +92,12 @@ class Scheduler:
 
     def _rotate_queues(self, alive: Flags, foreign: Ints) -> None:
         """Queues differ: each of the longest hands one session to one of the shortest."""
-        queue = self._queues(alive, foreign)
-        if queue.max() < 2 or queue.max() == queue.min():
+        queue, usable = self._queues(alive, foreign), self.host.is_usable
+        most, least = queue[usable].max(), queue[usable].min()
+        if most < 2 or most == least:
             return
-        sources = self.rng.permutation(np.flatnonzero((queue == queue.max()) & (queue > foreign)))
-        targets = self.rng.permutation(np.flatnonzero(queue == queue.min()))
+        sources = self.rng.permutation(np.flatnonzero(usable & (queue == most) & (queue > foreign)))
+        targets = self.rng.permutation(np.flatnonzero(usable & (queue == least)))
         for source, target in zip(sources, targets, strict=False):
             self._move(self._any_on(int(source), alive), int(target))
 

@@ -10,6 +10,7 @@ from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.published import Published, parse
+from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import FAIR, size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.experiments import meanwhile
@@ -60,8 +61,10 @@ class _Given:
 
 
 def document(names: Sequence[str], baseline: str | None = None, **given: Any) -> Document:
-    """Of runs, or of files of published measurements. Raises as ``comparison_document`` and ``published_document``."""
-    return published_document(names, baseline) if are_published(names) else comparison_document(names, **given)
+    """Of runs, of files of published measurements, or of both. Raises as the two below."""
+    if any(map(_is_published, names)):
+        return published_document(names, baseline, given.get("store"))
+    return comparison_document(names, **given)
 
 
 def comparison_document(
@@ -148,9 +151,17 @@ def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]
     }
 
 
-def published_document(names: Sequence[str], baseline: str | None = None) -> Document:
-    """Published measurements of one or several files, normalised. Raises UsageError, StoreError."""
-    files = [_published(Path(name)) for name in names]
+def published_document(names: Sequence[str], baseline: str | None = None, store: str | None = None) -> Document:
+    """Published measurements of one or several files, normalised, and beside them runs at full load.
+
+    Raises:
+        UsageError: a file has another form, or the baseline occurs nowhere.
+        StoreError: a file or a run cannot be read.
+    """
+    files = [_published(Path(name)) for name in names if _is_published(name)]
+    runs = [each for name in names if not _is_published(name) for each in _given(name, store)]
+    if runs:
+        files.append(published_runs([measured_side(each.name, each.candidates) for each in _named(runs)]))
     if len(files) == 1:
         return of_published.document(files[0], baseline)
     together = Published(
@@ -161,14 +172,8 @@ def published_document(names: Sequence[str], baseline: str | None = None) -> Doc
     return of_published.document(together, baseline)
 
 
-def are_published(names: Sequence[str]) -> bool:
-    """Whether the names are files of published measurements. Raises UsageError for a mixture with runs."""
-    published = [name.lower().endswith(PUBLISHED_SUFFIX) for name in names]
-    if any(published) and not all(published):
-        raise UsageError(
-            "runs and files of published measurements are different kinds of evidence; compare each by itself"
-        )
-    return all(published)
+def _is_published(name: str) -> bool:
+    return name.lower().endswith(PUBLISHED_SUFFIX)
 
 
 def _given(text: str, store: str | None) -> Iterator[_Given]:
@@ -267,15 +272,22 @@ def _run_and_variant(name: str) -> tuple[str, str]:
 
 
 def _named(sides: Sequence[_Given]) -> list[_Given]:
-    """Those without a name: by variant, label, host or target, the first that is short and differs for all."""
-    for name_of in (_variant, _label, _label_and_variant, _host, _target):
-        names = ["".join(found) if len(found := _all(side, name_of)) == 1 else "" for side in sides]
+    """Those without a name: by variant, label, host, target or file, the first that is short and differs for all."""
+    for name_of in (_variant, _label, _label_and_variant, _host, _target, None):
+        of_side = (_all(each, name_of) if name_of else {_file_stem(each.written)} for each in sides)
+        names = ["".join(found) if len(found) == 1 else "" for found in of_side]
         if all(0 < len(name) <= SHORT for name in names) and len(set(names)) == len(names):
             break
     else:
         letters = [chr(ord("A") + at) if at < 26 else str(at + 1) for at in range(len(sides))]
         names = [f"run{'s' if len(each.candidates) > 1 else ''} {at}" for each, at in zip(sides, letters, strict=True)]
     return [replace(each, name=plain(each.name) or name) for each, name in zip(sides, names, strict=True)]
+
+
+def _file_stem(written: str) -> str:
+    """``old`` of ``records/old.json.gz``; '' where a side is no file."""
+    suffix = next((each for each in SUFFIXES if written.endswith(each)), "")
+    return plain(Path(written).name.removesuffix(suffix)) if suffix else ""
 
 
 def _all(side: _Given, name_of: Callable[[Candidate], str]) -> set[str]:
@@ -327,7 +339,8 @@ def _by_name(wishes: Sequence[str], sides: Sequence[_Given]) -> list[str]:
 
 
 def _is_written(text: str, side: _Given) -> bool:
-    return text in (side.written, side.written.removeprefix(f"{side.name}="))
+    plainly = side.written.removeprefix(f"{side.name}=")
+    return text in (side.written, plainly, _file_stem(plainly))
 
 
 def _rules(wanted: Sequence[str], names: Sequence[str]) -> SizingRules:

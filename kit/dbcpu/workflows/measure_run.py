@@ -80,7 +80,7 @@ class Choices:
     aa: bool = False
     variants: "tuple[SelectedVariant, ...]" = ()
     """More than one, the first of which the others are compared with; () for none."""
-    per_cpu: int | None = None
+    per_cpu: tuple[int, ...] = ()
     """Sessions per CPU of each variant, instead of the levels of ``sessions``."""
     host: str | None = None
 
@@ -247,7 +247,7 @@ def _open(
     """Open the target for the largest number of sessions, and wait until its host is quiet."""
     here = read_host(LocalHost())
     most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], usable_cores(here)))
-    most = max(most, (choices.per_cpu or 0) * usable_vcpus(here)[0])
+    most = max(most, max(choices.per_cpu, default=0) * usable_vcpus(here)[0])
     make_room_for_files(most)
     requested, patience = _requested_access(choices, request), patience_s()
     workloads.check_size(request.kind, choices.workload, choices.size)

@@ -12,7 +12,7 @@ from dbcpu.workflows.launch import Confirm, Delivery, split_options
 from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
 
 
-def vary(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any], confirm: Confirm) -> int:
+def vary(target: str, variants: str, per_cpu: tuple[int, ...], given: Mapping[str, Any], confirm: Confirm) -> int:
     """Measure and show; returns the exit code. ``given``: the measuring options. Raises as ``measure_run.run``."""
     choices, delivery = _choices(variants, per_cpu, given)
     watcher = delivery.watcher(confirm, keeps=True)
@@ -24,7 +24,7 @@ def vary(target: str, variants: str, per_cpu: int | None, given: Mapping[str, An
         return delivery.present(store, run_id, lambda: watcher.rounds)
 
 
-def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[str, ...]:
+def preview_changes(target: str, variants: str, per_cpu: tuple[int, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
     """What would be changed, a line per variant. The target is opened and one session calibrated, no more.
 
     Raises as ``measure_run.run``.
@@ -34,9 +34,9 @@ def preview_changes(target: str, variants: str, per_cpu: int | None, given: Mapp
     return (*preview.left_out, *preview.changes)
 
 
-def _choices(variants: str, per_cpu: int | None, given: Mapping[str, Any]) -> tuple[Choices, Delivery]:
+def _choices(variants: str, per_cpu: tuple[int, ...], given: Mapping[str, Any]) -> tuple[Choices, Delivery]:
     if given["aa"]:
         raise UsageError("--aa measures the same twice, --variants other things; give one of them")
-    selected = select_variants(variants, per_cpu is not None)
+    selected = select_variants(variants, bool(per_cpu))
     choices, delivery = split_options(**given, variants=selected, per_cpu=per_cpu)
     return (replace(choices, sessions="few") if choices.sessions == "auto" else choices), delivery

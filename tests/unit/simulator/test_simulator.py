@@ -2,8 +2,10 @@
 
 import dataclasses
 import math
+import re
 from collections import Counter
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -399,3 +401,60 @@ def test_memory_bound_to_one_node_slows_those_who_run_on_the_other() -> None:
     made = one_round(host, 4)
     assert {session.memory_nodes for session in made.sessions} == {(0,)}
     assert elapsed(made) == pytest.approx([1.0, 1.0, 1 / 0.6, 1 / 0.6], rel=0.01)
+
+
+# --- variants
+
+
+def test_sessions_that_are_held_on_some_cpus_never_run_elsewhere() -> None:
+    host = SimulatedHost("two", sockets=2, cores=4, threads=2, nodes=2, scheduler="rotating", noise=0.02)
+    run = simulate(host, (1, 6, 20), repeats=2, seed=1, variants=("baseline", "node:1", "ncpus:3", "cpus:0,8"))
+    cpus = {"node:1": {4, 5, 6, 7, 12, 13, 14, 15}, "ncpus:3": {0, 1, 2}, "cpus:0,8": {0, 8}}
+    for each in run.rounds:
+        if each.variant != "baseline":
+            assert {s.cpu for one in each.sessions for s in one.residency} <= cpus[each.variant]
+            assert {one.allowed_cpus for one in each.sessions} == {tuple(sorted(cpus[each.variant]))}
+    assert {one.memory_nodes for r in run.rounds if r.variant == "node:1" for one in r.sessions} == {(1,)}
+
+
+def test_one_per_core_does_to_sessions_what_smt_off_does() -> None:
+    """Both make sixteen sessions on eight cores take turns; placement is all that differs from SMT off."""
+    run = simulate(preset("c4.4xlarge"), (1, 16), repeats=3, seed=2, variants=("baseline", "smt_off", "one_per_core"))
+    seconds = {
+        variant: median(
+            one.executions[0].elapsed_s
+            for each in run.rounds
+            if each.variant == variant and each.level == 16
+            for one in each.sessions
+        )
+        for variant in ("smt_off", "one_per_core")
+    }
+    assert seconds["one_per_core"] == pytest.approx(seconds["smt_off"], rel=0.05)
+
+
+def test_bound_to_the_node_of_its_memory_the_box_of_the_numa_article_does_more() -> None:
+    """Box A: four nodes, ten threads, memory on one; the article has 6.2 times as much bound to node 0."""
+    box = SimulatedHost("box-a", sockets=4, cores=10, threads=2, nodes=4, remote_slowdown=0.6, memory_node=0)
+    run = simulate(box, (1, 10), repeats=2, seed=1, variants=("baseline", "node:0"))
+    spread, bound = (
+        max(one.executions[0].elapsed_s for each in run.rounds if each.variant == v and each.level == 10
+            for one in each.sessions)
+        for v in ("baseline", "node:0")
+    )  # fmt: skip
+    assert spread / bound == pytest.approx(2.5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"),
+    [
+        ("spread", "no variant of a simulated host is called 'spread'"),
+        ("node", "no variant of a simulated host is called 'node'"),
+        ("one_per_core:1", "is called 'one_per_core:1'"),
+        ("node:1", "node:1 is none of the memory nodes of c4.4xlarge: 0 to 0"),
+        ("ncpus:17", "ncpus:17 is no number from 1 to 16"),
+        ("cpus:16", "has the CPUs 0 to 15"),
+    ],
+)
+def test_a_variant_that_cannot_be_simulated_is_refused(variant: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        simulate(preset("c4.4xlarge"), (1,), variants=("baseline", variant))

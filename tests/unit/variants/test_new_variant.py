@@ -94,7 +94,7 @@ def test_it_is_listed_in_the_help(tmp_path: Path) -> None:
 
 def test_its_plan_and_preview_are_its_own(root: Path) -> None:
     selected = select_variants("without:3")
-    plan = VariantPlan.make(selected, context(root), (1, 2), per_cpu=None)
+    plan = VariantPlan.make(selected, context(root), (1, 2), per_cpu=())
     assert plan.cpus == {"baseline": 16, "without:3": 7}, "CPUs 0-7 but CPU 3"
     assert plan.touches_host
     assert selected[1].tools == ("sh",)
@@ -103,12 +103,12 @@ def test_its_plan_and_preview_are_its_own(root: Path) -> None:
         "without:3: /sys/devices/system/cpu/cpu3/online from '1' to '0', server processes on CPUs 0-7",
     )
     with pytest.raises(UsageError, match="variant without:99 is not possible here: CPU 99 is not online"):
-        VariantPlan.make(select_variants("without:99"), context(root), (1,), per_cpu=None)
+        VariantPlan.make(select_variants("without:99"), context(root), (1,), per_cpu=())
 
 
 def test_who_may_not_write_its_file_reads_its_hint(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    plan = VariantPlan.make(select_variants("without:3"), context(root), (1,), per_cpu=None)
+    plan = VariantPlan.make(select_variants("without:3"), context(root), (1,), per_cpu=())
     with pytest.raises(UsageError, match="cpu3/online, which needs root: start dbcpu as root; cpus: needs no root"):
         plan.check(LocalHost(), Server(None), fixed=True)
 

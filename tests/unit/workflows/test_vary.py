@@ -36,7 +36,7 @@ def test_what_would_be_changed_is_returned_and_nothing_is_kept(folders: Path, mo
         raise AssertionError("a round was begun")
 
     monkeypatch.setattr("dbcpu.measure.rounds.run_round", measured)
-    assert preview_changes("sqlite", "active:1,policy:batch", None, GIVEN) == (
+    assert preview_changes("sqlite", "active:1,policy:batch", (), GIVEN) == (
         "active:1: 1 of 2 sessions at a time",
         "policy:batch: server processes with policy batch",
     )
@@ -45,16 +45,16 @@ def test_what_would_be_changed_is_returned_and_nothing_is_kept(folders: Path, mo
 
 def test_what_is_not_possible_is_refused_as_in_a_run() -> None:
     with pytest.raises(UsageError, match="variant cage:2 is not possible here: instance caging is Oracle's"):
-        preview_changes("sqlite", "cage:2", None, GIVEN)
+        preview_changes("sqlite", "cage:2", (), GIVEN)
     with pytest.raises(UsageError, match="--for makes no sense"):
-        preview_changes("sqlite", "active:1", None, {**GIVEN, "for_s": 1.0})
+        preview_changes("sqlite", "active:1", (), {**GIVEN, "for_s": 1.0})
     with pytest.raises(UsageError, match="--aa measures the same twice"):
-        preview_changes("sqlite", "active:1", None, {**GIVEN, "aa": True})
+        preview_changes("sqlite", "active:1", (), {**GIVEN, "aa": True})
 
 
 def test_an_option_that_is_not_known_is_an_error() -> None:
     with pytest.raises(TypeError, match="repeat"):
-        preview_changes("sqlite", "active:1", None, {**GIVEN, "repeat": 2})
+        preview_changes("sqlite", "active:1", (), {**GIVEN, "repeat": 2})
 
 
 def test_a_preview_counts_the_rounds_of_every_variant() -> None:

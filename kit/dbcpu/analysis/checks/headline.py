@@ -102,7 +102,8 @@ def _of_totals(found: Outcome) -> str:
 def _loss_words(found: Outcome, up_to: str) -> str:
     first = found.losses[0]
     if first.level == 1:
-        return "No: even a single session does not get a whole CPU"
+        short = "does not get a whole CPU" if is_counted_only(first) else "is often slower than at its best"
+        return f"No: even a single session {short}"
     lose = lost_words(first)
     where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at N={first.level}"
     open_ = [each.level for each in found.undecided]

@@ -238,7 +238,7 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
+        lost = 1.0 - 1.0 / loss(level)
         return f"even a single session loses {percent(lost)} of its time ({lost_to(level).words})"
 
     def _why(self, level: LevelView) -> str:

@@ -1,4 +1,4 @@
-"""How throughput grows with the CPUs that the sessions may use, at the same number of sessions per CPU.
+"""How throughput grows with the CPUs that the sessions may use, at the same number of sessions per CPU, or the best.
 
 Normalised to one CPU; linear up to the last CPU count before the first with less than 90 % of its share; flat from the
 first step on which a CPU adds less than half of what one alone does. Source: the affinity question this began with
@@ -24,7 +24,8 @@ FLAT = 0.5
 class Point:
     """Mrows/s by makespan, the median over rounds, with the least and most of them. Seconds per execution.
 
-    ``times``: over the throughput of one CPU, as the smallest count gives it.
+    ``times``: over the throughput of one CPU, as the smallest count gives it. ``tried``: (sessions per CPU, Mrows/s) of
+    all that were measured with these CPUs, of which the point is the best.
     """
 
     variant: str
@@ -38,6 +39,13 @@ class Point:
     mean_s: float
     least_s: float
     most_s: float
+    tried: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the best of several was the most sessions per CPU: more may do more."""
+        best = max((rate for _, rate in self.tried), default=0.0)
+        return len(self.tried) > 1 and self.tried[-1][1] == best
 
     @property
     def share(self) -> float:
@@ -47,13 +55,17 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ByCpus:
-    """``linear_to``: CPUs. ``flat_from``: CPUs from which on one more adds little; None where that was not seen."""
+    """``linear_to``: CPUs. ``flat_from``: CPUs from which on one more adds little; None where that was not seen.
+
+    ``per_cpu``: sessions per CPU, of several (``tried``) the most.
+    """
 
     workload: str
     per_cpu: float
     points: tuple[Point, ...]
     linear_to: int
     flat_from: int | None
+    tried: tuple[float, ...] = ()
 
 
 def by_cpus(record: RunRecord, runs: Sequence[Measured] = ()) -> ByCpus | None:
@@ -62,28 +74,42 @@ def by_cpus(record: RunRecord, runs: Sequence[Measured] = ()) -> ByCpus | None:
     ``runs``: the variants, if explained already.
     """
     runs = runs or measured_variants(record)
-    rows = [(each, *_load(each)) for each in runs]
-    ratios = {sessions / cpus for _, cpus, sessions in rows if cpus}
-    if len(ratios) != 1 or len({cpus for _, cpus, _ in rows}) < 2 or not all(cpus for _, cpus, _ in rows):
+    loads = [_load(each) for each in runs]
+    most = {max(levels) / cpus for cpus, levels in loads if cpus}
+    if len(most) != 1 or len({cpus for cpus, _ in loads}) < 2 or not all(cpus for cpus, _ in loads):
         return None
-    rows.sort(key=lambda row: row[1])
+    # Single sessions are in every run, as the reference: what all have per CPU was asked for.
+    asked = sorted(set.intersection(*({level / cpus for level in levels} for cpus, levels in loads)))
+    rows = sorted(
+        ((each, cpus, _best(each, cpus, asked)) for each, (cpus, _) in zip(runs, loads, strict=True)), key=_size
+    )
     first = rows[0]
     one = _median(first[0], first[2]) / first[1]
-    points = tuple(_point(each, cpus, sessions, one) for each, cpus, sessions in rows)
+    points = tuple(_point(each, cpus, sessions, one, asked) for each, cpus, sessions in rows)
     work = record.header.plan.workload
     return ByCpus(
         workload=work_words(work),
-        per_cpu=ratios.pop(),
+        per_cpu=most.pop(),
         points=points,
         linear_to=_linear_to(points),
         flat_from=_flat_from(points, one),
+        tried=tuple(asked),
     )
 
 
-def _load(each: Measured) -> tuple[int, int]:
-    """CPUs, and sessions of its fullest level."""
+def _size(row: tuple[Measured, int, int]) -> int:
+    return row[1]
+
+
+def _load(each: Measured) -> tuple[int, set[int]]:
+    """CPUs, and its levels."""
     host = each.record.header.host
-    return (len(host.limits.allowed_cpus) if host else 0), max(each.levels)
+    return (len(host.limits.allowed_cpus) if host else 0), each.levels
+
+
+def _best(each: Measured, cpus: int, asked: Sequence[float]) -> int:
+    """The number of sessions with most throughput, of so many per CPU."""
+    return max((round(ratio * cpus) for ratio in asked), key=lambda sessions: _median(each, sessions))
 
 
 def _values(each: Measured, sessions: int) -> list[float]:
@@ -94,7 +120,7 @@ def _median(each: Measured, sessions: int) -> float:
     return float(np.median(_values(each, sessions)))
 
 
-def _point(each: Measured, cpus: int, sessions: int, one: float) -> Point:
+def _point(each: Measured, cpus: int, sessions: int, one: float, asked: Sequence[float]) -> Point:
     values = _values(each, sessions)
     elapsed = [
         view.elapsed_s / view.executions
@@ -105,6 +131,7 @@ def _point(each: Measured, cpus: int, sessions: int, one: float) -> Point:
     return Point(
         each.name, cpus, sessions, len(values), middle, min(values), max(values), middle / one,
         float(np.mean(elapsed)), min(elapsed), max(elapsed),
+        tuple((ratio, _median(each, round(ratio * cpus))) for ratio in asked),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dbcpu.analysis.comparison.host_state import with_host_state
 from dbcpu.analysis.comparison.measured_run import (
     Measured,
     MeasuredSide,
@@ -79,12 +80,13 @@ def decide_throughput(base: MeasuredSide, other: MeasuredSide, shared: int | Non
     """At full load; ``shared``: the level of it for all, None for each its own."""
     levels = [full_level(each, shared) or 0 for each in (base, other)]
     where = f"N={levels[0]}" if levels[0] == levels[1] else f"N={levels[0]} and N={levels[1]}"
-    return _decided(
+    found = _decided(
         Decision(THROUGHPUT, NOT_MEASURED, where, (0, 0)),
         (base, other),
         (lambda rounds: log_throughput(rounds, levels[0]), lambda rounds: log_throughput(rounds, levels[1])),
         floor.level if floor else None,
     )
+    return with_host_state(found, (base, other), (levels[:1], levels[1:]))
 
 
 def decide_spread(
@@ -98,7 +100,8 @@ def decide_spread(
         lambda rounds: log_spread(rounds, levels.of(0)),
         lambda rounds: log_spread(rounds, levels.of(1)),
     )
-    return _decided(undecided, (base, other), values, floor.spread if floor else None)
+    found = _decided(undecided, (base, other), values, floor.spread if floor else None)
+    return with_host_state(found, (base, other), (levels.of(0), levels.of(1)))
 
 
 def _range(levels: Sequence[int]) -> str:
@@ -226,6 +229,9 @@ def more_rounds(base: MeasuredSide, other: MeasuredSide) -> str:
         return f"measure {NORMAL} rounds of each level and import them again"
     if header.database.kind == "simulated":
         return f"`dbcpu simulate --repeats {NORMAL}`"
-    together = any(each.variant.endswith(BESIDE) for each in (base, other))
+    # A target of several, alone, is called like the target.
+    together = any(
+        each.variant.endswith(BESIDE) or each.variant == each.first.record.header.plan.target for each in (base, other)
+    )
     command = "run A B --together" if together else "vary" if same_sitting(base, other) else "run"
     return f"`dbcpu {command} --repeats {NORMAL}`"

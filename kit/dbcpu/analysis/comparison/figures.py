@@ -67,7 +67,8 @@ def figures(
     for metric, unit in METRICS.items():
         value, base = values.get(metric), base_values.get(metric)
         known = decided.get(metric)
-        unlike = metric in apart or (metric == "smt_yield" and base is not None and base < MIN_YIELD)
+        nothing = base is not None and value is not None and min(base, value) < MIN_YIELD
+        unlike = metric in apart or (metric == "smt_yield" and nothing)
         if value is None or base is None or base <= 0 or unlike:
             made.append(Figure(metric, unit, value))
         elif known is not None:

@@ -3,6 +3,7 @@
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     HISTORY,
+    HOST_STATE,
     NOT_KNOWN,
     NOT_MEASURED,
     NOT_SHOWN,
@@ -80,7 +81,15 @@ def decision_words(decision: Decision) -> str:
     if decision.outcome == BELOW_FLOOR:
         floor = percent(decision.floor)
         return f"{what}: no claim, below the noise floor of {floor} ({numbers}; {_basis(decision)})"
-    return f"{what} {comparative(decision)} ({numbers}; {_basis(decision)})"
+    if decision.outcome == HOST_STATE:
+        return f"{what}: no claim, {state_words(decision)} ({numbers}; {_basis(decision)})"
+    state = f"; the interval includes that {decision.host_state}" if decision.host_state else ""
+    return f"{what} {comparative(decision)} ({numbers}; {_basis(decision)}{state})"
+
+
+def state_words(decision: Decision) -> str:
+    """Why a difference is not claimed that the state of a host may have made."""
+    return f"{decision.host_state}, which may be all of the difference"
 
 
 def unshown_words(decision: Decision) -> str:

@@ -64,6 +64,14 @@ class Series:
     usual: Band | None
     changes: tuple[LastingChange, ...]
 
+    @property
+    def is_newest_worse(self) -> bool:
+        """Whether the newest run is outside the usual band on the bad side: less throughput, or less even."""
+        newest = self.values[-1]
+        if self.usual is None or newest is None:
+            return False
+        return newest > self.usual.high if self.metric == SPREAD else newest < self.usual.low
+
 
 @dataclass(frozen=True, slots=True)
 class Trend:
@@ -133,11 +141,14 @@ def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], width
     known = [(at, value) for at, value in enumerate(values) if value is not None]
     changes = sustained_changes([(runs[at].header.started_at, value) for at, value in known])
     since = known[changes[-1].at :] if changes else known
+    usual = band([value for _, value in since], widths)
+    if usual is not None and metric == SPREAD:  # no session is faster than the fastest
+        usual = replace(usual, low=max(1.0, usual.low))
     return Series(
         metric=metric,
         levels=levels,
         values=values,
-        usual=band([value for _, value in since], widths),
+        usual=usual,
         changes=tuple(replace(each, at=known[each.at][0]) for each in changes),
     )
 

@@ -10,6 +10,8 @@ from dbcpu.record import Round
 
 MIN_EXECUTIONS = {50: 1, 95: 20, 99: 100}
 """Of fewer executions the percentile would be the slowest of them."""
+MIN_ROUND_S = 0.1
+"""The kernel counts in steps of 10 ms: of a shorter round the share of busy time is not known."""
 
 
 def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
@@ -35,14 +37,15 @@ def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
 
 
 def utilisation(round_: Round) -> float | None:
-    """Busy share of all CPUs while the round lasted, as top or sar would show it; None where they were not sampled."""
+    """Busy share of all CPUs while the round lasted, as top or sar would show it; None where they were not sampled, or
+    the round was too short to say."""
     ends = [one.start_s + one.elapsed_s for each in round_.sessions for one in each.executions]
     edges = np.array(round_.timeline_s)
     if not ends or edges.size < 2 or not round_.cpu_timeline:
         return None
     # Slices before the release and after the last end are cut off in proportion.
     inner = np.clip(np.minimum(edges[1:], max(ends)) - np.maximum(edges[:-1], 0.0), 0.0, None)
-    if inner.sum() <= 0:
+    if inner.sum() < MIN_ROUND_S:
         return None
     part = inner / np.diff(edges)
     busy_s = sum(float(np.dot(row.busy_s, part)) for row in round_.cpu_timeline if len(row.busy_s) == part.size)

@@ -45,13 +45,15 @@ def window_s(round_: Round) -> float:
 def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     """What other processes used of all vCPUs while the round lasted; 0 where either is not known.
 
-    Where only the database counts the host's CPUs, it is their share of all CPUs of the host.
+    Sessions that are held on a part of the host's CPUs have fewer vCPUs than other processes: then all CPUs on which
+    these were seen count. Where only the database counts the host's CPUs, it is their share of all CPUs of the host.
     """
     if round_.host_counters:
         return others_share(round_) or 0.0
     if not vcpus or lasted_s <= 0:
         return 0.0
-    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * vcpus)
+    seen = {cpu for process in round_.foreign for cpu in process.cpus}
+    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen)))
 
 
 def typical_foreign_share(rounds: Sequence[Round], vcpus: int | None) -> float:

@@ -26,6 +26,7 @@ LOAD_HEADINGS = {PER_SESSION: "N", PER_CORE: "N/core", PER_VCPU: "N/vCPU"}
 MORE, LESS = "more", "less"
 NOT_SHOWN, BELOW_FLOOR, TOO_FEW, NOT_MEASURED = "not shown", "below the floor", "too few rounds", "not measured"
 OTHER_WORK = "other work"
+HOST_STATE = "host state"
 
 RUNS, HISTORY, SITTING, NOT_KNOWN = "runs", "history", "one sitting", "not known"
 """Where it is known from how much runs differ: the runs of a side, the history of the target; the two need no such
@@ -74,10 +75,11 @@ class Decision:
     ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
     HISTORY take the run as the unit (Student's t, ``between_run_spread``: the relative standard deviation from run to
     run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``detectable``: relative
-    difference that would have been seen with 80 % power. ``outcome`` is one of the seven words above; ``levels`` where
-    it was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out`` are levels with more sessions than
-    vCPUs on one side only. ``remedy``: the command that measures more rounds. ``then``: the baseline is an earlier run
-    of the same target and host.
+    difference that would have been seen with 80 % power. ``host_state``: what others took of a host, or its drift, in
+    words; the interval includes it, and HOST_STATE is a difference that may be this alone. ``outcome`` is one of the
+    eight words above; ``levels`` where it was taken, base first; ``rounds`` and ``runs`` of either side. ``left_out``
+    are levels with more sessions than vCPUs on one side only. ``remedy``: the command that measures more rounds.
+    ``then``: the baseline is an earlier run of the same target and host.
     """
 
     summary: str
@@ -97,6 +99,7 @@ class Decision:
     left_out: tuple[int, ...] = ()
     remedy: str = ""
     then: bool = False
+    host_state: str = ""
 
     @property
     def shown(self) -> bool:

@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from functools import partial
 
-from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus
+from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
 from dbcpu.analysis.levels.outcome import GOOD, PARTLY
 from dbcpu.analysis.results.fact import Fact
-from dbcpu.formatting import number, percent, plural, rate, times
+from dbcpu.formatting import bare, listed, number, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
@@ -39,9 +39,12 @@ COLUMNS = (
 def document(found: ByCpus) -> Document:
     """Words, columns and the curve."""
     series = (("measured", tuple((each.cpus, each.times) for each in found.points)),)
-    title = f"{NAME}, {plural(found.per_cpu, 'session')} per CPU: {found.workload}"
+    several = len(found.tried) > 1
+    loads = f"the best of {listed([bare(each) for each in found.tried])} sessions per CPU" if several else ""
+    title = f"{NAME}, {loads or plural(found.per_cpu, 'session') + ' per CPU'}: {found.workload}"
     chart = Chart("scaling", NAME, Curves(NAME, "CPUs", "throughput / that of one CPU", series, below=title))
     section = titled_table("by-cpus", NAME, COLUMNS, found.points)
+    tried = [titled_table("tried", "Mrows/s by sessions per CPU", _tried(found), found.points)] if several else []
     scaling, suggestion = _scaling(found), _suggestion(found)
     notes = (
         "Mrows/s is all work over the time until the last session ended, median over rounds; s is per execution.",
@@ -51,8 +54,8 @@ def document(found: ByCpus) -> Document:
     last = found.points[-1]
     return comparing(
         title=title,
-        verdict=(scaling, suggestion),
-        sections=(section,),
+        verdict=(scaling, suggestion, *_open(found)),
+        sections=(section, *tried),
         lines=[
             Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, each.times)
             for each in found.points
@@ -72,10 +75,35 @@ def document(found: ByCpus) -> Document:
         ),
         page=lambda: (
             pictured(chart, READING, section.tables),
+            *tried,
             Section("reading", "How to read it", notes=notes, terms=TERMS),
         ),
         footer=f"dbcpu, {found.workload}.",
     )  # fmt: skip
+
+
+def _tried(found: ByCpus) -> tuple[Column, ...]:
+    return (
+        Column("cpus", "CPUs", kind="figure"),
+        *(
+            Column(f"per_cpu_{bare(each)}", f"{bare(each)} per CPU", rate, kind="figure", unit="Mrows/s",
+                   value=partial(_rate_at, each))
+            for each in found.tried
+        ),
+    )  # fmt: skip
+
+
+def _rate_at(ratio: float, point: Point) -> float | None:
+    return dict(point.tried).get(ratio)
+
+
+def _open(found: ByCpus) -> tuple[str, ...]:
+    """Where throughput had not begun to fall, the best may be beyond what was measured."""
+    cpus = [bare(each.cpus) for each in found.points if each.is_open]
+    if not cpus:
+        return ()
+    more = f"`--per-cpu {bare(found.per_cpu)},{bare(2 * found.per_cpu)}`"
+    return (f"On {listed(cpus)} CPUs most sessions per CPU did most: more of them may do more ({more}).",)
 
 
 def _scaling(found: ByCpus) -> str:

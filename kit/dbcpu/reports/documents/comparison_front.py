@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, unshown_words
+from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, state_words, unshown_words
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
+    HOST_STATE,
     LESS,
     MORE,
     NOT_KNOWN,
@@ -23,7 +24,7 @@ from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Front, Section
 from dbcpu.reports.documents.lines import pictured
-from dbcpu.reports.documents.sizing import SAME_KIND, money
+from dbcpu.reports.documents.sizing import SAME_KIND, in_all, smt_off_words
 
 MAX_NAMED = 3
 """With more hosts than this a headline counts them."""
@@ -80,7 +81,10 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
             caveats=(ONLY_CPU, *unsure),
         )
     cores = f"{plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
-    others = (f"{side.name}: {_against(side, comparison.baseline)}." for side in comparison.sides[1:])
+    sides = comparison.sides[1:]
+    others = tuple(f"{side.name}: {_against(side, comparison.baseline)}." for side in sides)
+    if len(others) > MAX_NAMED:
+        others = ("How each host differs is below, under Decisions and method.",)
     counted = (
         f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest."
     )
@@ -88,7 +92,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         "How many vCPUs of another host does this work need?",
         heading,
         f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}",
-        sentences=(sizing.sentence, *others),
+        sentences=(sizing.sentence, *smt_off_words(sizing), *others),
         tiles=tuple(map(_need_tile, sizing.needs[:MAX_TILES])),
         caveats=(f"{SAME_KIND} {counted} {ONLY_CPU}", *_licences(sizing), *unsure),
     )
@@ -133,7 +137,7 @@ def _needs(needs: Sequence[Need]) -> str:
 def _need_tile(need: Need) -> Fact:
     kind = need.kind
     counted = [plural(need.licences, kind.licence.unit if kind.licence else "licence")] if need.licences else []
-    price = money(need)
+    price = in_all(need)
     cores = [f"{plural(need.cores, 'core')} {kind.cores_from}".rstrip()] if need.cores else []
     words = [*cores, *counted, *([price] if price else [])]
     return Fact(kind.name, plural(need.vcpus, "vCPU"), ", ".join(words))
@@ -192,7 +196,8 @@ def _clause(each: Decision, side: Side, base: Side) -> str:
                  LESS: f"its sessions {are} more even{than} (max/min {share} lower)"}  # fmt: skip
         return words.get(each.outcome, f"evenness: {_unshown(each)}")
     full = each.levels in (f"N={base.vcpus} and N={side.vcpus}", f"N={side.vcpus}" if side.vcpus == base.vcpus else "")
-    where = "at full load" if full else f"at {each.levels}"
+    sizes = "" if side.vcpus == base.vcpus else f" ({side.vcpus} sessions against {base.vcpus})"
+    where = f"at full load{sizes}" if full else f"at {each.levels}"
     words = {MORE: f"{has} {share} more throughput {where}{than}", LESS: f"{has} {share} less throughput {where}{than}"}
     return words.get(each.outcome, f"throughput: {_unshown(each)}")
 
@@ -201,6 +206,7 @@ def _unshown(each: Decision) -> str:
     known = {
         TOO_FEW: "undecided, too few rounds",
         NOT_MEASURED: "not measured in both",
+        HOST_STATE: f"no claim, {state_words(each)}",
     }
     return known.get(each.outcome, unshown_words(each))
 

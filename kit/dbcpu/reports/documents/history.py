@@ -86,8 +86,12 @@ def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...]
 def _front(title: str, trends: Sequence[Trend]) -> Front:
     changes = [(each, series) for each in trends for series in each.series if series.changes]
     worse = [each for each, series in changes if _is_worse(series)]
+    tonight = [each for each in trends if _newest_words(each)]
     if len(trends) == 1:
-        headline = _change_words(trends[0]) or _steady(trends[0])
+        newest = _newest_words(trends[0])
+        headline = _change_words(trends[0]) or f"{newest[:1].upper()}{newest[1:]}" or _steady(trends[0])
+    elif tonight:
+        headline = f"The newest run is outside its usual range on {len(tonight)} of {len(trends)} targets"
     elif changes:
         headline = f"{len({id(each) for each, _ in changes})} of {len(trends)} targets have a lasting change"
     else:
@@ -101,11 +105,21 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
         "Is the host as fast and as even as before?",
         title,
         headline,
-        BAD if worse else GOOD if changes or long_enough else "",
-        sentences=tuple(map(_sentence, trends)),
+        BAD if worse or tonight else GOOD if changes or long_enough else "",
+        sentences=tuple(map(_sentence, sorted(trends, key=lambda each: not _newest_words(each)))),
         tiles=tuple(tiles) if len(trends) == 1 else (),
         caveats=(COMPARABLE,),
     )
+
+
+def _newest_words(trend: Trend) -> str:
+    """``the newest run is outside the usual range: Mrows/s at N=1 31.1, usual 40.2 to 49.0``; '' where it is within."""
+    worse = [
+        f"{_words(each)} {_written(each, each.values[-1])}, usual {_usual(each)}"
+        for each in trend.series
+        if each.is_newest_worse
+    ]
+    return f"the newest run is outside the usual range: {'; '.join(worse)}" if worse else ""
 
 
 def _is_worse(series: Series) -> bool:
@@ -140,7 +154,8 @@ def _sentence(trend: Trend) -> str:
         for change in series.changes
     ]
     of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
-    return f"{of}: {'; '.join(changed) or _steady(trend).lower()}."
+    found = [*changed, *filter(None, [_newest_words(trend)])]
+    return f"{of}: {'; '.join(found) or _steady(trend).lower()}."
 
 
 def _steady(trend: Trend) -> str:
@@ -209,8 +224,9 @@ def _verdict(trend: Trend) -> tuple[str, ...]:
         for change in each.changes
     ]
     of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
-    if changed:
-        return (f"{of}: {'; '.join(changed)}.",)
+    found = [*changed, *filter(None, [_newest_words(trend)])]
+    if found:
+        return (f"{of}: {'; '.join(found)}.",)
     runs = len(trend.run_ids)
     if runs < MIN_RUNS:
         return (f"{of}: {plural(runs, 'comparable run')}; a lasting change can be detected from {MIN_RUNS} runs on.",)
@@ -302,6 +318,7 @@ def _timeline_series(series: Series) -> TimelineSeries:
         low=usual.low if usual else None,
         high=usual.high if usual else None,
         changes=tuple((each.at, each.since, each.before, each.after) for each in series.changes),
+        least=1.0 if series.metric == SPREAD else None,
     )
 
 

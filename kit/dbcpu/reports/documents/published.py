@@ -1,16 +1,21 @@
 """Published measurements: values, ratios, bars, and curves where a metric grows with CPUs."""
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from dataclasses import asdict
+from functools import partial
+from operator import attrgetter, itemgetter
 
+from dbcpu.analysis.comparison.outliers import MIN_COMPONENTS, Outlier, outliers
 from dbcpu.analysis.comparison.published import Normalised, Published, is_rate, normalise
+from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
-from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, cell_text
+from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 
 SAME_SCALE = 2.0
 READING = "All figures are relative to the baseline of their label and metric = 1."
 ELSEWHERE = "These figures were measured by others; dbcpu only normalises them."
+BESIDE = f"The figures called {MEASURED} are of runs of dbcpu; all others were measured by others, with other work."
 TERMS = (
     ("ratio", "value / baseline: the first row of each label and metric, unless one is given by `--baseline`"),
     (
@@ -29,19 +34,27 @@ def document(published: Published, baseline: str | None = None) -> Document:
     """
     rows = normalise(published, baseline)
     section = titled_table("measurements", "Measurements", COLUMNS, rows)
-    drawn = [*_numbered("bars", _bars(rows, published.title)), *_numbered("scaling", _curves(rows, published.title))]
+    own = any(each.label == MEASURED for each in published.measurements)
+    caveat = BESIDE if own and len({each.label for each in published.measurements}) > 1 else ELSEWHERE
+    apart, by_count = outliers(rows), _by_count(rows)
+    curves = _curves(rows, published.title, apart)
+    drawn = [*_numbered("bars", _bars(rows, published.title)), *_numbered("scaling", curves)]
     tables = [section.tables if at == 0 else () for at in range(len(drawn))]
     return comparing(
         title=published.title,
-        verdict=(),
-        sections=(section,),
+        verdict=(*_sentences(apart), *([BESIDE] if caveat is BESIDE else [])),
+        sections=(section, *by_count),
         lines=[_line(each) for each in rows],
         notes=published.notes,
-        data=lambda: {"measurements": [_line_data(each) for each in rows]},
-        front=Front("Published measurements on one scale", published.title, _headline(rows), caveats=(ELSEWHERE,)),
+        data=lambda: {
+            "measurements": [_line_data(each) for each in rows],
+            "outliers": [asdict(each) | {"is_bottleneck": each.is_bottleneck} for each in apart],
+        },
+        front=Front("Published measurements on one scale", published.title, _headline(rows, apart), caveats=(caveat,)),
         page=lambda: (
             *(pictured(chart, READING, own) for chart, own in zip(drawn, tables, strict=True)),
             *(() if drawn else (section,)),
+            *by_count,
             Section("reading", "Sources, and how to read it", notes=published.notes, terms=TERMS),
         ),
         footer="dbcpu.",
@@ -57,7 +70,52 @@ def _chart_title(found: Bars | Curves) -> str:
     return found.title if isinstance(found, Curves) else f"{listed([name for name, _ in found.series])}, baseline = 1"
 
 
-def _headline(rows: Sequence[Normalised]) -> str:
+def _sentences(apart: Sequence[Outlier]) -> tuple[str, ...]:
+    """One for each component: those that may be a bottleneck first, then those that stand out in most metrics."""
+    by_label: dict[str, list[Outlier]] = {}
+    for each in apart:
+        by_label.setdefault(each.label, []).append(each)
+    ordered = sorted(by_label.values(), key=lambda found: (not found[0].is_bottleneck, -len(found)))
+    return tuple(map(_sentence, ordered))
+
+
+def _sentence(found: Sequence[Outlier]) -> str:
+    what = (
+        f"{each.metric} {times(each.ratio)} at {plural(each.count, 'CPU')} (median of all {each.components}: "
+        f"{times(each.usual)})"
+        for each in found
+    )
+    may_be = "; it may be the bottleneck" if found[0].is_bottleneck else ""
+    return f"{found[0].label} stands out: {listed(list(what))}{may_be}."
+
+
+def _by_count(rows: Sequence[Normalised]) -> tuple[Section, ...]:
+    """A table per metric, components by CPUs, where several components have the same counts; most growth first."""
+    grown: dict[str, dict[str, dict[int, float]]] = {}
+    for (label, metric), group in _grows(rows).items():
+        grown.setdefault(metric, {})[label] = {each.measurement.count or 0: each.ratio for each in group}
+    tables = []
+    for metric, components in grown.items():
+        counts = sorted({count for ratios in components.values() for count in ratios})
+        if len(components) < MIN_COMPONENTS:
+            continue
+        ordered = sorted(components.items(), key=lambda pair: -pair[1].get(counts[-1], 0.0))
+        columns = (
+            Column("label", "component", kind="name", value=itemgetter(0)),
+            *(Column(f"at_{count}", plural(count, "CPU"), times, value=partial(_at, count)) for count in counts),
+        )
+        tables.append(Table(f"{metric}, relative to the baseline, by component and CPUs", columns, ordered))
+    return (Section("components", "By component and CPUs", tables=tuple(tables)),) if tables else ()
+
+
+def _at(count: int, pair: tuple[str, dict[int, float]]) -> float | None:
+    return pair[1].get(count)
+
+
+def _headline(rows: Sequence[Normalised], apart: Sequence[Outlier] = ()) -> str:
+    if apart:
+        return _sentences(apart)[0].removesuffix(".")
+
     def place(each: Normalised) -> str:
         return " ".join(filter(None, (each.measurement.label, each.measurement.configuration)))
 
@@ -152,7 +210,7 @@ def _places(rows: Sequence[Normalised]) -> list[str]:
     return names
 
 
-def _curves(rows: Sequence[Normalised], title: str) -> list[Curves]:
+def _curves(rows: Sequence[Normalised], title: str, apart: Sequence[Outlier] = ()) -> list[Curves]:
     growing = _grows(rows)
     by_metric: dict[str, list[tuple[str, tuple[tuple[int, float], ...]]]] = {}
     ideal: dict[str, int] = {}
@@ -168,6 +226,7 @@ def _curves(rows: Sequence[Normalised], title: str) -> list[Curves]:
         Curves(
             f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series),
             ideal.get(metric) if is_rate(metric) else None, title,
+            tuple((each.label, each.count, each.ratio) for each in apart if each.metric == metric),
         )
         for metric, series in by_metric.items()
     ]  # fmt: skip

@@ -59,10 +59,10 @@ def _cost_words(sizing: Sizing) -> tuple[str, ...]:
     without = [f"that of {name} is without {listed(found.without)}, which no rule has a price for"
                for name, found in known if found.without]  # fmt: skip
     words = "Once: licences. Per month and year: the host, all hours of a year, and the support of the licences"
-    return (f"{'; '.join([words, *without])}.", *_smt_off(sizing))
+    return (f"{'; '.join([words, *without])}.", *smt_off_words(sizing))
 
 
-def _smt_off(sizing: Sizing) -> Iterator[str]:
+def smt_off_words(sizing: Sizing) -> Iterator[str]:
     """What a licence may cost in a year until SMT off is cheaper than SMT on, or the reverse."""
     on, off = ([need for need in sizing.needs if need.kind.threads and (need.kind.threads > 1) is smt]
                for smt in (True, False))  # fmt: skip
@@ -141,6 +141,14 @@ def _rules(sizing: Sizing) -> tuple[str, ...]:
         *idle,
         f"{sizing.disclaimer[0].upper()}{sizing.disclaimer[1:]}.",
     )
+
+
+def in_all(need: Need) -> str | None:
+    """Money once and per year, licences and support with it; the price of the host alone where no rule has the rest."""
+    found = cost(need)
+    if found is None or found.without:
+        return money(need)
+    return f"{found.once:,.0f} {found.currency} once, {found.per_year:,.0f} {found.currency} per year"
 
 
 def money(need: Need) -> str | None:

@@ -1,9 +1,10 @@
 """A document on a terminal: what was measured, tables, findings, and last the verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, Group, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
@@ -18,6 +19,8 @@ BINARY = False
 IN_FOLDER = True
 MAX_ROWS = 10
 """Of a table with the worst first."""
+MIN_TEXT = 12
+"""Columns for words: so wide a word is not broken, nor is a column narrower than this and its text."""
 STYLES = {Level.INFO: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "bold red"}
 
 
@@ -46,7 +49,8 @@ def show(document: Document, console: Console) -> None:
 
 def _section(section: Section, console: Console) -> None:
     for table in section.tables:
-        console.print(_grid(table))
+        for grid in _grids(table, console.width):
+            console.print(grid)
         _notes(table.remarks(MAX_ROWS), console)
     for facts in section.facts:
         console.print(_pairs(facts.pairs), Text(""), sep="\n")
@@ -66,16 +70,54 @@ def _pairs(pairs: Sequence[Pair]) -> Grid:
     return grid
 
 
-def _grid(table: Table) -> Grid:
-    title = Text(plain(table.caption)) if table.caption else None
-    grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
-    for column in table.columns:
-        heading = Text(_heading(column))
-        side: JustifyMethod = "left" if column.is_left else "right"
-        grid.add_column(heading, justify=side, no_wrap=not column.may_break, overflow="fold")
-    for row in table.texts(MAX_ROWS, brief=True):
-        grid.add_row(*map(Text, row))
-    return grid
+def _grids(table: Table, width: int) -> Iterator[Grid]:
+    """The table, or, where figures would be cut, parts of it below each other that all begin with what names a row."""
+    texts = [*table.texts(MAX_ROWS, brief=True)]
+    caption = table.caption
+    for part in _parts(table.columns, texts, width):
+        grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+        grid.title = Text(plain(caption)) if caption else None
+        for at in part:
+            column = table.columns[at]
+            side: JustifyMethod = "left" if column.is_left else "right"
+            grid.add_column(Text(_heading(column)), justify=side, no_wrap=not column.may_break, overflow="fold")
+        for row in texts:
+            grid.add_row(*(Text(row[at]) for at in part))
+        yield grid
+        caption = ""
+
+
+def _parts(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """Which columns stand beside each other within ``width``; one part where all fit."""
+    needs = [_need(column, [row[at] for row in texts]) for at, column in enumerate(columns)]
+    keys = _keys(columns)
+    if _breadth(needs) <= width or _breadth(needs[: len(keys)]) > width / 2:
+        return [[*range(len(columns))]]
+    parts = [keys]
+    for at in range(len(keys), len(columns)):
+        if len(parts[-1]) > len(keys) and _breadth([needs[each] for each in (*parts[-1], at)]) > width:
+            parts.append(keys)
+        parts[-1] = [*parts[-1], at]
+    return parts
+
+
+def _keys(columns: Sequence[Column]) -> list[int]:
+    """The first columns that name a row: names and the level; at least the first column."""
+    naming = (at for at, column in enumerate(columns) if column.kind != "name" and column.key != "level")
+    return [*range(max(1, min(2, next(naming, len(columns) - 1))))]
+
+
+def _need(column: Column, cells: Sequence[str]) -> int:
+    """In characters: all of what is never broken, the longest word of the rest."""
+    if not column.may_break:
+        return max(map(cell_len, (*_heading(column).split("\n"), *cells)))
+    words = [word for text in (_heading(column), *cells) for word in text.split()]
+    return min(MIN_TEXT, max(map(cell_len, words), default=1))
+
+
+def _breadth(needs: Sequence[int]) -> int:
+    """Of a table of such columns: a padding and a border for each."""
+    return sum(needs) + 2 * len(needs)
 
 
 def _heading(column: Column) -> str:

@@ -122,6 +122,13 @@ def test_foreign_load_names_the_process() -> None:
     assert "foreign-load" not in codes([pair(foreign=(Foreign(7, "cron", 0.1, (0,)),))])
 
 
+def test_others_use_no_more_than_all_cpus_they_ran_on_where_sessions_are_held_on_one() -> None:
+    """Both CPUs busy beside sessions that may use CPU 0 alone were 200 % of all vCPUs."""
+    busy = (Foreign(7, "gzip", 1.8, (0,)), Foreign(8, "xz", 1.8, (1,)))
+    seen = found(record([*solos(), round_of([session(0)], order=20, foreign=busy)], vcpus=1))
+    assert "up to 100 % of all vCPUs" in seen["foreign-load"].seen
+
+
 def test_interrupts_are_those_of_the_cpu_that_has_most() -> None:
     quiet, loaded = (pair(busy_s={0: 1.8, 1: 1.8}) for _ in range(2))
     first, *others = loaded.cpu_timeline

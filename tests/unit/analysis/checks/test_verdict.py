@@ -188,6 +188,15 @@ def test_what_sessions_lose_beside_each_other_is_named_beside_what_one_alone_los
     assert f"and at {worst.level} sessions " in found.verdict
 
 
+def test_a_single_session_far_from_its_memory_loses_what_its_times_show() -> None:
+    """Nothing was counted of it: the share was that of nothing (0.0 %)."""
+    far = SimulatedHost(sockets=2, cores=4, threads=1, nodes=2, remote_slowdown=0.3, memory_node=0)
+    found = explain(simulate(far, (1, 4, 8), repeats=6, seed=1))
+    assert found.verdict.startswith("Even a single session loses ")
+    assert " 0.0 % of its time" not in found.verdict
+    assert headline(found).headline.startswith("No: even a single session is often slower than at its best")
+
+
 def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
     found = simulated(tuple(range(1, 9)), cores=8, threads=1, efficiency_cores=4, scheduler="sticky", hypervisor=None)
     assert "(slower CPU: the host has cores of two kinds)" in found.verdict

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.analysis.comparison.outliers import outliers
 from dbcpu.analysis.comparison.published import Published, is_rate, normalise, parse
 from dbcpu.errors import UsageError
 from dbcpu.reports.document import Bars, Curves
@@ -192,3 +193,39 @@ def test_of_anything_else_nothing_linear_is_said(metric: str) -> None:
     assert [each.linear for each in normalise(published)] == [None, None]
     curves = [each.data for section in document(published).page for each in section.charts]
     assert [each.ideal for each in curves if isinstance(each, Curves)] == [None]
+
+
+def test_the_component_that_does_not_scale_like_the_others_is_named() -> None:
+    """The seed of this example: BuyerSes.purchase() calls another process, which stood elsewhere on 2 CPUs."""
+    timers = example("ejb-timers")
+    found = outliers(normalise(timers))
+    shares = [each for each in found if each.metric == "percent of time"]
+    assert [(each.label, each.count, round(each.ratio, 2)) for each in shares] == [
+        ("BuyerSes:BuyerSes.purchase()", 2, 0.37)
+    ]
+    assert not any(each.is_bottleneck for each in found)
+    content = document(timers)
+    assert content.verdict[0].startswith("BuyerSes:BuyerSes.purchase() stands out: ")
+    assert content.front.headline == content.verdict[0].removesuffix(".")
+    (components,) = (section for section in content.sections if section.name == "components")
+    share = next(table for table in components.tables if table.caption.startswith("percent of time"))
+    assert share.headings == ("component", "1 CPU", "2 CPUs", "4 CPUs")
+    assert len(share.rows) == 16
+
+
+def test_a_component_that_takes_a_growing_share_may_be_the_bottleneck() -> None:
+    rows = "".join(
+        f"part {at},{cpus} CPUs,{cpus},percent of time,{10 + at + (cpus == 4) * (0.2 * at + 20 * (at == 3))}\n"
+        for at in range(6)
+        for cpus in (1, 4)
+    )
+    (found,) = outliers(normalise(parse(f"label,configuration,cpus,metric,value\n{rows}", "parts")))
+    assert (found.label, found.count, found.is_bottleneck) == ("part 3", 4, True)
+    assert document(parse(f"label,configuration,cpus,metric,value\n{rows}", "parts")).verdict == (
+        "part 3 stands out: percent of time 2.58x at 4 CPUs (median of all 6: 1.05x); it may be the bottleneck.",
+    )
+
+
+def test_few_components_and_small_differences_are_no_outliers() -> None:
+    assert outliers(normalise(example("numa-policies"))) == ()
+    assert outliers(normalise(example("virtual-partitions"))) == ()

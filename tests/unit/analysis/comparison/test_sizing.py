@@ -14,7 +14,7 @@ from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.record import RunRecord
-from dbcpu.reports.documents.sizing import sections
+from dbcpu.reports.documents.sizing import in_all, sections
 from dbcpu.simulator import preset, simulate
 from support.builders.comparison import noisy_run
 
@@ -61,11 +61,13 @@ def test_money_is_that_of_the_host_the_licences_and_their_support() -> None:
     assert (found.once, found.without) == (12_000.0, ())
     assert found.per_year == pytest.approx(1.2 * 8760 + 12_000 * 0.2)
     assert found.per_month == pytest.approx(found.per_year / 12)
+    assert in_all(need) == "12,000 EUR once, 12,912 EUR per year", "what the first screen says"
     (host_only,) = sized(("old", old_box()), ("smt", with_smt())).needs
     without = cost(host_only)
     assert without is not None
     assert (without.once, without.without) == (0.0, ("licences",))
     assert without.per_year == pytest.approx(1.2 * 8760)
+    assert in_all(host_only) == "1.20 EUR per hour"
 
 
 @pytest.mark.parametrize("price", [replace(PRICE, period="lease"), replace(PRICE, currency="USD")])

@@ -211,15 +211,18 @@ def test_every_form_shows_the_variants(varied: RunRecord, form: str) -> None:
 # --- by CPUs
 
 
-def scaled(*cpus: int, full: float = 40.0, last: float = 40.0) -> RunRecord:
+def scaled(
+    *cpus: int, full: float = 40.0, last: float = 40.0, per_cpu: tuple[int, ...] = (1,), waits: float = 0.0
+) -> RunRecord:
     """A host on which the largest count of CPUs runs at another speed."""
     parts = []
     for count in cpus:
         speed = last if count == cpus[-1] else full
         host = SimulatedHost(
-            "box", cores=cpus[-1], threads=1, scheduler="smt_balancing", noise=0.002, mrows_per_s=speed
+            "box", cores=cpus[-1], threads=1, scheduler="smt_balancing", noise=0.002, mrows_per_s=speed, waits=waits
         )
-        record = simulate(replace(host, cores=count), (count,), repeats=3, seed=count, executions=2)
+        levels = tuple(each * count for each in per_cpu)
+        record = simulate(replace(host, cores=count), levels, repeats=3, seed=count, executions=2)
         parts.append((f"ncpus:{count}", tuple(range(count)), record))
     return by_size(*parts)
 
@@ -244,6 +247,23 @@ def test_where_it_flattens_several_instances_are_suggested() -> None:
     assert first.startswith("Linear up to 4 CPUs (4.0")
     assert "from 4 CPUs on a further one adds little" in first
     assert second.startswith("2 instances of 4 CPUs would have 1.8")
+
+
+def test_of_several_sessions_per_cpu_the_best_counts_for_each_cpu_set() -> None:
+    """The search of the affinity FAQ: the most throughput that each CPU set gives, normalised to that of one CPU."""
+    record = scaled(1, 2, per_cpu=(1, 2, 4), waits=0.4)
+    found = by_cpus(record)
+    assert found is not None
+    assert (found.tried, found.per_cpu) == ((1.0, 2.0, 4.0), 4.0)
+    assert [each.cpus for each in found.points] == [1, 2]
+    for each in found.points:
+        assert each.throughput == max(rate for _, rate in each.tried)
+        assert each.sessions > each.cpus, "sessions that wait leave a CPU to others"
+    content = shown(record)
+    assert "the best of 1, 2 and 4 sessions per CPU" in content.title
+    assert any("may do more" in sentence for sentence in content.verdict) is any(each.is_open for each in found.points)
+    (tried,) = (section for section in content.sections if section.name == "tried")
+    assert tried.tables[0].headings == ("CPUs", "1 per CPU", "2 per CPU", "4 per CPU")
 
 
 def test_variants_of_equal_size_are_not_taken_for_scaling(varied: RunRecord) -> None:

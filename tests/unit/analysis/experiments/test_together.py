@@ -160,6 +160,8 @@ def test_each_target_is_a_run_of_its_own_alone_and_beside_the_others() -> None:
     found = compare([Candidate("alone", alone, "a"), Candidate("beside", beside, "a+together")])
     (decided, *_) = found.sides[1].decisions
     assert decided.ratio == pytest.approx(1 / 1.7, rel=0.05)
+    two = compare([Candidate("a", alone, "a"), Candidate("b", party_runs(record)[2], "b")]).sides[1].decisions[0]
+    assert decided.remedy == two.remedy == "`dbcpu run A B --together --repeats 6`"
 
 
 def test_other_runs_have_no_targets() -> None:

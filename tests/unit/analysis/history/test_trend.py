@@ -10,7 +10,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
-from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, PastRun, Trend, past_run, trend
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SPREAD, PastRun, Trend, past_run, trend
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
@@ -103,6 +103,31 @@ def test_what_an_older_run_lacks_is_left_out_and_not_guessed() -> None:
 def test_a_flat_series_is_drawn_flat() -> None:
     found = trend(past(*nights(8)))
     assert set(history.sparkline(found.series[0], found)) <= set("▄▅|·")
+
+
+def test_a_newest_run_outside_the_usual_range_is_said_before_anything_else() -> None:
+    """One bad night is no lasting change yet, and what the owner of many hosts looks for in the morning."""
+    usual = [*nights(8)]
+    bad = noisy_run(
+        99, run_id="bad", started_at="2026-10-20T04:30:00+00:00", speed=0.6, uneven=1.5, repeats=3, target="old-box"
+    )
+    worse, fine = trend(past(*usual, bad)), trend(past(*[*nights(8, target="new-box")]))
+    assert [each.is_newest_worse for each in worse.series] == [True, True, False]
+    assert not any(each.is_newest_worse for each in fine.series)
+    content = history.overview([fine, worse])
+    assert content.front.headline == "The newest run is outside its usual range on 1 of 2 targets"
+    assert "old-box" in content.front.sentences[0] and "Mrows/s at N=1" in content.front.sentences[0]
+    assert any("the newest run is outside the usual range: " in sentence for sentence in content.verdict)
+    alone = history.document(worse)
+    assert alone.front.headline.startswith("The newest run is outside the usual range: Mrows/s at N=1 ")
+
+
+def test_the_usual_range_of_max_over_min_does_not_go_below_one() -> None:
+    spread = next(each for each in trend(past(*[*nights(6)])).series if each.metric == SPREAD)
+    even = trend(past(*(noisy_run(at, run_id=f"r{at}", repeats=3, cores=4, threads=1) for at in range(6))))
+    (flat,) = (each for each in even.series if each.metric == SPREAD)
+    assert flat.usual is not None and flat.usual.low == 1.0
+    assert spread.usual is not None and spread.usual.low > 1.0
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -40,6 +40,8 @@ def test_eight_busy_cpus_of_sixteen_are_half() -> None:
     each = round_of([session(0, 3.0)])
     assert utilisation(replace(each, timeline_s=(0.0, 1.0, 3.0), cpu_timeline=busy)) == pytest.approx(0.5, abs=0.01)
     assert utilisation(replace(each, timeline_s=(), cpu_timeline=())) is None
+    short = with_executions(each, [0.02])
+    assert utilisation(replace(short, timeline_s=(0.0, 0.02, 3.0), cpu_timeline=busy)) is None, "two ticks say nothing"
 
 
 def test_what_was_before_the_release_and_after_the_end_is_left_out() -> None:

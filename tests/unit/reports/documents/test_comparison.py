@@ -175,11 +175,6 @@ def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["compare", *names[:2], "--aa", names[1]]) == 2
 
 
-def test_runs_and_published_files_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "last", "table.csv"]) == 2
-    assert "kinds of evidence" in capsys.readouterr().err
-
-
 def test_a_published_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"nothing\.csv could not be read"):
         published_document([str(tmp_path / "nothing.csv")])
@@ -360,11 +355,39 @@ def test_a_run_without_a_host_is_compared_by_what_is_known(tmp_path: Path) -> No
     assert "measure 6 rounds of each level and import them again" in sentence
 
 
-def test_long_labels_give_way_to_short_names(tmp_path: Path) -> None:
-    names = []
-    for at, run in enumerate(three_hosts()[:2]):
-        long = RunRecord(replace(run.header, label="a label that is much too long for a column of a table"), run.rounds)
-        names.append(str(tmp_path / f"{at}.json"))
-        write_record(names[-1], long)
+def test_long_labels_give_way_to_the_names_of_files_and_to_letters(tmp_path: Path) -> None:
+    store, names = str(tmp_path / "runs.db"), []
+    with open_store(store) as kept:
+        for name, run in zip(("old", "new"), three_hosts()[:2], strict=True):
+            label = "a label that is much too long for a column of a table"
+            long = RunRecord(replace(run.header, label=label), run.rounds)
+            kept.save(long)
+            names.append(str(tmp_path / f"{name}.json.gz"))
+            write_record(names[-1], long)
     made = comparison_document(names)
-    assert {line.label for line in made.records().rows} == {"run A", "run B"}
+    assert {line.label for line in made.records().rows} == {"old", "new"}
+    stored = comparison_document([run.header.run_id for run in three_hosts()[:2]], store=store)
+    assert {line.label for line in stored.records().rows} == {"run A", "run B"}
+
+
+def test_own_runs_stand_beside_published_figures_normalised_to_the_first_of_them(tmp_path: Path) -> None:
+    """The configurations of a paper, measured here: one table, one picture, and whose figures they are is said."""
+    for name, run in (("one", noisy_run(1)), ("half", noisy_run(2, speed=0.5))):
+        write_record(str(tmp_path / f"{name}.json.gz"), run)
+    names = [str(PUBLISHED / "virtual-partitions.csv"), f"1A={tmp_path}/one.json.gz", f"4A={tmp_path}/half.json.gz"]
+    content = published_document(names)
+    rows = [line for line in content.records().rows if line.label == "measured"]
+    assert [(line.configuration, line.n, line.metric) for line in rows[:3]] == [
+        ("1A", 4, "Mrows/s, all sessions"),
+        ("1A", 4, "average seconds"),
+        ("1A", 4, "least seconds"),
+    ]
+    assert [line.ratio for line in rows] == pytest.approx([1, 1, 1, 0.5, 2, 2], rel=0.05)
+    assert content.front.caveats == content.verdict[-1:]
+    assert "are of runs of dbcpu; all others were measured by others" in content.verdict[0]
+    assert len({line.label for line in content.records().rows}) == 2
+    other = noisy_run(3)
+    plan = replace(other.header.plan, workload=replace(other.header.plan.workload, sql_hash="1" * 64))
+    write_record(str(tmp_path / "sql.json.gz"), RunRecord(replace(other.header, plan=plan), other.rounds))
+    with pytest.raises(UsageError, match="have to do the same work as each other, and theirs differs"):
+        published_document([*names, f"4B={tmp_path}/sql.json.gz"])

@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import CAUSE_WORDS
@@ -18,9 +19,11 @@ from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.run.sessions import LABELLED_SESSIONS
 from dbcpu.reports.charts.style import MARKS
-from dbcpu.reports.document import Document
+from dbcpu.reports.document import Document, Section
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats.base import load_format
+from dbcpu.reports.formats.table import show
 from support.builders.example import three_on_two
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.example_pages import RUNS, document_of, page_of, pictures_of
@@ -179,3 +182,22 @@ def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
 )
 def test_every_form_shows_every_kind_of_run(form: str, run: RunRecord) -> None:
     assert load_format(form).render(of_run(run))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_on_a_narrow_terminal_no_figure_is_cut_and_each_part_names_its_level(width: int) -> None:
+    """Columns that do not fit stand in a second table, with N again."""
+    analysis = explain(three_on_two())
+    levels = Section("levels", "Levels", tables=(levels_table(analysis),))
+    content = replace(document_of("three_on_two"), facts=(), sections=(levels,), findings=(), notes=(), verdict=())
+    out = StringIO()
+    show(content, Console(file=out, width=width, no_color=True, force_terminal=False, legacy_windows=False))
+    shown_lines = out.getvalue().splitlines()
+    assert max(map(len, shown_lines)) <= width
+    parts = [line.split() for line in shown_lines if line.split()[:1] == ["N"]]
+    assert [part[0] for part in parts] == ["N"] * len(parts)
+    assert (len(parts) > 1) is (width <= 100)
+    words = {word for line in shown_lines for word in line.split()}
+    for view in analysis.levels:
+        for figure in (view.slowdown_median, view.slowdown_max, view.max_over_min):
+            assert figure is None or number(figure) in words

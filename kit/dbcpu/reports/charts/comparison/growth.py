@@ -5,15 +5,17 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from dbcpu.formatting import bare
+from dbcpu.formatting import bare, times
 from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, cut, titled
 from dbcpu.reports.charts.style import fitted, legend
 from dbcpu.reports.document import Curves
 
 LABELLED = 10
-"""More curves than this are drawn thin and grey: a legend of twenty lines is not readable."""
+"""More curves than this are drawn thin and alike, but for those that stand out: a legend of twenty is not readable."""
 WIDTH = 7.2
 LOG_FROM = 48
+APART = "#d55e00"
+"""Of a curve with a point that stands out."""
 
 
 def draw(curves: Curves) -> Figure:
@@ -30,16 +32,24 @@ def draw(curves: Curves) -> Figure:
         most = max(highest, min(ideal[-1][1], 1.6 * highest))
     told: list[float] = []
     named = len(curves.series) <= LABELLED
+    apart = {name for name, _, _ in curves.marked}
     for at, (name, points) in enumerate(curves.series):
         look: dict[str, Any] = (
             {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": cut(name, 3.0)}
             if named
             else {"color": "#0072b2", "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
         )
+        if name in apart and not named:
+            look |= {"color": APART, "lw": 1.6, "alpha": 1.0, "zorder": 3}
         axes.plot([count for count, _ in points], [ratio for _, ratio in points], **look)
-        if not named and all(abs(points[-1][1] - other) > 0.03 * highest for other in told):
+        if not named and name not in apart and all(abs(points[-1][1] - other) > 0.03 * highest for other in told):
             told.append(points[-1][1])
             axes.annotate(cut(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center")
+    for name, count, ratio in curves.marked:
+        label = cut(f"{times(ratio)} {name}", 3.0)
+        axes.annotate(
+            label, (count, ratio), (5, -9), textcoords="offset points", fontsize=7, color=APART, weight="bold"
+        )
     if counts[-1] > LOG_FROM:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)

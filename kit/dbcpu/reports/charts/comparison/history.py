@@ -72,6 +72,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         middle = sorted(known)[len(known) // 2]
         low = min(*known, series.low or middle, middle * (1 - MIN_SPAN))
         high = max(*known, series.high or middle, middle * (1 + MIN_SPAN))
+        low = low if series.least is None else max(low, series.least)
         margin = 0.08 * (high - low) or 0.1
         axes.set_ylim(low - margin, high + margin)
     axes.yaxis.set_major_locator(MaxNLocator(4))

@@ -1,0 +1,75 @@
+"""A simulated host under a variant of ``dbcpu vary``: SMT off, or sessions that are held on some of its CPUs."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dbcpu.errors import UnknownName, UsageError
+from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.plan import AA
+from dbcpu.record import BASELINE
+from dbcpu.simulator.host import SimulatedHost
+
+
+def under(host: SimulatedHost, variant: str) -> SimulatedHost:
+    """The host under a variant, such as ``node:0``; the host itself under ``baseline``.
+
+    Raises:
+        UnknownName: it is none of those that can be simulated.
+        UsageError: the host has no such CPUs, or nothing to switch off.
+    """
+    name, colon, argument = variant.partition(":")
+    if variant in (BASELINE, *AA):
+        return host
+    if name not in _KINDS or bool(colon) is (name in ("smt_off", "one_per_core")):
+        raise UnknownName("variant of a simulated host", variant, NAMES)
+    return _KINDS[name](host, argument)
+
+
+def _smt_off(host: SimulatedHost, _: str) -> SimulatedHost:
+    if host.threads == 1 or host.smt_off:
+        raise UsageError(f"{host.name} has no second threads that could be switched off; take a host with SMT")
+    return replace(host, smt_off=True)
+
+
+def _one_per_core(host: SimulatedHost, _: str) -> SimulatedHost:
+    """Of each core that its kernel shows the first CPU."""
+    return _held(host, sorted({int(core): cpu for cpu, core in reversed([*enumerate(host.known_core_of)])}.values()))
+
+
+def _cpus(host: SimulatedHost, argument: str) -> SimulatedHost:
+    return _held(host, parse_cpu_list(argument))
+
+
+def _ncpus(host: SimulatedHost, argument: str) -> SimulatedHost:
+    """One of each core first, as CPUs of a simulated host are numbered; where siblings are hidden, one by one."""
+    if not argument.isdecimal() or not 1 <= int(argument[:9]) <= len(host.online):
+        raise UsageError(f"ncpus:{argument[:40]} is no number from 1 to {len(host.online)}, the CPUs of {host.name}")
+    return _held(host, range(int(argument)))
+
+
+def _node(host: SimulatedHost, argument: str) -> SimulatedHost:
+    """The CPUs of these nodes, and of one its memory, too."""
+    nodes = parse_cpu_list(argument)
+    if not nodes or max(nodes) >= host.nodes:
+        raise UsageError(f"node:{argument[:40]} is none of the memory nodes of {host.name}: 0 to {host.nodes - 1}")
+    held = _held(host, map(int, np.flatnonzero(np.isin(host.node_of, nodes))))
+    return replace(held, memory_node=nodes[0]) if len(nodes) == 1 else held
+
+
+def _held(host: SimulatedHost, cpus: Iterable[int]) -> SimulatedHost:
+    found = tuple(cpus)
+    if not found or max(found) >= len(host.online):
+        raise UsageError(f"{host.name} has the CPUs 0 to {len(host.online) - 1}; hold sessions on some of these")
+    return replace(host, held=found)
+
+
+_KINDS: Mapping[str, Callable[[SimulatedHost, str], SimulatedHost]] = {
+    "smt_off": _smt_off,
+    "one_per_core": _one_per_core,
+    "cpus": _cpus,
+    "ncpus": _ncpus,
+    "node": _node,
+}
+NAMES = (BASELINE, "smt_off", "one_per_core", "cpus:0-3", "ncpus:4", "node:0")
