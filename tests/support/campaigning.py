@@ -60,7 +60,9 @@ class Fleet:
 
     def __call__(self, *arguments: str) -> Driver:
         secret = {PASSWORD: self._server.password or ""}
-        return self._drive("fleet", *arguments, limit_bytes=None, DBCPU_STORE=self.store, DBCPU_SETTLE_S="0", **secret)
+        return self._drive(
+            "fleet", *arguments, limit_bytes=None, exec_it=False, DBCPU_STORE=self.store, DBCPU_SETTLE_S="0", **secret
+        )
 
     def begin(self, *options: str) -> Driver:
         return self(
