@@ -123,8 +123,10 @@ def _noun(room: str) -> str:
     return room.rpartition(".")[2].removesuffix("s")
 
 
+@cache
 def _modules(room: str) -> dict[str, str]:
-    """Full module names by the members' names: ``import_`` is called ``import``."""
+    """Full module names by the members' names: ``import_`` is called ``import``. A folder is listed once: help asks
+    for each command."""
     package = importlib.import_module(f"dbcpu.{room}")
     found = (module.name for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."))
     leaves = {full.rpartition(".")[2]: full for full in found}

@@ -3,6 +3,7 @@
 import dataclasses
 import statistics
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -20,16 +21,21 @@ from dbcpu.store.engine import locate, open_engine
 from dbcpu.store.schema import rows
 from dbcpu.store.schema.tables import figure, round_
 from dbcpu.store.schema.tables import run as run_table
+from support.loaded_modules import loaded_by_run
 
 TITLE = "Starting, and listing what is stored"
 HOW = (
     "Whole processes, timed from outside. The store is a SQLite file with 10,000 runs, copies of one simulated run "
     "of a 16-vCPU host with all its rounds and figures, a minute apart. Both `dbcpu list` (the newest 20) and "
-    "`dbcpu list --limit 0` (all) count, and what reads the figures of stored runs."
+    "`dbcpu list --limit 0` (all) count, and what reads the figures of stored runs. Modules: of dbcpu's own, those "
+    "that `dbcpu run sqlite` has loaded when its last round has ended, and when it has explained and shown itself."
 )
 RUNS = 10_000
 TIMES = 4
 """Turns per round: they are short."""
+MAX_MODULES = 120
+RUNS_LOADED = ("--sessions 1", "--sessions 1 --report none", "")
+"""Options of runs whose modules are counted: of given levels, without a report, and as it is (the plan is adaptive)."""
 NO_LIMITS = ("--slowdown", "0", "--max-over-min", "0")
 """Those that the simulated run is beyond: a command that ends with 1 would count as failed."""
 
@@ -59,16 +65,26 @@ def run(setup: Setup) -> Result:
             for name, times in found.items()
         ),
     )
+    modules = {options: _modules(setup.folder, *options.split()) for options in RUNS_LOADED}
+    loads = Table(
+        ("modules that `dbcpu run sqlite` loads", "until its last round", "in all"),
+        tuple((f"`{given}`" if given else "as it is", *map(str, map(len, names))) for given, names in modules.items()),
+    )
     bars = (
-        Bar("dbcpu --help / import click", ratio(found["dbcpu --help"], click_s), 2.5, "times"),
+        Bar("dbcpu --help / import click", ratio(found["dbcpu --help"], click_s), 1.5, "times"),
         Bar("dbcpu list, 10,000 runs", statistics.median(found["dbcpu list"]), 1.0, "s"),
         Bar("dbcpu list --limit 0, 10,000 runs", statistics.median(found["dbcpu list --limit 0"]), 1.0, "s"),
         Bar("dbcpu list --history, 10,000 runs", statistics.median(found["dbcpu list --history"]), 1.0, "s"),
         Bar("dbcpu check --last, 10,000 runs", statistics.median(found["dbcpu check --last"]), 0.5, "s"),
+        Bar("dbcpu run sqlite, modules until its last round", len(modules["--sessions 1"][0]), MAX_MODULES, "modules"),
     )
     size = f"The store took {store.stat().st_size / 1e6:.0f} MB."
     samples = {f"{name} elapsed_s": times for name, times in found.items()}
-    return Result(bars, (table,), samples | {f"{name} cpu_s": times for name, times in used.items()}, (size,))
+    return Result(bars, (table, loads), samples | {f"{name} cpu_s": times for name, times in used.items()}, (size,))
+
+
+def _modules(folder: Path, *options: str) -> tuple[Sequence[str], Sequence[str]]:
+    return loaded_by_run("measuring", folder, *options), loaded_by_run("whole", folder, *options)
 
 
 def fill(path: Path, count: int) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost, open_host
-from dbcpu.hosts.topology import draw, read_host, usable_vcpus
+from dbcpu.hosts.topology import read_host, usable_vcpus
+from dbcpu.hosts.topology.drawing import draw
 
 HERE = Path(__file__).parent
 Files = dict[str, str]

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from dbcpu.analysis.checks.refusal import refused
-from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
-from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 from dbcpu.analysis.levels.per_round import real_variants
 from dbcpu.analysis.placement.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.results.comparison import Variants
@@ -54,13 +52,22 @@ def _explained(
 ) -> tuple[RunRecord, Analysis]:
     if may_be_scaled(header):
         rounds = map(without_db_cpu, rounds)
+    if header.plan.experiment != "sweep":
+        return _of_experiment(header, rounds, licence_rules)
+    record = RunRecord(header, tuple(rounds))
+    return record, _swept(record, licence_rules)
+
+
+def _of_experiment(
+    header: Header, rounds: Iterable[Round], licence_rules: Sequence[Licence] | None
+) -> tuple[RunRecord, Analysis]:
+    from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
+
     if header.plan.experiment == "soak":
         kept, soak = thinned(header, rounds)
         return kept, refused(with_soak(explain_variant(kept, licence_rules, None), header, soak))
     record = RunRecord(header, tuple(rounds))
-    if header.plan.experiment != "sweep":
-        return record, refused(with_experiment(explain_variant(record, licence_rules, None), record))
-    return record, _swept(record, licence_rules)
+    return record, refused(with_experiment(explain_variant(record, licence_rules, None), record))
 
 
 def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
@@ -86,6 +93,7 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
 
 
 def _compared(record: RunRecord, found: Mapping[str, Analysis]) -> Variants | None:
+    from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 
     try:
         return compare_variants(record, measured_variants(record, found))

@@ -6,12 +6,37 @@ from dbcpu import registry
 from dbcpu.errors import did_you_mean
 
 GROUPS = {
-    "Measure": ("run", "vary", "soak", "pool", "more", "simulate"),
-    "Many hosts": ("fleet",),
-    "Look at results": ("show", "compare", "check", "list", "report"),
-    "Keep results": ("import", "export", "delete", "store"),
-    "Look at a host": ("doctor", "topology", "restore"),
+    "Measure": {
+        "run": "Measure a database at several concurrency levels.",
+        "vary": "Measure it under other settings of its host, restored afterwards.",
+        "soak": "Run N sessions for a long time: do times drift?",
+        "pool": "Run the same jobs through pools of different size.",
+        "more": "Add rounds to a run: those left, or those that would decide.",
+        "simulate": "Simulate a host and measure it.",
+    },
+    "Many hosts": {
+        "fleet": "Measure many databases by one plan.",
+    },
+    "Look at results": {
+        "show": "Show which sessions of a run were slowed, and why.",
+        "compare": "Compare hosts, settings or dates; size a new host.",
+        "check": "Check a run against limits and its history.",
+        "list": "List the stored runs, or their figures over time.",
+        "report": "Write the report of a run: HTML page, charts, CSV ...",
+    },
+    "Keep results": {
+        "import": "Add runs from files to the store.",
+        "export": "Write the record of a run, a trace, or runs as tables.",
+        "delete": "Delete runs from the store.",
+        "store": "Maintain the store of runs.",
+    },
+    "Look at a host": {
+        "doctor": "Check a target and its host before a run.",
+        "topology": "Show sockets, cores, SMT siblings and limits of a host.",
+        "restore": "Restore settings that a killed run changed.",
+    },
 }
+"""Commands with their short help, by group: kept here, so that help need not load them all."""
 
 
 class Commands(click.Group):
@@ -27,7 +52,9 @@ class Commands(click.Group):
 
         if cmd_name not in self.list_commands(ctx):
             return None
-        return load_command(cmd_name.replace("-", "_")).command
+        command = load_command(cmd_name.replace("-", "_")).command
+        command.short_help = command.short_help or self._short(cmd_name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -40,11 +67,19 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         left = self.list_commands(ctx)
         widest = max(map(len, left))
-        for title, members in (*GROUPS.items(), ("Further commands", tuple(left))):
+        for title, members in (*GROUPS.items(), ("Further commands", left)):
             shown = [name for name in members if name in left]
             left = [name for name in left if name not in shown]
-            commands = ((name, self.get_command(ctx, name)) for name in shown)
-            rows = [(name.ljust(widest), found.get_short_help_str(limit=100)) for name, found in commands if found]
+            rows = [(name.ljust(widest), self._short(name) or self._loaded_short(ctx, name)) for name in shown]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+    @staticmethod
+    def _short(name: str) -> str | None:
+        return next((members[name] for members in GROUPS.values() if name in members), None)
+
+    def _loaded_short(self, ctx: click.Context, name: str) -> str:
+        """Of a command that is in no group."""
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(limit=100) if command else ""

@@ -6,7 +6,7 @@ from dbcpu.cli._completion import offering, runs, targets
 from dbcpu.cli._options import json_flag, limit_option, store_option
 
 
-@click.command(short_help="Check a run against limits and its history.")
+@click.command
 @click.argument("run", metavar="RUN", required=False, shell_complete=offering(runs))
 @click.option("--last", is_flag=True, help="Check the newest run; with --target the newest of that target.")
 @click.option("--target", metavar="NAME", help="Only with --last.", shell_complete=offering(targets))

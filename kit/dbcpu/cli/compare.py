@@ -9,7 +9,7 @@ from dbcpu.cli._completion import offering, runs
 from dbcpu.cli._options import format_option, licence_option, out_option, shape_options, store_option
 
 
-@click.command(short_help="Compare hosts, settings or dates; size a new host.")
+@click.command
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=offering(runs))
 @format_option
 @out_option("Also write comparison.html, the other formats and the charts there.")

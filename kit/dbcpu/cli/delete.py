@@ -6,7 +6,7 @@ from dbcpu.cli._completion import offering, runs
 from dbcpu.cli._options import Duration, confirm, store_option, yes_option
 
 
-@click.command(short_help="Delete runs from the store.")
+@click.command
 @click.argument("runs", metavar="[RUN...]", nargs=-1, shell_complete=offering(runs))
 @click.option("--like", metavar="RUN", help="Delete old runs with the target and label of RUN.")
 @click.option("--keep", type=click.IntRange(1), default=30, show_default=True, metavar="N",

@@ -5,7 +5,7 @@ import click
 from dbcpu.cli._options import fail_on_option, host_option, json_flag, target_argument
 
 
-@click.command(short_help="Check a target and its host before a run.")
+@click.command
 @target_argument
 @host_option
 @json_flag

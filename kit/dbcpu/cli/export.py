@@ -9,7 +9,7 @@ from dbcpu.cli._completion import offering, runs
 from dbcpu.cli._options import folder_option, store_option
 
 
-@click.command(short_help="Write the record of a run, a trace, or runs as tables.")
+@click.command
 @click.argument("names", metavar="RUN... [FILE]", nargs=-1, shell_complete=offering(runs))
 @folder_option("--parquet", help_text="Tables of the RUNs there, as Parquet: docs/data.md.")
 @folder_option("--csv", help_text="The same tables, as CSV.")

@@ -8,7 +8,7 @@ from dbcpu.cli._import_options import facts_options
 from dbcpu.cli._options import store_option
 
 
-@click.command(short_help="Add runs from files to the store.")
+@click.command
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--samples", metavar="FILE", multiple=True, help="Output of shell/sample-psr during these runs.")
 @facts_options

@@ -9,7 +9,7 @@ from dbcpu.cli._options import json_flag, out_option, store_option
 MOST = 1_000_000_000
 
 
-@click.command(short_help="List the stored runs, or their figures over time.")
+@click.command
 @click.option("--limit", type=click.IntRange(0, MOST), default=20, show_default=True, metavar="N",
               help="At most N; 0 for all.")  # fmt: skip
 @click.option("--target", metavar="NAME", help="Only runs of this target.")

@@ -8,7 +8,7 @@ from dbcpu.cli import _options as options
 from dbcpu.cli._completion import offering, targets
 
 
-@click.command(short_help="Add rounds to a run: those left, or those that would decide.")
+@click.command
 @options.run_argument
 @click.argument("target", required=False, shell_complete=offering(targets))
 @click.option("--rounds", type=click.IntRange(1, 1000), metavar="N",

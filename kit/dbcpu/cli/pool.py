@@ -7,7 +7,7 @@ import click
 from dbcpu.cli import _options as options
 
 
-@click.command(short_help="Run the same jobs through pools of different size.")
+@click.command
 @options.target_argument
 @click.option("--work", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="M",
               help="Number of jobs (executions) in total.")  # fmt: skip

@@ -8,7 +8,7 @@ import click
 from dbcpu.cli._options import Format, licence_option, out_option, run_argument, store_option
 
 
-@click.command(short_help="Write the report of a run: HTML page, charts, CSV ...")
+@click.command
 @run_argument
 @out_option("Folder of the report.  [default: reports/<run>]")
 @click.option("--format", "formats", type=Format(pictures=True), multiple=True,

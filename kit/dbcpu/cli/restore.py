@@ -5,7 +5,7 @@ import click
 from dbcpu.cli._completion import offering, targets
 
 
-@click.command(short_help="Restore settings that a killed run changed.")
+@click.command
 @click.argument("target", required=False, shell_complete=offering(targets))
 @click.option("--dry-run", is_flag=True, help="Show what would be restored, and change nothing.")
 def command(target: str | None, dry_run: bool) -> int:

@@ -8,7 +8,7 @@ from dbcpu.cli._completion import offering, targets
 from dbcpu.cli._options import confirm, fail_on_option, measuring_options
 
 
-@click.command(short_help="Measure a database at several concurrency levels.")
+@click.command
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=offering(targets))
 @measuring_options
 @click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")

@@ -7,7 +7,7 @@ import click
 from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
 
 
-@click.command(short_help="Show which sessions of a run were slowed, and why.")
+@click.command
 @run_argument
 @format_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: the analysis, not the record.")

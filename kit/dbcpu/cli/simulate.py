@@ -10,8 +10,7 @@ from dbcpu.cli._options import store_option
 from dbcpu.cli._simulation_options import simulation_options
 
 
-@click.command(epilog="Example: dbcpu simulate --cores 8 --threads 2 --steal 0.2 --sessions 1-16; docs/simulating.md",
-               short_help="Simulate a host and measure it.")  # fmt: skip
+@click.command(epilog="Example: dbcpu simulate --cores 8 --threads 2 --steal 0.2 --sessions 1-16; docs/simulating.md")
 @click.argument("preset", required=False, shell_complete=offering(presets))
 @click.option("--list", "listing", is_flag=True, help="List the presets.")
 @simulation_options

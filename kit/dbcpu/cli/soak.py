@@ -9,7 +9,7 @@ from dbcpu.cli._options import Duration
 from dbcpu.plan import MAX_SESSIONS
 
 
-@click.command(short_help="Run N sessions for a long time: do times drift?")
+@click.command
 @options.target_argument
 @click.option("--sessions", "-n", type=click.IntRange(1, MAX_SESSIONS), default=8, show_default=True, metavar="N",
               help="Concurrent sessions.")  # fmt: skip

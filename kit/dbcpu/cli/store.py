@@ -5,7 +5,7 @@ import click
 from dbcpu.cli._options import store_option
 
 
-@click.group(short_help="Maintain the store of runs.")
+@click.group
 def command() -> None:
     """Maintain the store of runs."""
 

@@ -5,7 +5,7 @@ import click
 from dbcpu.cli._options import json_flag
 
 
-@click.command(short_help="Show sockets, cores, SMT siblings and limits of a host.")
+@click.command
 @click.option(
     "--host",
     "where",
@@ -23,7 +23,7 @@ def command(where: str | None, as_json: bool) -> None:
     from dbcpu.formatting import printable_lines
     from dbcpu.hosts import local, recorded
     from dbcpu.hosts.shell_routes import is_shell_route, open_route
-    from dbcpu.hosts.topology import draw, read_host, usable_vcpus
+    from dbcpu.hosts.topology import drawing, read_host, usable_vcpus
 
     if is_shell_route(where or ""):
         with open_route(where or "") as host:
@@ -37,4 +37,4 @@ def command(where: str | None, as_json: bool) -> None:
         usable = {"vcpus": vcpus, "decided_by": decided_by}
         click.echo(codec.dumps({"host": codec.encode(info), "usable": usable}))
     else:
-        click.echo(printable_lines(draw(info)), nl=False)  # the host may be that of others
+        click.echo(printable_lines(drawing.draw(info)), nl=False)  # the host may be that of others

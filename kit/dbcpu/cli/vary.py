@@ -8,7 +8,7 @@ from dbcpu.cli._options import confirm, fail_on_option, measuring_options, targe
 from dbcpu.cli._variants_help import CommandWithVariants
 
 
-@click.command(cls=CommandWithVariants, short_help="Measure it under other settings of its host, restored afterwards.")
+@click.command(cls=CommandWithVariants)
 @target_argument
 @click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
 @click.option("--per-cpu", type=click.IntRange(1, 1000), metavar="S", help="Scaling test: S sessions per CPU.")

@@ -6,7 +6,7 @@ A member module offers ``open_host(where: str) -> Host``.
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 READ_ONLY = ("sql", "exec")
 """Kinds of ``RemoteHost.over`` by which nothing is changed: a database cannot, and a command that may hold secrets is
@@ -100,6 +100,11 @@ class RemoteHost(Host, Protocol):
     def poll(self, cpus: bool) -> HostPoll: ...
 
     def close(self) -> None: ...
+
+
+def is_over(host: Host | None, connection: str) -> TypeGuard[RemoteHost]:
+    """Whether the host's files come over ``connection``: see ``RemoteHost.over``."""
+    return isinstance(host, RemoteHost) and host.over == connection
 
 
 class Ahead:

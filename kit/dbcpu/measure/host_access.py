@@ -20,12 +20,12 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
-from dbcpu.hosts.shell_routes import SCHEMES, in_words, is_shell_route, open_route, transport_of
 from dbcpu.measure.gate import Gate
 from dbcpu.remedies import NOT_REQUESTED
 from dbcpu.targets.base import Target, Work
 
-ROUTES = ("auto", "local", "sql", "none", *(scheme.form for scheme in SCHEMES.values()))
+DIRECT = ("auto", "local", "sql", "none")
+"""Those that need no shell on another host; the others are the schemes of ``hosts.shell_routes``, loaded for them."""
 LOCALLY = "via /proc on this machine"
 
 
@@ -47,7 +47,10 @@ class AccessChoice:
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """The requested route, one of ``ROUTES``. ``required``: from the command line, so that no other is tried."""
+    """The requested route, one of ``DIRECT`` or through a shell.
+
+    ``required``: from the command line, so that no other is tried.
+    """
 
     route: str = "auto"
     required: bool = False
@@ -56,10 +59,13 @@ class AccessRequest:
 def access_request(given: str | None, configured: str | None) -> AccessRequest:
     """From the command line, else from dbcpu.toml. Raises UsageError."""
     route = given or configured or "auto"
-    if is_shell_route(route):
+    if route not in DIRECT:
+        from dbcpu.hosts.shell_routes import SCHEMES, is_shell_route, transport_of
+
+        if not is_shell_route(route):
+            known = (*DIRECT, *(scheme.form for scheme in SCHEMES.values()))
+            raise UsageError(f"host {route!r} is unknown; use one of {', '.join(known)}")
         transport_of(route)
-    elif route not in ("auto", "local", "sql", "none"):
-        raise UsageError(f"host {route!r} is unknown; use one of {', '.join(ROUTES)}")
     return AccessRequest(route, required=given is not None and route != "auto")
 
 
@@ -108,7 +114,7 @@ Route = Callable[[ExitStack, Guard], tuple[Host | None, str]]
 
 
 def _routes(target: Target, requested: AccessRequest, here: Host | None) -> Iterator[Route]:
-    over_shell = is_shell_route(requested.route)
+    over_shell = requested.route not in DIRECT
     if requested.route in ("auto", "local") or (over_shell and not requested.required):
         yield _Local(here if requested.route != "local" else LocalHost())
     if over_shell:
@@ -135,6 +141,8 @@ class _Shell:
     route: str
 
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:
+        from dbcpu.hosts.shell_routes import in_words, open_route
+
         host = open_route(self.route)
         stack.callback(host.close)
         guard.end_later(host.pid)
@@ -155,7 +163,11 @@ class _Sql:
 
 def _shown(route: str) -> str:
     """Without the arguments of a command of the user's."""
-    return transport_of(route).name if is_shell_route(route) else route
+    if route in DIRECT:
+        return route
+    from dbcpu.hosts.shell_routes import transport_of
+
+    return transport_of(route).name
 
 
 def _joined(reasons: list[str]) -> str:

@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Self, TypeGuard
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, TypeGuard
 
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
@@ -17,8 +18,7 @@ from dbcpu.config.drafts import check_way
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
-from dbcpu.store import codec, record_file, retention, schema
-from dbcpu.store.campaigns import CampaignTable
+from dbcpu.store import codec, record_file, schema
 from dbcpu.store.engine import Location, as_it_is, locate, open_engine, translated_errors
 from dbcpu.store.figures import FigureTable
 from dbcpu.store.record_checks import inconsistency
@@ -26,6 +26,9 @@ from dbcpu.store.schema import rows, upgrade
 from dbcpu.store.schema.rows import RunSummary
 from dbcpu.store.schema.tables import figure, round_, run
 from dbcpu.store.sidecars import NotWritable
+
+if TYPE_CHECKING:
+    from dbcpu.store.campaigns import CampaignTable
 
 __all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
 
@@ -100,7 +103,14 @@ class Store(AbstractContextManager["Store"]):
         self._reading = open_engine(location)
         self._writing = self._reading.execution_options(writes=True)
         self.figures = FigureTable(location, self._reading, there=revision >= schema.FIGURES)
-        self.campaigns = CampaignTable(location, self._reading, there=revision >= schema.CAMPAIGNS)
+        self._revision = revision
+
+    @cached_property
+    def campaigns(self) -> "CampaignTable":
+        """Those of fleets; loaded for them."""
+        from dbcpu.store.campaigns import CampaignTable
+
+        return CampaignTable(self._location, self._reading, there=self._revision >= schema.CAMPAIGNS)
 
     def __enter__(self) -> Self:
         return self
@@ -265,6 +275,8 @@ class Store(AbstractContextManager["Store"]):
 
     def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:
         """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
+        from dbcpu.store import retention
+
         run_id = self.resolve(like)
         runs = self.list()
         example = next(summary for summary in runs if summary.run_id == run_id)

@@ -9,13 +9,11 @@ from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
-from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.workloads import check_size
 from dbcpu.plan import MAX_SESSIONS, NextRound, Planner
 from dbcpu.record import Header, Round
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.measure_run import Choices, run
-from dbcpu.workflows.present import present
 from dbcpu.workflows.progress import ProgressWatcher
 
 Confirm = Callable[[str, bool], None]
@@ -45,6 +43,8 @@ class Delivery:
 
     def present(self, store: Store, run_id: str, rounds: Callable[[], Iterable[Round]]) -> int:
         """Shows the finished run as these ask for. Returns and raises as ``present``."""
+        from dbcpu.workflows.present import present  # a run that is refused or interrupted shows nothing
+
         return present(
             store, run_id, rounds, out=self.out, formats=self.formats, json_file=self.json_file, fail_on=self.fail_on,
             quiet=self.quiet, brief=self.brief,
@@ -76,10 +76,12 @@ def launch(
     *,
     experiment: ExperimentShape | None = None,
     planner: Planner | None = None,
+    keeps: bool = True,
 ) -> int:
-    """Measure, keep, explain and show; returns the exit code. Raises as ``measure_run.run``."""
-    # The rounds of a soak of days do not fit: they are read again, one by one.
-    keeps = not isinstance(experiment, SoakShape)
+    """Measure, keep, explain and show; returns the exit code. ``keeps``: the rounds stay in memory until then.
+
+    Raises as ``measure_run.run``.
+    """
     watcher = delivery.watcher(confirm, keeps=keeps)
     with open_store(delivery.store) as store:
         try:
@@ -101,7 +103,8 @@ def launch_soak(
         check_size(request.kind, choices.workload, size)
     options = ExperimentOptions(for_s=for_s, sizes=turns)
     choices = replace(choices, size=turns[0], for_s=for_s)
-    return launch(request, choices, delivery, confirm, experiment=_shape("soak", options))
+    # The rounds of a soak of days do not fit: they are read again, one by one.
+    return launch(request, choices, delivery, confirm, experiment=_shape("soak", options), keeps=False)
 
 
 def launch_pool(target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, work: int) -> int:

@@ -10,6 +10,7 @@ import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from dbcpu import __version__, plan
 from dbcpu.config.settings import settings
@@ -32,18 +33,20 @@ from dbcpu.measure.preview import Preview, check_room, make_room_for_files, prev
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, limits_of_a_session, own_pids
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.unseen_load import unseen_load
-from dbcpu.measure.variants import VariantPlan, variant_context
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRecord
 from dbcpu.store.database import Store
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
-from dbcpu.variants._selection import SelectedVariant
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import keep_rounds
 from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
+
+if TYPE_CHECKING:
+    from dbcpu.measure.variants import VariantPlan
+    from dbcpu.variants._selection import SelectedVariant
 
 DEFAULT_SECONDS = 1.5
 TRIAL_ROWS = 10_000_000
@@ -75,7 +78,7 @@ class Choices:
     label: str = ""
     seed: int | None = None
     aa: bool = False
-    variants: tuple[SelectedVariant, ...] = ()
+    variants: "tuple[SelectedVariant, ...]" = ()
     """More than one, the first of which the others are compared with; () for none."""
     per_cpu: int | None = None
     """Sessions per CPU of each variant, instead of the levels of ``sessions``."""
@@ -224,7 +227,7 @@ class _Planned:
     cores: int | None
     specs: tuple[RoundSpec, ...]
     variants: tuple[str, ...]
-    variant_plan: VariantPlan | None
+    variant_plan: "VariantPlan | None"
     adaptive: bool
     executions: int | None
     preview: Preview
@@ -296,6 +299,8 @@ def _plan(
     specs = experiment.specs(levels, choices.repeats, seed, variants)
     variant_plan = None
     if choices.variants:
+        from dbcpu.measure.variants import VariantPlan, variant_context
+
         context = variant_context(opened.request, target, host, info, choices.variants)
         variant_plan = VariantPlan.make(choices.variants, context, levels, choices.per_cpu)
         variant_plan.check(host, alone.server, fixed=choices.for_s is None)
@@ -336,7 +341,8 @@ def _header(
         rounds=None if planned.adaptive else len(planned.specs),
     )
     return Header(
-        run_id=_run_id(),
+        # Sortable by time, unique without coordination, and easy to read aloud.
+        run_id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}",
         label=choices.label,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         status="running",
@@ -391,8 +397,3 @@ def _not_sampled(name: str, asked: str | None, chosen: AccessChoice) -> str:
     if asked == "none":
         return "requested by --sampler none"
     return chosen.why if chosen.host is None else "no sampler works on this host"
-
-
-def _run_id() -> str:
-    """Sortable by time, unique without coordination, and easy to read aloud."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost
-from dbcpu.hosts.topology import cgroup_chain, draw, limits_of, parse_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology import cgroup_chain, limits_of, parse_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology.drawing import draw
 
 CPU = "/sys/devices/system/cpu"
 

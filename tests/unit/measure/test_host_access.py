@@ -61,7 +61,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[World]:
             return "" if host.name in made.found else f"no such process on {host.name}"
 
         made = World([], [], lambda target, requested: choose_access(target, requested, WORK, 100, stack, guard))
-        monkeypatch.setattr("dbcpu.measure.host_access.open_route", dial)
+        monkeypatch.setattr("dbcpu.hosts.shell_routes.open_route", dial)
         monkeypatch.setattr(host_access, "refusal", refusal)
         yield made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click.testing
 import pytest
 
-from dbcpu import variants
+from dbcpu import registry, variants
 from dbcpu.cli.vary import command
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.local import LocalHost
@@ -66,8 +66,10 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "without.py").write_text(SOURCE)
     (folder / "half_done.py").write_text('"""A variant that lacks something."""\n\nSCOPE = "host"\nARGUMENT = ""\n')
     monkeypatch.setattr(variants, "__path__", [*variants.__path__, str(folder)])
+    registry._modules.cache_clear()
     monkeypatch.setenv("DBCPU_JOURNAL", str(tmp_path / "journals"))
     yield
+    registry._modules.cache_clear()
     for name in ("without", "half_done"):
         sys.modules.pop(f"dbcpu.variants.{name}", None)
         vars(variants).pop(name, None)

@@ -10,13 +10,20 @@ from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.experiments import Conclusion, PartyView, Pool, PoolSize, SecondValue, Soak, Together
+from dbcpu.analysis.results.experiments import (
+    DISTURBANCES,
+    Conclusion,
+    PartyView,
+    Pool,
+    PoolSize,
+    SecondValue,
+    Soak,
+    Together,
+)
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 
-DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
-"""By finding: what else takes CPU, in words."""
 MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
 

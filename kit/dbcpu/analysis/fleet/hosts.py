@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dbcpu.analysis.experiments import DISTURBANCES
+from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.robust import median_factor
 from dbcpu.figures import FINDING, RunFigures

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from dbcpu.analysis.results.answer import Answer
 
+DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
+"""By finding: what else takes CPU, in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:

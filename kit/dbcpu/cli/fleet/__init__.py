@@ -5,7 +5,7 @@ import click
 from dbcpu.cli.fleet import _check, _report, _resume, _run, _status, _stop, _sync
 
 
-@click.group(short_help="Measure many databases by one plan.")
+@click.group
 def command() -> None:
     """Measure many databases by one plan: a campaign over the targets of an inventory (docs/fleet.md)."""
 

@@ -6,7 +6,6 @@ Sources: cputopology.rst, cgroup-v2.rst, cgroup-v1/cpusets.rst, sched-bwc.rst, p
 """
 
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
-from dbcpu.hosts.topology.drawing import draw
 from dbcpu.hosts.topology.host_info import HIDDEN_PROCESSES, read_host, usable_cores, usable_vcpus
 from dbcpu.hosts.topology.limits import CpuGroup, cgroup_chain, limits_of
 from dbcpu.hosts.topology.processors import read_topology
@@ -15,7 +14,6 @@ __all__ = [
     "HIDDEN_PROCESSES",
     "CpuGroup",
     "cgroup_chain",
-    "draw",
     "limits_of",
     "parse_cpu_list",
     "read_host",

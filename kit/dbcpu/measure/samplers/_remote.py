@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
 from dbcpu.errors import DbcpuError, MeasureError
 from dbcpu.hosts.base import Host, Reading, RemoteHost
@@ -53,11 +53,6 @@ class RemoteSampler:
         ended, self._round = self._round, None
         assert ended is not None
         return ended.result()
-
-
-def is_over(host: Host | None, connection: str) -> TypeGuard[RemoteHost]:
-    """Whether the host's files come over ``connection``: see ``RemoteHost.over``."""
-    return isinstance(host, RemoteHost) and host.over == connection
 
 
 def open_over(sampler: str, host: Host | None, hz: float, why_not: str | None) -> Sampler:

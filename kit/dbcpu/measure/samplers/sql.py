@@ -1,7 +1,6 @@
 """Samples /proc of a host that the database reads for us: each poll is one statement of a session of its own."""
 
-from dbcpu.hosts.base import Host
-from dbcpu.measure.samplers._remote import is_over, open_over
+from dbcpu.hosts.base import Host, is_over
 from dbcpu.measure.samplers.base import Sampler
 
 PREFERENCE = 10
@@ -19,4 +18,6 @@ def unavailable(host: Host | None) -> str | None:
 
 def open_sampler(host: Host | None, hz: float) -> Sampler:
     """Raises MeasureError where nothing can be sampled."""
+    from dbcpu.measure.samplers._remote import open_over
+
     return open_over("sql", host, hz, unavailable(host))

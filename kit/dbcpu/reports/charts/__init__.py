@@ -6,45 +6,41 @@ written.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from typing import Protocol, runtime_checkable
 
 from matplotlib.figure import Figure
 
+from dbcpu import registry
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import RunRecord
 from dbcpu.reports.charts.canvas import FORMS as FORMS
 from dbcpu.reports.charts.canvas import drawing, saved
-from dbcpu.reports.charts.comparison import growth, history, panels, ratio_bars, strips
-from dbcpu.reports.charts.run import (
-    connect,
-    cpu_map,
-    frame,
-    host,
-    lanes,
-    pool,
-    sessions,
-    sizes,
-    slowdown,
-    soak,
-    throughput,
-    together,
-    variants,
-)
 from dbcpu.reports.charts.style import narrow
 from dbcpu.reports.document import Bars, Chart, Curves, FigureHistory, Panels, RunPicture, Strips
 
-RUN_PICTURES = {
-    "soak": soak.draw,
-    "sizes": sizes.draw,
-    "pool": pool.draw,
-    "together": together.draw,
-    "variants": variants.draw,
-    "slowdown": slowdown.draw,
-    "throughput": throughput.draw,
-    "host": host.draw,
-    "sessions": sessions.draw,
-    "cpu_map": cpu_map.draw,
-    "lanes": lanes.draw,
-    "connect": connect.draw,
-}
-"""By the name of the chart."""
+RUN_PICTURES = (
+    "soak",
+    "sizes",
+    "pool",
+    "together",
+    "variants",
+    "slowdown",
+    "throughput",
+    "host",
+    "sessions",
+    "cpu_map",
+    "lanes",
+    "connect",
+)
+"""Names of charts of a run, each that of a file of ``run``; it is loaded when it is drawn."""
+
+
+@runtime_checkable
+class RunChartModule(Protocol):
+    """What a file of ``run`` that draws a chart offers."""
+
+    def draw(self, record: RunRecord, analysis: Analysis) -> Figure | None:
+        """None where there is nothing to draw."""
 
 
 def drawn(
@@ -54,31 +50,51 @@ def drawn(
 
     One without data is left out; ``with_empty``: the usual pictures of a run are drawn without data.
     """
+    from dbcpu.reports.charts.run.frame import nothing
+
     made: dict[str, dict[str, bytes]] = {form: {} for form in forms}
     with narrow() if for_phone else nullcontext(), drawing():
         for chart in charts:
             figure = figure_of(chart)
             if figure is None and with_empty and isinstance(chart.data, RunPicture) and chart.data.usual:
-                figure = frame.nothing(chart.data.record, chart.data.analysis)
+                figure = nothing(chart.data.record, chart.data.analysis)
             if figure is not None:
                 for form, picture in saved(figure, forms).items():
                     made[form][chart.name] = picture
     return made
 
 
+def run_picture(name: str, record: RunRecord, analysis: Analysis) -> Figure | None:
+    """One of ``RUN_PICTURES``, within ``drawing``; None where there is nothing to draw."""
+    chart = registry.load("reports.charts.run", name)
+    assert isinstance(chart, RunChartModule), name
+    figure: Figure | None = chart.draw(record, analysis)
+    return figure
+
+
 def figure_of(chart: Chart) -> Figure | None:
-    """The picture itself, within ``drawing``; None where there is nothing to draw."""
+    """The picture itself, within ``drawing``; None where there is nothing to draw. Loads what draws this one."""
     data = chart.data
     match data:
         case RunPicture():
-            return RUN_PICTURES[chart.name](data.record, data.analysis)
+            return run_picture(chart.name, data.record, data.analysis)
         case Panels():
+            from dbcpu.reports.charts.comparison import panels
+
             return panels.draw(data)
         case Bars():
+            from dbcpu.reports.charts.comparison import ratio_bars
+
             return ratio_bars.draw(data)
         case Curves():
+            from dbcpu.reports.charts.comparison import growth
+
             return growth.draw(data)
         case FigureHistory():
+            from dbcpu.reports.charts.comparison import history
+
             return history.draw(data)
         case Strips():
+            from dbcpu.reports.charts.comparison import strips
+
             return strips.draw(data)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dbcpu.analysis.checks.passed_checks import assurances
-from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.levels.representative_round import telling_rounds
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.run import Analysis
@@ -212,6 +211,8 @@ def _variants(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     found = analysis.variants
     if found is None:
         return ()
+    from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+
     lead, missing = plain(" ".join(variant_sentences(found))), "No level was measured under all variants."
     tables = [run_tables.variants_table(found)]
     return (_pictured(record, analysis, "variants", "Effect of the variants", missing, tables, lead),)

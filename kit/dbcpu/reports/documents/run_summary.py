@@ -2,13 +2,12 @@
 
 from statistics import median
 
-from dbcpu.analysis.comparison.variant_sentences import variant_sentences
-from dbcpu.analysis.experiments import DISTURBANCES
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import is_counted_only
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
@@ -105,10 +104,19 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("to quote", quotable(analysis)),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
-        *(("variant", sentence) for sentence in (variant_sentences(analysis.variants) if analysis.variants else ())),
+        *(("variant", sentence) for sentence in _variants(analysis)),
         *(("variant", note.removeprefix("variant ")) for note in not_varied(record.header.notes)),
     ]
     return tuple((name, plain(text)) for name, text in lines if text)
+
+
+def _variants(analysis: Analysis) -> tuple[str, ...]:
+    """() of a run of one variant, which needs nothing of what compares."""
+    if analysis.variants is None:
+        return ()
+    from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+
+    return tuple(variant_sentences(analysis.variants))
 
 
 def _scaling(record: RunRecord, analysis: Analysis) -> str:

@@ -47,7 +47,7 @@ def explained() -> tuple[RunRecord, Analysis]:
 
 
 def drawn(name: str) -> Figure:
-    figure = charts.RUN_PICTURES[name](*explained())
+    figure = charts.run_picture(name, *explained())
     assert figure is not None
     return figure
 
@@ -131,7 +131,7 @@ def test_a_run_of_one_variant_says_nothing_of_variants() -> None:
     run = one_variant(two_settings(), "baseline")
     analysis = explain(run)
     assert analysis.variants is None
-    assert charts.RUN_PICTURES["variants"](run, analysis) is None
+    assert charts.run_picture("variants", run, analysis) is None
     assert 'id="variants"' not in html.render(document(run, analysis))
 
 
