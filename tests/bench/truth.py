@@ -12,7 +12,9 @@ from typing import Self
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 from bench.rounds import HZ, one_round, opened
 from dbcpu.errors import MeasureError
+from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers._local import open_local
+from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.measure.samplers.trace import TraceSampler
 from dbcpu.record import Residency, Round
@@ -68,7 +70,7 @@ def run(setup: Setup) -> Result:
         target = stack.enter_context(opened("embedded", setup.guard, max(EXECUTIONS)))
         polls = KeptPolls(open_local(target.host(), HZ))
         try:
-            sampler: Sampler = stack.enter_context(TraceSampler(polls))
+            sampler: Sampler = stack.enter_context(TraceSampler(polls, Tracer(LocalHost()), "procfs"))
         except MeasureError as why:
             sampler = stack.enter_context(polls)
             notes.append(f"Residency was not held against tracing: {why}.")

@@ -10,9 +10,7 @@ from support.paths import ROOT
 
 KIT = ROOT / "kit" / "dbcpu"
 PARSER = "hosts/proc.py"
-STAND_ALONE = frozenset(
-    {"hosts/cleanup_guard.py", "measure/samplers/_poller.py", "measure/samplers/_tracer.py", "targets/sqlite/worker.py"}
-)
+STAND_ALONE = frozenset({"hosts/cleanup_guard.py", "measure/samplers/_poller.py", "targets/sqlite/worker.py"})
 """Started as scripts with -I -S: they cannot import the parser."""
 _CUTS = frozenset({"find", "index", "partition", "rfind", "rindex", "rpartition", "rsplit", "split"})
 _MODULES = sorted(path.relative_to(KIT).as_posix() for path in KIT.rglob("*.py"))

@@ -73,14 +73,24 @@ class ShellConnection:
 
     def ask(self, question: Sequence[str], timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
         """The lines of the answer to a question; its parts hold neither tabs nor line breaks."""
+        answer: list[str] = []
+        self.stream(question, answer.append, timeout_s)
+        return answer
+
+    def stream(
+        self,
+        question: Sequence[str],
+        take: Callable[[str], object],
+        timeout_s: float = ANSWER_TIMEOUT_S,
+        max_bytes: int | None = None,
+    ) -> None:
+        """The same line by line, so that a long answer is never whole in memory; ``max_bytes`` of it, if given."""
         if any("\n" in part or "\t" in part for part in question):
             raise HostError(f"what has a tab or line break in it cannot be asked of {self._name}")
-        answer: list[str] = []
-        with self._exchange(timeout_s, MAX_ANSWER_BYTES) as (send, receive):
+        with self._exchange(timeout_s, max_bytes or MAX_ANSWER_BYTES) as (send, receive):
             send("\t".join(question) + "\n")
             while (line := receive()) != ".":
-                answer.append(line)
-        return answer
+                take(line)
 
     def _launch(self, command: list[str]) -> "subprocess.Popen[bytes]":
         try:

@@ -28,7 +28,7 @@ class ShellHost:
 
     def __init__(self, transport: Transport, root: str = "") -> None:
         self.name, self.over = transport.name, transport.over
-        self._root = root
+        self._transport, self._root = transport, root
         self._watched = 0
         self._connection = ShellConnection(transport, (files("dbcpu") / "shell" / "serve-host").read_text("utf-8"))
         try:
@@ -66,6 +66,10 @@ class ShellHost:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def further(self, script: str) -> ShellConnection:
+        """A connection of its own, by the same way, to another program. Raises HostError."""
+        return ShellConnection(self._transport, script)
 
     def close(self) -> None:
         """End the connection."""

@@ -22,7 +22,10 @@ TOOLS = {
     "busybox": {"sh": ("busybox",), "awk": ("busybox",), "*": ("busybox",)},
 }
 """What a database host may have, by name; the first that is installed is taken."""
-_OTHER_TOOLS = ("cat", "chrt", "echo", "grep", "getconf", "ls", "sed", "sleep", "taskset", "tr", "uname")
+_OTHER_TOOLS = (
+    "cat", "chrt", "echo", "grep", "getconf", "id", "ls", "mkdir", "mount", "rmdir", "sed", "setsid", "sleep",
+    "taskset", "tr", "uname", "unshare",
+)  # fmt: skip
 
 
 def make_tools(folder: Path, tools: Mapping[str, Sequence[str]]) -> Path:

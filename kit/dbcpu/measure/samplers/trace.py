@@ -1,21 +1,22 @@
 """Placement to the microsecond, by the kernel's own trace of every switch, and who ran while a session waited.
 
-For root, on this machine. Counters, the host's CPUs and other processes are as procfs has them; its polls go on, and
-are what is kept of a round whose trace is not whole.
+For root on this machine, or on a host reached over ssh (there sudo -n will do). Counters, the host's CPUs and other
+processes are as procfs or ssh have them; their polls go on, and are what is kept of a round whose trace is not whole.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dbcpu.errors import MeasureError
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Host, RemoteHost, is_over
 from dbcpu.measure.samplers import _local
-from dbcpu.measure.samplers._child import Child
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.record import RanInstead, Residency, Trace, WakeUps
+
+if TYPE_CHECKING:
+    from dbcpu.measure.samplers._tracer import Tracer
 
 PREFERENCE = 5
 """Only where it is named: it needs root, and reads what every process of the host does."""
@@ -26,26 +27,29 @@ SLACK, MIN_SLACK_S = 0.05, 0.02
 class TraceSampler:
     """See ``samplers.base.Sampler``."""
 
-    def __init__(self, polls: Sampler) -> None:
-        self._polls = polls
-        self._child: Child | None = None
+    def __init__(self, polls: Sampler, tracer: "Tracer", instead: str) -> None:
+        """``instead``: the sampler to be named where there is no trace."""
+        self._polls, self._tracer, self._instead = polls, tracer, instead
+        self._lost = ""
 
     @property
     def pid(self) -> int | None:
-        return self._polls.pid
+        return self._polls.pid or self._tracer.pid
 
     @property
     def helpers(self) -> tuple[int, ...]:
-        """Processes of its own beside ``pid``."""
-        return (self._child.pid,) if self._child else ()
+        """Processes of its own on the traced host, beside those of the polls."""
+        return self._tracer.helpers
 
     def __enter__(self) -> Self:
-        self._child = Child("_tracer.py")
         try:
-            self._ask({"open": True})
+            self._tracer.open()
             self._polls.__enter__()
+        except MeasureError as error:
+            self._tracer.close()
+            raise MeasureError(f"--sampler trace is not possible: {error}; use --sampler {self._instead}") from None
         except BaseException:
-            self._end()
+            self._tracer.close()
             raise
         return self
 
@@ -53,36 +57,37 @@ class TraceSampler:
         try:
             self._polls.__exit__(None, None, None)
         finally:
-            self._end()
-
-    def _end(self) -> None:
-        """At the end of its input it removes what it made in the kernel."""
-        if self._child is not None:
-            self._child.end()
-            self._child = None
+            self._tracer.close()
 
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
         self._polls.start(watched, (*kit_pids, *self.helpers))
-        self._ask({"start": [[one.ordinal, one.pid, one.tid] for one in watched]})
+        self._try(lambda: self._tracer.begin(watched))
 
     def stop(self) -> Sampled:
-        told = self._ask({"stop": True})
+        self._try(self._tracer.end)
         sampled = self._polls.stop()
+        told: dict[str, Any] = {}
+        self._try(lambda: told.update(self._tracer.told()))
+        if self._lost or not told:
+            return replace(sampled, trace=Trace(0, 0, self._lost))
         traced = {each["ordinal"]: each for each in told["sessions"]}
         why = told["why"] or (f"{told['lost']} events were lost" if told["lost"] else _differs(sampled, traced))
         trace = Trace(told["events"], told["lost"], why)
         if why:
             return replace(sampled, trace=trace)
         sessions = tuple(_traced(one, traced[one.ordinal]) for one in sampled.sessions)
-        return replace(sampled, sessions=sessions, trace=trace)
+        clock = self._tracer.clock
+        clocks = (*sampled.clocks, clock) if clock else sampled.clocks
+        return replace(sampled, sessions=sessions, trace=trace, clocks=clocks)
 
-    def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        told = (self._child.ask(command) if self._child else None) or {
-            "error": "the tracing process ended unexpectedly"
-        }
-        if "error" in told:
-            raise MeasureError(f"--sampler trace: {told['error']}; use --sampler procfs")
-        return told
+    def _try(self, step: Callable[[], object]) -> None:
+        """Once the trace is lost, the polls go on alone."""
+        if self._lost:
+            return
+        try:
+            step()
+        except MeasureError as error:
+            self._lost = str(error)
 
 
 def _differs(sampled: Sampled, traced: Mapping[int, Mapping[str, Any]]) -> str:
@@ -126,18 +131,26 @@ def host_route(configured: str | None) -> str | None:
 
 
 def unavailable(host: Host | None) -> str | None:
-    """Why nothing can be traced there, or None. Whether the kernel allows it is seen when it is opened."""
+    """Why nothing can be traced there, or None. Whether the kernel and sudo allow it is seen when it is opened."""
+    if is_over(host, "ssh"):
+        return None
+    if isinstance(host, RemoteHost):
+        return f"a kernel is traced on this machine and over ssh, not by {host.name}"
     if (why := _local.unavailable(host)) is not None:
         return why
     if os.geteuid() != 0:
         return "tracing needs root"
-    if "\ttracefs\n" not in Path("/proc/filesystems").read_text("ascii"):
-        return "this kernel has no tracefs"
     return None
 
 
 def open_sampler(host: Host | None, hz: float) -> Sampler:
     """Raises MeasureError where nothing can be traced."""
-    if (why := unavailable(host)) is not None:
+    instead = "ssh" if is_over(host, "ssh") else "procfs"
+    why = unavailable(host)
+    if host is None or why is not None:
         raise MeasureError(f"--sampler trace is not possible: {why}; use --sampler procfs")
-    return TraceSampler(_local.open_local(host, hz))
+    from dbcpu.measure.samplers._remote import open_over
+    from dbcpu.measure.samplers._tracer import Tracer
+
+    polls = open_over("ssh", host, hz, None) if instead == "ssh" else _local.open_local(host, hz)
+    return TraceSampler(polls, Tracer(host), instead)

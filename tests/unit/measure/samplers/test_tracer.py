@@ -1,25 +1,23 @@
-"""What the tracing process makes of the kernel's lines, and real tracing of real processes where this is root."""
+"""Real tracing of real processes where this is root, and what is said where nothing can be traced."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure.samplers import _tracer, trace
-from dbcpu.measure.samplers._tracer import Tally, merged
+from dbcpu.measure.samplers import trace
+from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Watched
+from support.doubles.remote_host import FakeRemote
+from support.driving import until
 
-SCRIPT = Path(_tracer.__file__)
 WORK_S = 0.3
 WORK = (
     "import sys, time\n"
@@ -30,133 +28,18 @@ WORK = (
 )
 
 
-def switch(cpu: int, at_s: float, leaves: str, state: str, enters: str) -> str:
-    """A line of the trace; processes are ``NAME-PID``."""
-    (before, pid), (after, next_pid) = (each.rsplit("-", 1) for each in (leaves, enters))
-    return (
-        f"  {before}-{pid}  [{cpu:03}] d..2. {at_s:.6f}: sched_switch: prev_comm={before} prev_pid={pid} prev_prio=120 "
-        f"prev_state={state} ==> next_comm={after} next_pid={next_pid} next_prio=120\n"
-    )
-
-
-def wake(at_s: float, process: str, cpu: int) -> str:
-    name, pid = process.rsplit("-", 1)
-    return f"  <idle>-0  [000] d.h4. {at_s:.6f}: sched_wakeup: comm={name} pid={pid} prio=120 target_cpu={cpu:03}\n"
-
-
-def migrate(at_s: float, process: str, to: int) -> str:
-    name, pid = process.rsplit("-", 1)
-    return (
-        f"  m-17  [000] d..3. {at_s:.6f}: sched_migrate_task: comm={name} pid={pid} prio=120 orig_cpu=0 dest_cpu={to}\n"
-    )
-
-
-def tally(*lines: str, until_s: float, **states: tuple[str, int]) -> dict[str, Any]:
-    """``states``: of session 0 as ``s10``, of session 1 as ``s11``, from second 1 on."""
-    watched = {int(name[1:]): int(name[1:]) - 10 for name in states}
-    made = Tally(watched, 1.0, {int(name[1:]): state for name, state in states.items()})
-    for line in lines:
-        made.take(line)
-    told = made.sum_up(until_s, 0)
-    for session in told["sessions"]:
-        session["instead"] = [row[:4] for row in session["instead"]]  # the group is that of a real process
-    return told
-
-
-def rounded(rows: list[list[Any]]) -> list[list[Any]]:
-    return [[round(value, 4) if isinstance(value, float) else value for value in row] for row in rows]
-
-
-# --- the tally
-
-
-def test_two_that_take_turns_wait_for_each_other_and_for_a_third() -> None:
-    told = tally(
-        wake(1.1, "pg-10", 0),
-        switch(0, 1.1, "swapper/0-0", "R", "pg-10"),
-        wake(1.2, "pg-11", 0),
-        switch(0, 1.3, "pg-10", "R+", "pg-11"),
-        switch(0, 1.5, "pg-11", "R", "a b (c)-77"),
-        switch(0, 1.6, "a b (c)-77", "S", "pg-10"),
-        switch(0, 1.7, "pg-10", "S", "pg-11"),
-        until_s=2.0,
-        s10=("S", 0),
-        s11=("S", 0),
-    )
-    one, other = told["sessions"]
-    assert rounded(one["stretches"]) == [
-        [0, "S", 1.0, 1.1, 0.0, 0.0], [0, "R", 1.1, 1.7, 0.3, 0.3], [0, "S", 1.7, 2.0, 0.0, 0.0],
-    ]  # fmt: skip
-    assert rounded(one["instead"]) == [[11, "pg", 0.2, 1], [77, "a b (c)", 0.1, None]]
-    assert rounded(other["instead"]) == [[10, "pg", 0.2, 0], [77, "a b (c)", 0.1, None]]
-    assert rounded(other["stretches"])[-1] == [0, "R", 1.2, 2.0, 0.5, 0.3]
-    assert [round(value, 4) for value in other["woken"]] == [1, 0.1, 0.1, 0.1, 0.1]
-    assert (told["events"], told["lost"], told["why"]) == (7, 0, "")
-
-
-def test_a_move_while_waiting_is_counted_and_ends_the_stretch() -> None:
-    told = tally(
-        switch(0, 1.2, "pg-10", "R", "x-5"),
-        migrate(1.3, "pg-10", 3),
-        switch(3, 1.4, "y-6", "R", "pg-10"),
-        until_s=1.5,
-        s10=("R", 0),
-    )
-    session = told["sessions"][0]
-    assert rounded(session["stretches"]) == [[0, "R", 1.0, 1.3, 0.2, 0.1], [3, "R", 1.3, 1.5, 0.1, 0.1]]
-    assert session["migrations"] == 1
-    assert rounded(session["instead"]) == [[5, "x", 0.1, None], [6, "y", 0.1, None]]
-
-
-def test_runnable_at_the_start_it_waits_until_it_is_seen_to_run() -> None:
-    told = tally(switch(0, 1.4, "x-5", "S", "pg-10"), until_s=2.0, s10=("R", 0))
-    assert rounded(told["sessions"][0]["stretches"]) == [[0, "R", 1.0, 2.0, 0.6, 0.4]]
-
-
-def test_a_switch_that_the_kernel_left_out_costs_no_more_than_the_time_since_the_one_before() -> None:
-    told = tally(
-        switch(0, 1.1, "pg-10", "R", "agent-75"),
-        switch(0, 1.6, "pg-10", "S", "swapper/0-0"),
-        until_s=2.0,
-        s10=("R", 0),
-    )
-    assert rounded(told["sessions"][0]["stretches"])[0] == [0, "R", 1.0, 1.6, 0.6, 0.0]
-
-
-def test_an_idle_cpu_is_nobody() -> None:
-    told = tally(wake(1.2, "pg-10", 0), switch(0, 1.5, "swapper/0-0", "R", "pg-10"), until_s=2.0, s10=("S", 0))
-    assert told["sessions"][0]["instead"] == []
-
-
-@pytest.mark.parametrize("line", ["CPU:1 [LOST 12 EVENTS]\n", switch(0, 1.1, "a-1", "S", "b-2").replace("==>", "=>")])
-def test_what_cannot_be_read_is_lost(line: str) -> None:
-    assert tally("# tracer: nop\n", "\n", line, until_s=2.0, s10=("S", 0))["lost"] == 1
-
-
-def test_those_that_ran_less_are_added_up() -> None:
-    lines = [wake(1.0, "pg-10", 0)]
-    for at in range(12):
-        lines.append(switch(0, 1.1 + at / 100, f"p{at}-{100 + at}", "S", f"p{at + 1}-{101 + at}"))
-    instead = tally(*lines, until_s=2.0, s10=("S", 0))["sessions"][0]["instead"]
-    assert [row[:2] for row in instead if row[0] == 0] == [[0, "other processes"]]
-    assert len(instead) == _tracer.MAX_NAMED + 1
-    assert sum(row[2] for row in instead) == pytest.approx(1.0)
-
-
-def test_a_short_sleep_makes_no_stretch_and_no_cpu_time() -> None:
-    parts = [(0, "run", 1.0, 1.2), (0, "S", 1.2, 1.201), (0, "run", 1.201, 1.3), (0, "S", 1.3, 1.5)]
-    assert rounded(merged(parts)) == [[0, "R", 1.0, 1.3, 0.299, 0.0], [0, "S", 1.3, 1.5, 0.0, 0.0]]
-
-
-# --- the kernel
-
-
 def why_not() -> str:
+    """Why nothing can be traced on this machine; '' where it can."""
     if (why := trace.unavailable(LocalHost())) is not None:
         return why
-    with subprocess.Popen([sys.executable, "-I", "-S", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        answer = json.loads(child.communicate(b'{"open": true}\n')[0])
-    return str(answer.get("error", ""))
+    tracer = Tracer(LocalHost())
+    try:
+        tracer.open()
+    except MeasureError as error:
+        return str(error)
+    finally:
+        tracer.close()
+    return ""
 
 
 WHY_NOT = why_not()
@@ -219,12 +102,10 @@ def test_the_trace_agrees_with_the_kernels_counters_and_names_who_ran_instead(
 def test_events_that_found_no_room_leave_the_polls(
     monkeypatch: pytest.MonkeyPatch, workers: "list[subprocess.Popen[str]]"
 ) -> None:
+    told = Tracer.told
+    monkeypatch.setattr(Tracer, "told", lambda self: {**told(self), "lost": 12})
     with trace.open_sampler(LocalHost(), 20.0) as sampler:
         sampler.start([Watched(0, workers[0].pid, None)], [])
-        monkeypatch.setattr(
-            trace.TraceSampler, "_ask",
-            lambda self, command, ask=trace.TraceSampler._ask: {**ask(self, command), "lost": 12},
-        )  # fmt: skip
         go_and_wait(workers)
         found = sampler.stop()
     assert found.trace is not None
@@ -234,32 +115,96 @@ def test_events_that_found_no_room_leave_the_polls(
 
 
 @traced
-def test_an_instance_is_gone_once_its_parent_was_killed() -> None:
+def test_a_buffer_that_is_too_small_is_said(
+    monkeypatch: pytest.MonkeyPatch, workers: "list[subprocess.Popen[str]]"
+) -> None:
+    """The kernel's own count of what it overwrote."""
+    with trace.open_sampler(LocalHost(), 20.0) as sampler:
+        assert isinstance(sampler, trace.TraceSampler)
+        top = sampler.helpers[1]
+        Path(f"/proc/{top}/cwd/instances/dbcpu-{top}/buffer_size_kb").write_text("4")
+        sampler.start([Watched(at, each.pid, None) for at, each in enumerate(workers)], [])
+        go_and_wait(workers)
+        subprocess.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; /bin/true; /bin/true; done"], check=True)
+        found = sampler.stop()
+    assert found.trace is not None
+    assert found.trace.why == f"{found.trace.lost} events were lost"
+    assert found.trace.lost > 0
+    assert found.sessions[0].residency
+
+
+class Instances:
+    """The folder of tracing instances as seen by the processes that trace, which may have mounted it for themselves."""
+
+    def __init__(self, helpers: Sequence[int]) -> None:
+        self.serving, self.shell, _ = helpers
+        self._folder = os.open(f"/proc/{self.serving}/cwd/instances", os.O_RDONLY)
+
+    def there(self) -> bool:
+        return f"dbcpu-{self.shell}" in os.listdir(self._folder)  # noqa: PTH208
+
+    def close(self) -> None:
+        os.close(self._folder)
+
+
+@pytest.fixture
+def driver() -> Iterator[tuple["subprocess.Popen[str]", Instances]]:
+    """A process with an open sampler, and the instance that it has."""
     code = (
         "import sys; from dbcpu.hosts.local import LocalHost; from dbcpu.measure.samplers import trace\n"
         "with trace.open_sampler(LocalHost(), 20.0) as sampler:\n"
-        "    print(sampler.helpers[0], flush=True); sys.stdin.readline()"
+        "    print(*sampler.helpers, flush=True); sys.stdin.readline()"
     )
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as driver:
-        assert driver.stdout
-        helper = int(driver.stdout.readline())
-        inside = Path(f"/proc/{helper}/cwd/instances")
-        assert f"dbcpu-{helper}" in os.listdir(inside)  # noqa: PTH208
-        mounted = os.open(inside, os.O_RDONLY)
-        os.kill(driver.pid, signal.SIGKILL)
-    try:
-        until = time.monotonic() + 60
-        while f"dbcpu-{helper}" in (left := os.listdir(mounted)) and time.monotonic() < until:  # noqa: PTH208
-            time.sleep(0.02)
-        assert f"dbcpu-{helper}" not in left
-    finally:
-        os.close(mounted)
+    ) as started:
+        assert started.stdout
+        instances = Instances([int(pid) for pid in started.stdout.readline().split()])
+        assert instances.there()
+        yield started, instances
+        instances.close()
+        started.kill()
+
+
+@traced
+@pytest.mark.parametrize("killed", ["driver", "serving", "shell"])
+def test_an_instance_is_gone_once_a_process_of_it_was_killed(
+    driver: tuple["subprocess.Popen[str]", Instances], killed: str
+) -> None:
+    started, instances = driver
+    os.kill({"driver": started.pid, "serving": instances.serving, "shell": instances.shell}[killed], signal.SIGKILL)
+    if killed == "shell":  # it only waits; the others go on until their input ends
+        started.kill()
+    until(lambda: not instances.there(), "the instance is gone")
+
+
+@traced
+def test_once_the_tracing_program_is_killed_rounds_are_those_of_polls(workers: "list[subprocess.Popen[str]]") -> None:
+    with trace.open_sampler(LocalHost(), 20.0) as sampler:
+        assert isinstance(sampler, trace.TraceSampler)
+        sampler.start([Watched(0, workers[0].pid, None)], [])
+        os.kill(sampler.helpers[0], signal.SIGKILL)
+        go_and_wait(workers)
+        first = sampler.stop()
+        sampler.start([Watched(0, workers[0].pid, None)], [])
+        second = sampler.stop()
+    for found in (first, second):
+        assert found.trace is not None
+        assert found.trace.why.startswith("the connection to this machine ended: ")
+        assert found.sessions[0].residency
+    assert first.sessions[0].cpu_s == pytest.approx(WORK_S, abs=0.1)
 
 
 def test_an_ordinary_user_is_told_that_tracing_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MeasureError, match="--sampler trace is not possible: tracing needs root; use --sampler procfs"):
         trace.open_sampler(LocalHost(), 20.0)
+
+
+def test_a_host_that_only_a_container_or_the_database_shows_is_not_traced(tmp_path: Path) -> None:
+    assert trace.unavailable(FakeRemote(tmp_path, "ssh")) is None
+    with pytest.raises(MeasureError, match=r"a kernel is traced on this machine and over ssh, not by docker:fake"):
+        trace.open_sampler(FakeRemote(tmp_path, "docker"), 20.0)
+    with pytest.raises(MeasureError, match="the database runs on another machine"):
+        trace.open_sampler(None, 20.0)
