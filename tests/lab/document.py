@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import cpu_speed, emulated, labelled, pairs, published, verdicts
+from lab import cpu_speed, emulated, labelled, pairs, placement, published, verdicts
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -60,6 +60,7 @@ def page() -> str:
     real = list(pairs.read(RESULTS / "pairs"))
     if real:
         parts.append(_pairs(real))
+    parts.append(placement.section(json.loads(placement.KEPT.read_text("utf-8"))))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
     of_files = {
         "hidden": _hidden,
