@@ -20,6 +20,8 @@ IMPORTED = "imported"  # the sampler of a run whose times or rates others measur
 UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves
 UNLISTED = 0  # in place of a pid: several processes together, where which they were was not recorded
 RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"  # services that run a database, and what parameters call them
+MAX_CPUS = 65_536
+"""Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
 BASELINE = "baseline"  # the variant under which nothing is changed
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""

@@ -14,7 +14,6 @@ import getpass
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -207,6 +206,8 @@ def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path,
 
 def _read(file: Path, source: Path | int) -> dict[str, Any]:
     """``source``: the file's path, or a descriptor, which is closed."""
+    import tomllib
+
     try:
         with open(source, "rb") as stream:  # noqa: PTH123 - a Path opens no descriptor
             text = stream.read(MAX_BYTES + 1)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.hosts.topology.cpu_list import MAX_CPUS, parse_cpu_list
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
+from dbcpu.record import MAX_CPUS
 
 ENDS = ("complete", "interrupted", "failed")
 LATEST_S = 253_402_300_799.0

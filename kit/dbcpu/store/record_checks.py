@@ -9,10 +9,10 @@ from dataclasses import fields
 from itertools import pairwise
 
 from dbcpu.formatting import moment
-from dbcpu.hosts.topology.cpu_list import MAX_CPUS
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     IMPORTED,
+    MAX_CPUS,
     CpuSeries,
     Header,
     HostCounters,

@@ -1,9 +1,8 @@
 """Lists of CPUs as the kernel writes them, ``0-3,8,10-11``, and as ``formatting.ranges`` does."""
 
 from dbcpu.errors import UsageError
+from dbcpu.record import MAX_CPUS
 
-MAX_CPUS = 65_536
-"""Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
 MAX_DIGITS = 9
 """Python refuses to read thousands of digits, in words of its own."""
 
