@@ -28,8 +28,9 @@ HOW = (
     "Whole processes. Bars are of CPU time, which other work on the machine hardly changes; on a machine that is left "
     "alone it is the time elapsed but for a few ms. The store is a SQLite file with 10,000 runs, copies of one "
     "simulated run of a 16-vCPU host with all its rounds and figures, a minute apart. Both `dbcpu list` (the newest "
-    "20) and `dbcpu list --limit 0` (all) count, and what reads the figures of stored runs. Modules: of dbcpu's own, those "
-    "that `dbcpu run sqlite` has loaded when its last round has ended, and when it has explained and shown itself."
+    "20) and `dbcpu list --limit 0` (all) count, and what reads the figures of stored runs. Modules: of dbcpu's own, "
+    "those that `dbcpu run sqlite` has loaded when its last round has ended, and when it has explained and shown "
+    "itself."
 )
 RUNS = 10_000
 CLICK = 'python -c "import click"'

@@ -26,10 +26,10 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     """
     from dbcpu.store.csv_file import RunFacts
     from dbcpu.store.database import open_store
-    from dbcpu.workflows.import_runs import read_run
+    from dbcpu.workflows.import_runs import read_runs
     from dbcpu.workflows.kept_figures import keep_run
 
-    found = [read_run(file, samples, RunFacts(**facts)) for file in files]
+    found = read_runs(files, samples, RunFacts(**facts))
     with open_store(store) as opened:
         for record, warning in found:
             if warning:

@@ -1,6 +1,7 @@
 """From files of any kind to records: what ``dbcpu import`` takes in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from dbcpu.analysis.comparison.published import NEEDED
 from dbcpu.errors import RecordFormatError, UsageError
@@ -44,6 +45,22 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     if not text.strip():
         raise RecordFormatError(f"{path} is empty; give {_FORMS}")
     raise RecordFormatError(f"{path} is no run; give {_FORMS}")
+
+
+def read_runs(
+    paths: Sequence[str], samples: Sequence[str] = (), facts: RunFacts | None = None
+) -> Iterator[tuple[RunRecord, str]]:
+    """The runs of several files, as ``read_run``: all can be read before the first is given.
+
+    Each is read a second time then, so that memory does not grow with their number; what is no regular file, such as a
+    pipe, gives its content once and is kept. Raises as ``read_run``.
+    """
+    kept: dict[str, tuple[RunRecord, str]] = {}
+    for path in paths:
+        found = read_run(path, samples, facts)
+        if len(paths) == 1 or not Path(path).is_file():
+            kept[path] = found
+    return (kept.pop(path, None) or read_run(path, samples, facts) for path in paths)
 
 
 def _consistent(record: RunRecord, path: str) -> RunRecord:

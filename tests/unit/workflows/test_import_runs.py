@@ -1,6 +1,9 @@
 """A file is read by what is in it, or the user learns where it belongs."""
 
+import gc
 import gzip
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,9 +13,10 @@ from hypothesis import strategies as st
 
 from dbcpu.cli import group, main
 from dbcpu.errors import DbcpuError
+from dbcpu.record import RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import open_store
-from dbcpu.workflows.import_runs import read_run
+from dbcpu.workflows.import_runs import read_run, read_runs
 from plugins import runs
 from support.paths import ROOT
 
@@ -142,3 +146,30 @@ def test_other_commands_say_where_csv_belongs(here: Path, capsys: pytest.Capture
     assert "import that file first: `dbcpu import FILE`" in refused(capsys, "compare", "run.csv")
     assert "import it: dbcpu import ./run.csv" in refused(capsys, "show", "./run.csv")
     assert "empty is empty" in refused(capsys, "compare", "empty.csv")
+
+
+def test_several_files_are_imported_together_and_none_where_one_is_broken(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        record_file.write_record(here / f"{name}.json", runs.record(name))
+    (here / "c.json").write_text("{}")
+    assert "c.json" in refused(capsys, "import", "a.json", "b.json", "c.json")
+    assert not (here / "runs.db").exists()
+    assert run("import", "a.json", "b.json").output.split() == ["a", "b"]
+    with open_store() as store:
+        assert {each.run_id for each in store.list()} == {"a", "b"}
+
+
+def test_records_are_in_memory_one_at_a_time_but_for_what_can_be_read_once(here: Path) -> None:
+    """A record that nobody holds any more is gone; a pipe gives its content once."""
+    pipe = here / "pipe.json"
+    os.mkfifo(pipe)
+    record_file.write_record(here / "b.json", runs.record("b"))
+    content = (here / "b.json").read_bytes().replace(b'"b"', b'"a"')
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    found = read_runs([str(pipe), "b.json"])
+    writer.join()
+    assert not any(isinstance(each, RunRecord) and each.header.run_id == "b" for each in gc.get_objects())
+    assert [record.header.run_id for record, _ in found] == ["a", "b"]
