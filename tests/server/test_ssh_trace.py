@@ -16,6 +16,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.shell_host import ShellHost
 from dbcpu.hosts.ssh import open_host
 from dbcpu.measure.samplers import trace
+from dbcpu.measure.samplers._tally import MAX_NAMED
 from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.workflows.measure_run import Choices
@@ -109,9 +110,13 @@ def test_a_process_there_is_traced_as_one_here_would_be(sshd: Sshd, tools: str) 
     (session,) = found.sessions
     assert sum(each.cpu_s or 0.0 for each in session.residency) == pytest.approx(session.cpu_s, rel=0.01)
     assert session.migrations_seen == session.migrations
-    (stranger,) = [each for each in session.ran_instead if each.pid == other]
-    assert stranger.ran_s > 0
-    assert stranger.cgroup == Path(f"/proc/{os.getpid()}/cgroup").read_text().splitlines()[-1].split(":", 2)[-1]
+    group = Path(f"/proc/{os.getpid()}/cgroup").read_text().splitlines()[-1].split(":", 2)[-1]
+    strangers = {each.pid: each for each in session.ran_instead}
+    if other in strangers:
+        assert strangers[other].ran_s > 0
+        assert strangers[other].cgroup == group
+    else:  # on a busy machine it is one of many
+        assert len(strangers) > MAX_NAMED
     # Both clocks are one here.
     clock = found.clocks[-1]
     assert clock.source == "trace (ssh)"

@@ -60,7 +60,7 @@ def read_runs(
         found = read_run(path, samples, facts)
         if len(paths) == 1 or not Path(path).is_file():
             kept[path] = found
-    return (kept.pop(path, None) or read_run(path, samples, facts) for path in paths)
+    return (kept.pop(path) if path in kept else read_run(path, samples, facts) for path in paths)
 
 
 def _consistent(record: RunRecord, path: str) -> RunRecord:

@@ -13,6 +13,7 @@ import pytest
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers import trace
+from dbcpu.measure.samplers._tally import MAX_NAMED
 from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Watched
 from support.doubles.remote_host import FakeRemote
@@ -90,10 +91,10 @@ def test_the_trace_agrees_with_the_kernels_counters_and_names_who_ran_instead(
         other = 1 - session.ordinal
         named = {each.pid: each for each in session.ran_instead}
         assert named[workers[other].pid].ordinal == other
-        # The third one is nobody's session.
-        stranger = named[workers[2].pid]
-        assert stranger.ordinal is None
-        assert stranger.ran_s > 0
+        # The third one is nobody's session, and on a busy machine one of many.
+        strangers = [each for each in session.ran_instead if each.ordinal is None]
+        assert all(each.ran_s > 0 for each in strangers)
+        assert workers[2].pid in {each.pid for each in strangers} or len(strangers) > MAX_NAMED
         assert sum(each.ran_s for each in session.ran_instead) <= (session.run_delay_s or 0.0) * 1.1 + 0.05
         assert session.wake_ups is not None
 
