@@ -68,7 +68,7 @@ def test_json_on_standard_output_is_the_record_and_nothing_else(drive: Drive, de
 def test_the_kernels_trace_of_a_run_is_kept(drive: Drive, debian_server: DebianServer) -> None:
     url = passwordless(drive, debian_server)
     code, _, err = drive("run", url, "--sessions", "1,2", *SMALL, "--sampler", "trace").finish()
-    if "--sampler trace: " in err:
+    if "--sampler trace is not possible: " in err:
         pytest.skip(f"this machine's kernel gives no trace: {err}")
     assert code == 0, err
     record = drive.last()
