@@ -28,7 +28,7 @@ FEW = 8
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 UNIT = 0.0953
 APARTS = UNIT * np.array(
-    [0, 0.3, 0.6, 0.8, 0.92, 1, 1.08, 1.2, 1.4, 1.7, 2.2, 3, 5, 9, 16, 30], dtype=np.float64
+    [0, 0.3, 0.6, 0.8, 0.92, 1, 1.08, 1.2, 1.4, 1.65, 1.95, 2.3, 2.7, 3.2, 3.8, 4.5, 5.5, 7, 9, 12, 16, 22, 30]
 )
 """Logarithms of ratios; close together around 1.10."""
 NOISES = np.linspace(0.0, 1.0, 13)
@@ -74,7 +74,8 @@ def upper_bound(logs: tuple[tuple[float, ...], ...]) -> float:
     times = np.asarray(logs, dtype=np.float64)
     centred = -np.sort(times.mean(axis=1, keepdims=True) - times, axis=1)
     found = _log_likelihoods(centred)
-    behind = 2 * (found.max() - found) - _allowed(*times.shape)
+    # In standard errors: these grow in a straight line, where the likelihood falls as a parabola.
+    behind = (2 * (found.max() - found)) ** 0.5 - _allowed(*times.shape) ** 0.5
     possible = int(np.flatnonzero(behind <= 0).max())
     if possible == len(APARTS) - 1:
         return float("inf")
