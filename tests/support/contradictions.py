@@ -112,7 +112,8 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
         at = int(found[1])
         if "of the time" not in fact.beside and [fact.value] != named[at][:1]:
             yield f"the main cause is {fact.value} at N={at}, the table says {named[at]}"
-        if at == 1 and f"of its time ({fact.value})" not in analysis.verdict:
+        lost = f"of its time ({fact.value})", f"x ({fact.value})"
+        if at == 1 and not any(words in analysis.verdict for words in lost):
             yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
 
 
@@ -210,10 +211,11 @@ def _curve(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> It
         yield f"throughput is called linear, sessions are slower at N={slow}: {said}"
     if "all sessions slow down" in said and "cores of two kinds" in analysis.verdict:
         yield f"some sessions are on slower cores, not all slow down: {said}"
-    if analysis.vcpus is not None and "`--sessions auto`" in said + analysis.verdict:
-        wanted = {each for each in auto_levels(analysis.vcpus, analysis.cores) if each <= analysis.vcpus}
-        if wanted <= {each.level for each in levels}:
-            yield f"other levels are asked for, and all were measured: {said} / {analysis.verdict}"
+    wanted = set(auto_levels(analysis.vcpus, analysis.cores)) if analysis.vcpus is not None else set()
+    asks = "`--sessions auto`" in said, "`--sessions auto`" in analysis.verdict
+    missing = wanted - {each.level for each in levels}
+    if wanted and ((asks[0] and not missing) or (asks[1] and not {n for n in missing if n <= (analysis.vcpus or 0)})):
+        yield f"other levels are asked for, and all were measured: {said} / {analysis.verdict}"
 
 
 def _sentences(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:

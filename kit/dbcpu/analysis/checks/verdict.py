@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
-from dbcpu.analysis.levels.answers import exceeds
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
     is_counted_only,
@@ -178,7 +178,7 @@ class _Words:
         if limits and max(limits) > HIDDEN:
             why = f"even a slowdown of {times(HIDDEN)} is within noise"
         elif limits and not exceeds(max(limits)):
-            why = "its rounds differ from each other" if len(limits) == 1 else "rounds of a level differ from each other"
+            why = f"too near {times(EQUAL)}, or rounds differ from each other"
         if self.reference.noise_range is None:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
