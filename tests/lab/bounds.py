@@ -1,4 +1,4 @@
-"""Does the bound on how far sessions are apart hold, and with how much noise does it decide? Of single levels, by chance.
+"""Does the bound on how far sessions are apart hold, and with how much noise does it decide?
 
 ``apart_bound`` refers to these for its constants: ``misses`` for CROWDED, ``decidable`` for DECIDABLE.
 """

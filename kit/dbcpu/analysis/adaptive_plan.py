@@ -5,7 +5,7 @@
    vCPUs that the kernel shows, or their successors, else the middle.
 3. One session alone again, to see drift and noise.
 4. Again the level whose slowdown is known least well, until the interval of each is narrow, or it had its repeats.
-5. Up to the vCPUs, and up to four times the repeats: again a level that is undecided, if so many rounds probably decide it.
+5. Up to the vCPUs, and up to four times the repeats: again a level that is undecided, if so many probably decide it.
 6. One session alone, last.
 
 The interval of a level rests on the scatter of rounds over the whole run, and on its own once it has three rounds.

@@ -196,7 +196,8 @@ def _noise_remedy(analysis: Analysis) -> str:
     """More rounds or levels where they would decide; else of the finding that explains the noise, or of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
     alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
-    codes = [*(code for cause in alone for code in cause.helped_by), analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
+    codes = [code for cause in alone for code in cause.helped_by]
+    codes += [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
     measured = [each.level for each in analysis.levels]
     if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         codes.insert(0, "inconclusive")

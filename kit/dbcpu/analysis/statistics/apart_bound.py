@@ -1,8 +1,8 @@
 """How far apart may sessions truly be, given the times of a few rounds? An upper bound from these rounds alone.
 
 Model: in every round k of N sessions (which ones may change) differ from the others by ``apart``, all vary by normal
-noise. The noise is estimated from the same rounds: of six rounds of eight sessions it is known better than of six single
-sessions, and what changes between rounds moves all sessions of a round alike and is not in it. The bound is the largest
+noise. The noise is estimated from the same rounds: six rounds of eight sessions tell it better than six single sessions
+do, and what changes between rounds moves all sessions of a round alike and is not in it. The bound is the largest
 ``apart`` that some k and some noise explain nearly as well as whatever explains the rounds best (profile likelihood).
 
 Over which k sessions differ the likelihood is averaged: the elementary symmetric polynomial of their likelihood ratios,
@@ -50,8 +50,8 @@ DECIDABLE = {
     16: (0.27, 0.30, 0.34, 0.36, 0.37, 0.38, 0.39),
     32: (0.25, 0.27, 0.29, 0.31, 0.32, 0.33, 0.34),
 }
-"""By sessions, of ROUNDS: the noise, over a limit, with which the bound of equal sessions is below that limit in 90 % of
-runs, and their median max/min below 1.15 where the limit is 1.10. Simulated (tests/lab/bounds.py)."""
+"""By sessions, of ROUNDS: the noise, over a limit, with which the bound of equal sessions is below it in 90 % of runs,
+and their median max/min below 1.15 where the limit is 1.10. Simulated (tests/lab/bounds.py)."""
 
 
 def freedom(rounds: int, sessions: int) -> int:
@@ -111,7 +111,7 @@ def _log_likelihoods(centred: Floats) -> Floats:
     gains = [_few_apart(side, noise) for side in sides]
     if sessions > 2 * FEW + 1:
         gains.append(np.stack([_share_apart(centred, noise, share) for share in SHARES], axis=-1))
-    found = _peaks(alike[..., None] + np.concatenate(gains, axis=-1)).max(axis=-1)
+    found: Floats = _peaks(alike[..., None] + np.concatenate(gains, axis=-1)).max(axis=-1)
     found[0] = _peaks(alike[0, :, None])[0]
     return found
 
@@ -119,10 +119,12 @@ def _log_likelihoods(centred: Floats) -> Floats:
 def _peaks(curves: Floats) -> Floats:
     """The highest value along the noise, the last axis but one, by a parabola through the highest three."""
     at = np.clip(curves.argmax(axis=-2), 1, curves.shape[-2] - 2)
-    before, here, after = (np.take_along_axis(curves, at[..., None, :] + step, axis=-2)[..., 0, :] for step in (-1, 0, 1))
+    near = [np.take_along_axis(curves, at[..., None, :] + step, axis=-2)[..., 0, :] for step in (-1, 0, 1)]
+    before, here, after = near
     bend = 2 * here - before - after
     top = here + np.where(bend > 0, (before - after) ** 2 / (8 * np.where(bend > 0, bend, 1.0)), 0.0)
-    return np.maximum(np.minimum(top, here + bend), curves.max(axis=-2))
+    highest: Floats = np.maximum(np.minimum(top, here + bend), curves.max(axis=-2))
+    return highest
 
 
 def _few_apart(ordered: Floats, noise: Floats) -> Floats:

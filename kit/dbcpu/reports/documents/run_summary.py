@@ -149,7 +149,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     if len(levels) < LEVELS_OF_A_CURVE:
         return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
     known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)
-    helps = "a quieter host may help" if known or record.header.plan.rounds is None else "`--sessions auto` measures those near possible knees"
+    auto = known or record.header.plan.rounds is None
+    helps = "a quieter host may help" if auto else "`--sessions auto` measures those near possible knees"
     return f"no curve: the throughput of these levels fits none; {helps}"
 
 
@@ -194,7 +195,7 @@ def _near(scaling: Scaling, check: TopologyCheck) -> bool:
 
 
 def _linear(analysis: Analysis) -> bool:
-    """Whether no level up to the first knee has a loss: else each session adds as much, and less than one alone does."""
+    """Whether no level up to the first knee has a loss: else a session adds less than one alone does."""
     knee = analysis.scaling.knees[0]
     within = [each for each in analysis.levels if 1 < each.level <= knee and each.variant == analysis.levels[0].variant]
     return not any(map(is_loss, within))
