@@ -255,7 +255,7 @@ def exceeds(ratio: float) -> bool:
 def _even_bound(seen: Seen, reference: Reference) -> float | None:
     if reference.noise_range is None or not seen.ratios:
         return None
-    if seen.logs and apart_bound.tells(len(seen.logs), seen.sessions):
+    if seen.logs and apart_bound.distinguish(len(seen.logs), seen.sessions):
         return float(np.exp(apart_bound.upper_bound(_usual_rounds(seen))))
     mean = float(np.mean(np.log(seen.ratios)))
     return float(np.exp(upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)))

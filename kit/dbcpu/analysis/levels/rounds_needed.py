@@ -98,7 +98,7 @@ def would_decide(
     """Whether so many rounds in all probably decide what is undecided. ``answered``: even, full speed, so far.
 
     ``pace``: what the pace of the CPUs takes of the limits, as a logarithm. ``within``: by how much sessions of a round
-    differ at this level; where that is well known, it tells more about their shares than the noise of single sessions.
+    differ at this level; where that is well known, it shows more of their shares than the noise of single sessions.
     """
     even, full_speed = answered
     alone = max(rounds, reference.sessions)

@@ -1,7 +1,7 @@
 """How far apart may sessions truly be, given the times of a few rounds? An upper bound from these rounds alone.
 
 Model: in every round k of N sessions (which ones may change) differ from the others by ``apart``, all vary by normal
-noise. The noise is estimated from the same rounds: six rounds of eight sessions tell it better than six single sessions
+noise. The noise is estimated from the same rounds: six rounds of eight sessions show it better than six single sessions
 do, and what changes between rounds moves all sessions of a round alike and is not in it. The bound is the largest
 ``apart`` that some k and some noise explain nearly as well as whatever explains the rounds best (profile likelihood).
 
@@ -23,7 +23,7 @@ CROWDED = 0.6
 """The more sessions, the more of them look apart by chance: the nominal error of 5 % is divided by (N / 2) ** 0.6.
 So the bound is too low in at most 5 % of simulated runs at the worst noise (tests/lab/bounds.py)."""
 MIN_FREEDOM = 4
-"""Sessions less rounds; with fewer the rounds do not tell noise from a difference."""
+"""Sessions less rounds; with fewer the rounds do not distinguish noise from a difference."""
 FEW = 8
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 UNIT = 0.0953
@@ -55,12 +55,12 @@ and their median max/min below 1.15 where the limit is 1.10. Simulated (tests/la
 
 
 def freedom(rounds: int, sessions: int) -> int:
-    """Values that tell the noise: all but the mean of each round."""
+    """Values that show the noise: all but the mean of each round."""
     return rounds * (sessions - 1)
 
 
-def tells(rounds: int, sessions: int) -> bool:
-    """Whether so many rounds of so many sessions tell noise from a difference by themselves."""
+def distinguish(rounds: int, sessions: int) -> bool:
+    """Whether so many rounds of so many sessions distinguish noise from a difference by themselves."""
     return freedom(rounds, sessions) >= MIN_FREEDOM and sessions <= MAX_SESSIONS
 
 

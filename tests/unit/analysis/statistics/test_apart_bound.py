@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.apart_bound import DECIDABLE, ROUNDS, decidable_noise, tells, upper_bound
+from dbcpu.analysis.statistics.apart_bound import DECIDABLE, ROUNDS, decidable_noise, distinguish, upper_bound
 from lab.bounds import LIMIT, SHAPES, bound, decidable, misses
 
 
@@ -47,7 +47,13 @@ def test_times_that_were_rounded_to_the_same_are_not_apart() -> None:
 
 
 def test_too_few_values_and_too_many_sessions_tell_nothing() -> None:
-    assert [tells(2, 2), tells(3, 2), tells(4, 2), tells(2, 3), tells(3, 500)] == [False, False, True, True, False]
+    assert [distinguish(2, 2), distinguish(3, 2), distinguish(4, 2), distinguish(2, 3), distinguish(3, 500)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_the_noise_that_decides_is_the_kept_one() -> None:
