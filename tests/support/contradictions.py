@@ -14,7 +14,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import CheckLimits
+from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run_summary import summary as summary_lines
 
 EXACT = 1e-9
 YES, NO, UNDECIDED = Answer.YES, Answer.NO, Answer.UNDECIDED
@@ -110,7 +112,8 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
         at = int(found[1])
         if "of the time" not in fact.beside and [fact.value] != named[at][:1]:
             yield f"the main cause is {fact.value} at N={at}, the table says {named[at]}"
-        if at == 1 and f"of its time ({fact.value})" not in analysis.verdict:
+        lost = f"of its time ({fact.value})", f"x ({fact.value})"
+        if at == 1 and not any(words in analysis.verdict for words in lost):
             yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
 
 
@@ -199,6 +202,41 @@ def _numbers(text: str) -> set[int]:
     return found
 
 
+def _curve(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """The line `scaling` against the rows: linear means that each session adds as much as one alone does."""
+    said = dict(summary_lines(record, analysis)).get("scaling", "")
+    linear = re.search(r"linearly up to ([\d.]+)", said)
+    slow = [each.level for each in levels if linear and 1 < each.level <= float(linear[1]) and _lost(each)]
+    if slow:
+        yield f"throughput is called linear, sessions are slower at N={slow}: {said}"
+    if "all sessions slow down" in said and "cores of two kinds" in analysis.verdict:
+        yield f"some sessions are on slower cores, not all slow down: {said}"
+    wanted = set(auto_levels(analysis.vcpus, analysis.cores)) if analysis.vcpus is not None else set()
+    asks = "`--sessions auto`" in said, "`--sessions auto`" in analysis.verdict
+    missing = wanted - {each.level for each in levels}
+    if wanted and ((asks[0] and not missing) or (asks[1] and not {n for n in missing if n <= (analysis.vcpus or 0)})):
+        yield f"other levels are asked for, and all were measured: {said} / {analysis.verdict}"
+
+
+def _sentences(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """Sentences that are false whatever was measured, and remedies that ask for something else than the verdict."""
+    said, remedy = analysis.verdict, headline(analysis).remedy
+    if re.search(r"loses 0(\.0)? %", said):
+        yield f"a loss of nothing: {said}"
+    if "below 1.10x are within noise" in said:
+        yield f"a slowdown below 1.10x counts as none: {said}"
+    pair = analysis.vcpus == 2 and any(fact.beside.endswith("N = 2") for fact in headline(analysis).facts)
+    if "of one core, though" in said and pair and "ThreadsPerCore" not in remedy:
+        yield f"the verdict says one core, the remedy {remedy}"
+    asked = "show whether CPUs share cores" in said and headline(analysis).kind == "unknown"
+    if asked and "--sessions auto" not in remedy:
+        yield f"the verdict asks for all levels, the remedy for: {remedy}"
+    for each in analysis.sessions:
+        off = [text for text in str(each.evidence).split("; ") if text.startswith("off-CPU")]
+        if len(off) > 1 and any(text.endswith("reason unknown") for text in off):
+            yield f"the same time is explained and unknown: {off}"
+
+
 RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
-    _rows, _words, _remedies, _causes, _capacity, _findings, _limits, _figures,
+    _rows, _words, _remedies, _causes, _capacity, _findings, _limits, _figures, _curve, _sentences,
 )  # fmt: skip

@@ -5,7 +5,7 @@
    vCPUs that the kernel shows, or their successors, else the middle.
 3. One session alone again, to see drift and noise.
 4. Again the level whose slowdown is known least well, until the interval of each is narrow, or it had its repeats.
-5. Up to the vCPUs, and up to twice the repeats: again a level that is undecided, if so many rounds probably decide it.
+5. Up to the vCPUs, and up to four times the repeats: again a level that is undecided, if so many probably decide it.
 6. One session alone, last.
 
 The interval of a level rests on the scatter of rounds over the whole run, and on its own once it has three rounds.
@@ -35,7 +35,7 @@ NARROW = 0.05
 MIN_ROUNDS = 2
 """Of the levels up to the vCPUs; others may do with one where rounds scatter little."""
 MIN_SOLOS = 3
-LONGER = 2
+LONGER = 4
 """Times the repeats that a level may have while its answer is undecided."""
 MAX_REFINED = 8
 MAX_ANCHORS = 3
@@ -44,11 +44,15 @@ OWN_SCATTER_FROM = 3
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """What the rounds of one level say so far: logarithms of each round's median and worst slowdown, and max/min."""
+    """What the rounds of one level say so far: logarithms of each round's median and worst slowdown, and max/min.
+
+    ``logs``: of the slowdown of each session, by round.
+    """
 
     median: tuple[float, ...]
     worst: tuple[float, ...]
     ratio: tuple[float, ...]
+    logs: tuple[tuple[float, ...], ...]
 
     def even(self, limit: float) -> bool:
         return float(np.median(self.ratio)) <= limit and float(np.median(self.worst)) <= np.log(limit)
@@ -105,12 +109,13 @@ def _first_pass(done: Sequence[int], levels: Sequence[int], seed: int) -> int | 
 
 
 def _seen(sessions: Sequence[Timed], alone: Reference) -> dict[int, _Level]:
-    rounds: dict[int, list[tuple[float, float, float]]] = {}
+    rounds: dict[int, list[tuple[float, float, float, tuple[float, ...]]]] = {}
     for each, members in by_round(sessions):
         slowdowns = [m.span.per_execution_s / alone.elapsed_s for m in members if m.span and not m.why]
         if slowdowns:
-            figures = float(np.log(np.median(slowdowns))), float(np.log(max(slowdowns)))
-            rounds.setdefault(each.level, []).append((*figures, max(slowdowns) / min(slowdowns)))
+            logs = tuple(float(value) for value in np.log(slowdowns))
+            figures = float(np.log(np.median(slowdowns))), max(logs), max(slowdowns) / min(slowdowns), logs
+            rounds.setdefault(each.level, []).append(figures)
     return {level: _Level(*(tuple(column) for column in zip(*rows, strict=True))) for level, rows in rounds.items()}
 
 
@@ -155,11 +160,13 @@ def _undecided(
         if alone is None or not 1 < level <= vcpus or done.count(level) >= most:
             continue
         medians = tuple(float(np.exp(value)) for value in each.median)
-        given = Seen(level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus)
+        whole = each.logs if all(len(logs) == level for logs in each.logs) else ()
+        given = Seen(level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus, logs=whole)
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
-        if is_open and would_decide(level, so_far, float(np.median(medians)), alone, most):
+        within = pooled([np.array(logs) for logs in each.logs])
+        if is_open and would_decide(level, so_far, float(np.median(medians)), alone, most, within=within):
             due.append(level)
     if not due:
         return None

@@ -316,9 +316,15 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
         needed_s += asleep_s / SAMPLED_ACCOUNTS
     shares = [Share(*each) for each in found if each[1] > 0]
     covered_s = sum(share.seconds for share in shares)
+
+    def unknown() -> str:
+        if shares:
+            return f"{seconds(gap_s - covered_s)} more off-CPU of {seconds(elapsed_s)}, reason unknown"
+        return f"{off()}, reason unknown"
+
     if needed_s >= gap_s:
         return _scaled(shares, gap_s / covered_s)
-    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, lambda: f"{off()}, reason unknown")]
+    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, unknown)]
 
 
 def _scaled(shares: Sequence[Share], factor: float) -> list[Share]:

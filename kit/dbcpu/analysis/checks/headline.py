@@ -7,7 +7,7 @@ what would fix it?
 from dataclasses import dataclass
 
 from dbcpu.analysis.checks.refusal import WORDS, refusal
-from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, lost_words, unreliable
+from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, lost_words, unreliable
 from dbcpu.analysis.levels.outcome import (
     BAD,
     GOOD,
@@ -19,11 +19,12 @@ from dbcpu.analysis.levels.outcome import (
     lost_to,
     outcome,
 )  # fmt: skip
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.findings import Finding
+from dbcpu.findings import Finding, noted
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
 TWO_KINDS = (
@@ -102,8 +103,9 @@ def _of_totals(found: Outcome) -> str:
 def _loss_words(found: Outcome, up_to: str) -> str:
     first = found.losses[0]
     if first.level == 1:
-        short = "does not get a whole CPU" if is_counted_only(first) else "is often slower than at its best"
-        return f"No: even a single session {short}"
+        if not is_counted_only(first):
+            return "No: even a single session is not always at full speed"
+        return "No: even a single session does not get a whole CPU"
     lose = lost_words(first)
     where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at N={first.level}"
     open_ = [each.level for each in found.undecided]
@@ -168,6 +170,8 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
     if cause is Cause.SLOWER_CPU and analysis.topology is not None and analysis.topology.two_kinds:
         return TWO_KINDS
+    if cause is Cause.SLOWER_CPU and like_one_core(worst, analysis.vcpus, analysis.cores):
+        return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy
     if cause is Cause.RUN_QUEUE and not beyond:
         # There is a CPU for each: others had it, or sessions were put on one.
         others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
@@ -189,10 +193,13 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
 
 
 def _noise_remedy(analysis: Analysis) -> str:
-    """More rounds where they would decide; else of the finding that explains the noise, or of the noise itself."""
+    """More rounds or levels where they would decide; else of the finding that explains the noise, or of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    codes = [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
-    if analysis.more_rounds is not None:
+    alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
+    codes = [code for cause in alone for code in cause.helped_by]
+    codes += [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
+    measured = [each.level for each in analysis.levels]
+    if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         codes.insert(0, "inconclusive")
     return next((by_code[code] for code in codes if by_code.get(code)), "")
 

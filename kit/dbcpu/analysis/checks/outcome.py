@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
+from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
@@ -115,6 +115,8 @@ def oversubscribed(given: CheckInput) -> Finding | None:
         f"they {shares}{median}",
         vcpus=vcpus,
     )
+    if vcpus == 1:
+        found = replace(found, remedy=found.remedy.replace("1 busy sessions", "1 busy session"))
     host = given.record.header.host
     limited = host is not None and host.limits.quota_cpus is not None and (vcpus or 0) < len(host.topology.cpus)
     return replace(found, remedy=found.remedy.replace("add vCPUs", "raise the CPU quota")) if limited else found
@@ -194,7 +196,8 @@ def inconclusive(given: CheckInput) -> Finding | None:
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = given.more_rounds
     limits = [each.detectable for each in undecided if each.detectable is not None]
-    limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if limits else ""
+    within_noise = bool(limits) and exceeds(max(limits))
+    limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if within_noise else ""
     rounds = more.rounds if more else "N"
     asked = "whether all sessions get equal CPU at full speed"
     if all(each.even is Answer.YES for each in undecided):
@@ -206,7 +209,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
         return found
     remedy = QUIETER if more is None else f"more rounds (`--repeats {rounds}`), {QUIETER}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
-        remedy += f"; {ALL_LEVELS}"
+        remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)
 
 

@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
     is_counted_only,
@@ -118,7 +119,8 @@ class _Words:
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         single = found.alone_undecided and self.reference.noise_range is not None
-        open_ = (self._undecided(found), _half_undecided(found, self.record, single), self._pace(found))
+        alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
+        open_ = (self._undecided(found), _half_undecided(found, self.record, single, alone), self._pace(found))
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
@@ -163,7 +165,7 @@ class _Words:
             return f"above the {plural(self.vcpus, 'vCPU')}: {self._at(last)}"
         return (
             f"above the {plural(self.vcpus, 'vCPU')} sessions take turns: at {last.level} sessions the median slowdown "
-            f"is {times(last.slowdown_median)}"
+            f"is {times(last.slowdown_median)}{self._beside_others(last)}"
         )
 
     def _undecided(self, found: Outcome) -> str:
@@ -175,6 +177,8 @@ class _Words:
         why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:
             why = f"even a slowdown of {times(HIDDEN)} is within noise"
+        elif limits and not exceeds(max(limits)):
+            why = f"too near {times(EQUAL)}, or rounds differ from each other"
         if self.reference.noise_range is None:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
@@ -204,9 +208,9 @@ class _Words:
         if self.reference.noise_range is None:
             return "more rounds of one session would decide"
         if more is None:
-            levels = [each.level for each in found.levels]
+            levels = [each.level for each in self.record.rounds]
             if hidden_cores_possible(levels, self.vcpus, self.cores):
-                return "all levels (`--sessions auto`), a quieter host or longer executions may decide"
+                return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
             return "a quieter host or longer executions may decide"
         return (
             f"{plural(more.more, 'more round')} (about {duration(more.about_s)}: {more.rounds} of each level) "
@@ -238,7 +242,10 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        lost = 1.0 - 1.0 / loss(level)
+        if not is_counted_only(level):
+            slow = times(level.slowdown_median)
+            return f"even a single session typically has a slowdown of {slow} ({lost_to(level).words})"
+        lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
         return f"even a single session loses {percent(lost)} of its time ({lost_to(level).words})"
 
     def _why(self, level: LevelView) -> str:
@@ -272,16 +279,20 @@ class _Words:
             return cause.sentence
         if self.vcpus is None:
             return ""
+        others = self._beside_others(level)
         if level.level > self.vcpus:
-            return f"more sessions than the {plural(self.vcpus, 'vCPU')}"
-        others = typical_foreign_share(self.record.rounds, self.vcpus)
-        if others > FOREIGN_SHARE:
-            return f"sessions waited for each other while other processes used {percent(others)} of the CPUs"
-        return cause.sentence
+            return f"more sessions than the {plural(self.vcpus, 'vCPU')}{others}"
+        return f"sessions waited for each other{others}" if others else cause.sentence
+
+    def _beside_others(self, level: LevelView) -> str:
+        """What other processes took of the CPUs in the rounds of a level; '' where that was little."""
+        rounds = [each for each in self.record.rounds if (each.level, each.variant) == (level.level, level.variant)]
+        others = typical_foreign_share(rounds, self.vcpus)
+        return f", while other processes used {percent(others)} of the CPUs" if others > FOREIGN_SHARE else ""
 
     def _slower_cpu(self, level: LevelView) -> str:
         check = self.topology
-        if self._like_one_core(level):
+        if like_one_core(level, self.vcpus, self.cores):
             return "as on two hardware threads of one core, though the host reports 2 cores"
         if check is not None and check.verdict == "fewer_cores" and check.cores_told:
             return f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
@@ -290,11 +301,12 @@ class _Words:
             return f"by the witness {slower} slower than with one session, as on shared cores that are not shown"
         return "the host has cores of two kinds" if has_two_kinds(self.record) else ""
 
-    def _like_one_core(self, level: LevelView) -> bool:
-        """Of two vCPUs there is no curve: only that both together are as slow as siblings are."""
-        low, high = LIKE_SIBLINGS
-        both = level.level == self.vcpus == self.cores == 2 and level.even is not Answer.NO
-        return both and low <= (level.slowdown_median or 1.0) <= high
+
+def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> bool:
+    """Of two vCPUs there is no curve: only that both together are as slow as siblings are."""
+    low, high = LIKE_SIBLINGS
+    both = level.level == vcpus == cores == 2 and level.even is not Answer.NO
+    return both and low <= (level.slowdown_median or 1.0) <= high
 
 
 def _beside(level: LevelView) -> float:
@@ -342,14 +354,18 @@ def _fine(found: Outcome) -> str:
     return f"up to {up_to} all get equal CPU at full speed ({ratio})"
 
 
-def _half_undecided(found: Outcome, record: RunRecord, single: bool) -> str:
-    """Questions without an answer at levels that have a loss, about shares above the vCPUs, and of one session."""
+def _half_undecided(found: Outcome, record: RunRecord, single: bool, alone: Cause) -> str:
+    """Questions without an answer at levels that have a loss, about shares above the vCPUs, and of one session.
+
+    ``alone``: what one session alone lost time to in some rounds.
+    """
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
     shares = [each.level for each in some if each.even is Answer.UNDECIDED]
     speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
     parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
     parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
-    parts += ["whether a single session gets a whole CPU"] if single else []
+    why = f" (some rounds lost time: {alone.words})" if alone.is_known else ""
+    parts += [f"whether a single session gets a whole CPU{why}"] if single else []
     if not parts:
         return ""
     levels = ",".join(map(str, sorted({*shares, *speed, *([1] if single else [])})))

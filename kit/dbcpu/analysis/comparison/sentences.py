@@ -23,7 +23,7 @@ from dbcpu.formatting import number, percent, ranges, rate, seconds, times
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
     "solo": "Mrows/s, single session",
-    "loaded": "Mrows/s per session at N = vCPUs",
+    "loaded": "Mrows/s of the median session at N = vCPUs",
     "throughput": "Mrows/s in total at N = vCPUs",
     "spread": "max/min, cores to vCPUs",
     "smt_yield": "SMT yield",

@@ -4,7 +4,7 @@ The one definition that the verdict, headline, capacity, findings, colours, chec
 
 ``even`` is about shares: ``no`` when the slowest over the fastest is beyond chance and tolerance, or when what the
 kernel counted (run-queue wait, throttling, steal, sleep) differs between the sessions by more than 10 %; ``yes`` when
-the true ratio is below 1.10 with 95 % confidence (``range_bound``), and rounds are alike. ``full_speed`` is about the
+the true ratio is below 1.10 with 95 % confidence (``apart_bound``), and rounds are alike. ``full_speed`` is about the
 median session against one alone: ``no`` when it is slower beyond chance, or was kept waiting for more than 10 % by
 what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the vCPUs nothing runs at full
 speed. All else is ``undecided``: not having found a difference is no answer.
@@ -19,6 +19,7 @@ from dbcpu.analysis.levels.noise import MIN_FREEDOM, slowdown_error, solo_error,
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics import apart_bound
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.outlying_range import outlying
 from dbcpu.analysis.statistics.range_bound import upper_bound
@@ -59,7 +60,8 @@ class Seen:
     ``medians``: of each round, over the single-session time. ``split``: in most rounds some sessions have a cause of a
     slowdown, or form a slow group, and others do not. ``slow``: in most rounds half of the sessions or more have a
     cause. ``vcpus``: that the sessions may use, None where not known. ``scatter``: of the medians of rounds of one
-    level, over all levels that share no cores; None where none of them has two.
+    level, over all levels that share no cores; None where none of them has two. ``logs``: logarithms of the times of
+    the sessions, by round; () where they are not known one by one.
     """
 
     sessions: int
@@ -70,6 +72,7 @@ class Seen:
     slow: bool
     vcpus: int | None
     scatter: Chance | None = None
+    logs: tuple[tuple[float, ...], ...] = ()
 
     @property
     def beyond(self) -> bool:
@@ -168,8 +171,8 @@ def _alone(seen: Seen, reference: Reference) -> Answer:
 
     Unless the reference is of other rounds: those of this level may have had their memory on another node.
     """
-    if exceeds(seen.slowdown):
-        return Answer.NO if seen.slow else Answer.UNDECIDED
+    if seen.slowdown >= EQUAL:
+        return Answer.NO if seen.slow and exceeds(seen.slowdown) else Answer.UNDECIDED
     if seen.counted is None:
         return Answer.YES
     if exceeds(seen.counted.slowdown):
@@ -213,7 +216,12 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
 def _differ(seen: Seen) -> bool:
     """Whether rounds are so unlike that noise does not explain it: then the usual one does not speak for all."""
     high, allowed = sum(ratio > EVEN_LIMIT for ratio in seen.ratios), may_stand_apart(len(seen.ratios))
-    return high > allowed and outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions) > allowed
+    return high > allowed and _apart(seen) > allowed
+
+
+def _apart(seen: Seen) -> int:
+    """How many rounds are so unlike the others that noise does not explain it."""
+    return outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions)
 
 
 def may_stand_apart(rounds: int) -> int:
@@ -247,8 +255,18 @@ def exceeds(ratio: float) -> bool:
 def _even_bound(seen: Seen, reference: Reference) -> float | None:
     if reference.noise_range is None or not seen.ratios:
         return None
+    if seen.logs and apart_bound.distinguish(len(seen.logs), seen.sessions):
+        return float(np.exp(apart_bound.upper_bound(_usual_rounds(seen))))
     mean = float(np.mean(np.log(seen.ratios)))
     return float(np.exp(upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)))
+
+
+def _usual_rounds(seen: Seen) -> tuple[tuple[float, ...], ...]:
+    """All but those that stand apart, where these are so few that the usual round is not like them."""
+    few = _apart(seen)
+    if not 0 < few <= may_stand_apart(len(seen.logs)):
+        return seen.logs
+    return tuple(sorted(seen.logs, key=lambda logs: max(logs) - min(logs))[:-few])
 
 
 def _slowdown_chance(seen: Seen, reference: Reference) -> Chance:

@@ -138,7 +138,9 @@ def _level(
     # Where a session failed, the others had more CPU than this level gives.
     paced = pace_seen(level, context)
     answered = (
-        answers(_seen(level, figures, slower, counted, context, scatter), reference, paced) if whole else Answers()
+        answers(_seen(level, figures, slower, counted, context, scatter, used), reference, paced)
+        if whole
+        else Answers()
     )
     main_cause = _main_cause([_lost(members, views, same, answered.even) for members in used])
     return LevelView(
@@ -214,6 +216,7 @@ def _seen(
     counted: Counted | None,
     context: RunContext,
     scatter: Chance | None,
+    rounds: Sequence[Sequence[Timed]],
 ) -> Seen:
     """What the answers of a level rest on."""
     alone_s = context.reference.elapsed_s if context.reference else 1.0
@@ -229,6 +232,9 @@ def _seen(
         slow=many >= level / 2,
         vcpus=context.vcpus,
         scatter=scatter,
+        logs=tuple(tuple(float(np.log(span.per_execution_s)) for span in _spans(members)) for members in rounds)
+        if level > 1 and all(members[0].round.shares_known for members in rounds)
+        else (),
     )
 
 

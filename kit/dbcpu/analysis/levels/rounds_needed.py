@@ -14,11 +14,14 @@ from dbcpu.analysis.levels.outcome import outcome
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, MoreRounds, Reference
-from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, usual_range
+from dbcpu.analysis.statistics.apart_bound import decidable_noise, freedom
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.plan import auto_levels
 from dbcpu.record import Header, Round
 
 POWER = 0.90
+WELL_KNOWN = 8
+"""Degrees of freedom."""
 ROUNDS = (3, 4, 6, 8, 10, 15, 20)
 
 
@@ -57,15 +60,20 @@ def hidden_cores_possible(measured: Sequence[int], vcpus: int | None, cores: int
     """Whether CPUs may share cores that the host does not show, and the levels that would show it are missing."""
     if vcpus is None or vcpus <= 2 or cores not in (vcpus, None):
         return False
-    return not set(auto_levels(vcpus, cores)) <= set(measured)
+    return not {level for level in auto_levels(vcpus, cores) if level <= vcpus} <= set(measured)
 
 
 def _needed(level: LevelView, reference: Reference) -> int | None:
     answered = level.even, level.full_speed
     slowdown = level.slowdown_median or 1.0
     wanted = (each for each in ROUNDS if each > level.rounds)
+    within = None if level.cv is None else Chance(level.cv, float(freedom(level.rounds, level.level)))
     return next(
-        (each for each in wanted if would_decide(level.level, answered, slowdown, reference, each, _pace(level, each))),
+        (
+            each
+            for each in wanted
+            if would_decide(level.level, answered, slowdown, reference, each, _pace(level, each), within)
+        ),
         None,
     )
 
@@ -85,21 +93,20 @@ def would_decide(
     reference: Reference,
     rounds: int,
     pace: float = 0.0,
+    within: Chance | None = None,
 ) -> bool:
     """Whether so many rounds in all probably decide what is undecided. ``answered``: even, full speed, so far.
 
-    ``pace``: what the pace of the CPUs takes of the limits, as a logarithm.
+    ``pace``: what the pace of the CPUs takes of the limits, as a logarithm. ``within``: by how much sessions of a round
+    differ at this level; where that is well known, it shows more of their shares than the noise of single sessions.
     """
     even, full_speed = answered
     alone = max(rounds, reference.sessions)
     if even is Answer.UNDECIDED:
-        noise = NoiseRange.of(reference.spread, alone - 1)
-        if reference.noise_low is not None:
-            # What makes the lower end low today does so tomorrow: rounds that vary less than the solo sessions.
-            noise = NoiseRange(min(noise.low, 1.5 * reference.noise_low), noise.high)
-        usual = reference.spread * usual_range(sessions, rounds, POWER)
         limit = float(np.log(EQUAL)) - pace * max(1.0, sessions / 2)
-        if limit <= 0 or is_possible(limit, usual, sessions, rounds, noise):
+        known = within is not None and within.freedom >= WELL_KNOWN
+        noise = min(within.spread, reference.spread) if within is not None and known else reference.spread
+        if noise > limit * decidable_noise(sessions, rounds):
             return False
     if full_speed is Answer.UNDECIDED:
         error = slowdown_error(reference.noise, sessions, rounds, alone)

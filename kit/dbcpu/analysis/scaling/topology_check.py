@@ -8,6 +8,7 @@ still reported, for a managed database shows nothing else, but as a probability 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +43,13 @@ def topology_check(
     ``agrees``, ``like_full_cores``, ``fewer_cores``, ``told`` (no topology was shown; the curve gives the cores) or
     ``unclear``, with ``why`` in words.
     """
+    found = _checked(context, levels, views, scaling)
+    return replace(found, two_kinds=has_two_kinds(context.record)) if found is not None else None
+
+
+def _checked(
+    context: RunContext, levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling
+) -> TopologyCheck | None:
     vcpus, cores, reference = context.vcpus, context.cores, context.reference
     if vcpus is None or not scaling.knees or reference is None or not _reached(scaling, cores):
         return None
@@ -93,7 +101,7 @@ def _by_curve(
     if interval.high < (1 - NEAR) * cores:
         if has_two_kinds(record):
             kinds = f"{where}, and the host has cores of two kinds"
-            return TopologyCheck("unclear", cores, vcpus, None, kinds, two_kinds=True)
+            return TopologyCheck("unclear", cores, vcpus, None, kinds)
         if scaling.steep:
             return TopologyCheck("unclear", cores, vcpus, None, steep)
         return TopologyCheck("fewer_cores", cores, vcpus, knee, where, unmeasured=unmeasured)

@@ -91,14 +91,6 @@ def low_quantiles(sessions: int, rounds: int) -> Floats:
     return np.concatenate([found, slowest + far])
 
 
-@lru_cache(maxsize=256)
-def usual_range(sessions: int, rounds: int, share: float) -> float:
-    """What the statistic stays below in ``share`` of all runs if all sessions are equal, in standard deviations."""
-    top, bottom, own = _draws(sessions, rounds)
-    ranges = np.maximum(top, own) - np.minimum(bottom, own)
-    return float(np.quantile(ranges.mean(axis=1), share))
-
-
 def _draws(sessions: int, rounds: int) -> tuple[Floats, Floats, Floats]:
     """(largest, least) of all sessions but one and the value of that one, each (draws, rounds)."""
     from scipy.special import ndtri

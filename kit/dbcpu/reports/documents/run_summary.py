@@ -3,7 +3,7 @@
 from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.outcome import is_counted_only
+from dbcpu.analysis.levels.outcome import is_counted_only, is_loss
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
@@ -12,9 +12,9 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
-from dbcpu.analysis.scaling.topology_check import widened
+from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
 from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
-from dbcpu.plan import not_varied
+from dbcpu.plan import auto_levels, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
 LEVELS_OF_A_CURVE = 4
@@ -125,10 +125,13 @@ def _scaling(record: RunRecord, analysis: Analysis) -> str:
         return _no_knee(record, analysis)
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
     anywhere = check is not None and check.two_speeds and not _near(scaling, check)
-    parts = [] if anywhere else _knees(scaling)
+    parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis))
+    two_kinds = has_two_kinds(record)
     if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
-    if scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
+    if two_kinds:
+        parts.append("the host has cores of two kinds: a session on a slower core adds less")
+    elif scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
         until = scaling.turbo_until
         where = "on the way" if until is None else f"over the first {number(until, 0)}"
         parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} {where}")
@@ -153,7 +156,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
         return f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
     if len(levels) < LEVELS_OF_A_CURVE:
         return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
-    auto = record.header.plan.rounds is None
+    known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)
+    auto = known or record.header.plan.rounds is None
     helps = "a quieter host may help" if auto else "`--sessions auto` measures those near possible knees"
     return f"no curve: the throughput of these levels fits none; {helps}"
 
@@ -198,7 +202,14 @@ def _near(scaling: Scaling, check: TopologyCheck) -> bool:
     return check.cores_told is not None and abs(scaling.knees[0] / check.cores_told - 1) <= NEAR
 
 
-def _knees(scaling: Scaling) -> list[str]:
+def _linear(analysis: Analysis) -> bool:
+    """Whether no level up to the first knee has a loss: else a session adds less than one alone does."""
+    knee = analysis.scaling.knees[0]
+    within = [each for each in analysis.levels if 1 < each.level <= knee and each.variant == analysis.levels[0].variant]
+    return not any(map(is_loss, within))
+
+
+def _knees(scaling: Scaling, linear: bool) -> list[str]:
     """Each knee with its 95 % interval, where there is one."""
     known = scaling.knee_intervals or (None,) * len(scaling.knees)
     words = []
@@ -208,7 +219,8 @@ def _knees(scaling: Scaling) -> list[str]:
         words.append(f"{number(knee, 1)} sessions{within}")
     falls = scaling.further is not None and scaling.further < 0
     slope = f"then {'falls' if falls else 'with a smaller slope'} up to"
-    return [f"throughput scales linearly up to {words[0]}", *(f"{slope} {each}" for each in words[1:])]
+    first = "throughput scales linearly up to" if linear else "throughput bends at"
+    return [f"{first} {words[0]}", *(f"{slope} {each}" for each in words[1:])]
 
 
 def _yield(analysis: Analysis, gain: float) -> str:

@@ -81,7 +81,7 @@ def test_where_cores_may_be_hidden_all_levels_are_asked_for(threads: int, asked:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     shown = explain(record([*alone, *pairs(SOLO_S, 1.85)], host(8 // threads, threads), vcpus=8))
     assert (
-        "; all levels (`--sessions auto`), a quieter host or longer executions may decide" in shown.verdict
+        "; all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may" in shown.verdict
     ) == asked
     remedies = {each.code: each.remedy for each in shown.findings}
     assert ("share cores that this host does not show" in remedies["inconclusive"]) == asked
@@ -194,7 +194,7 @@ def test_a_single_session_far_from_its_memory_loses_what_its_times_show() -> Non
     found = explain(simulate(far, (1, 4, 8), repeats=6, seed=1))
     assert found.verdict.startswith("Even a single session loses ")
     assert " 0.0 % of its time" not in found.verdict
-    assert headline(found).headline.startswith("No: even a single session is often slower than at its best")
+    assert headline(found).headline.startswith("No: even a single session is not always at full speed")
 
 
 def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
@@ -205,7 +205,7 @@ def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
 
 def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
     found = simulated((1, 2), cores=2, threads=1, noisy_neighbour=1.0)
-    assert "run-queue wait: sessions waited for each other while other processes used " in found.verdict
+    assert "run-queue wait: sessions waited for each other, while other processes used " in found.verdict
 
 
 def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:

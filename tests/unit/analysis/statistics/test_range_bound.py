@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, low_quantiles, upper_bound, usual_range
+from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, low_quantiles, upper_bound
 
 MANY = NoiseRange(0.02, 0.02)
 
@@ -40,5 +40,4 @@ def test_it_is_the_largest_difference_that_is_possible() -> None:
 
 def test_the_extremes_are_drawn_as_those_of_so_many_values() -> None:
     ranges = np.ptp(np.random.default_rng(2).standard_normal((20_000, 5, 7)), axis=2).mean(axis=1)
-    assert usual_range(7, 5, 0.8) == pytest.approx(np.quantile(ranges, 0.8), rel=0.02)
     assert low_quantiles(7, 5)[0] == pytest.approx(np.quantile(ranges, 0.04), rel=0.03)

@@ -1,0 +1,79 @@
+"""What strangers stumbled over: sentences of one result beside its other parts, on hosts whose truth is known."""
+
+from functools import cache
+
+import pytest
+
+from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run_summary import summary
+from dbcpu.simulator import SimulatedHost, simulate
+from support.contradictions import contradictions
+
+HOSTS = {
+    "one core as two": (SimulatedHost(cores=1, threads=2, hidden_smt=True), (1, 2, 3, 4), 3),
+    "two kinds": (SimulatedHost(cores=4, threads=1, efficiency_cores=2, efficiency_speed=0.6), (1, 2, 3, 4, 5, 6), 3),
+    "neighbour": (SimulatedHost(cores=2, threads=1, noisy_neighbour=1.0, scheduler="frozen"), (1, 2, 3, 4), 3),
+    "one vCPU": (SimulatedHost(cores=1, threads=1, noisy_neighbour=0.8), (1, 2, 3), 3),
+    "noise": (SimulatedHost(cores=4, threads=1, noise=0.2), (1, 2, 3, 4, 5), 2),
+    "hidden": (SimulatedHost(cores=4, threads=2, hidden_smt=True, scheduler="frozen"), (1, 2, 4), 3),
+    "far memory": (SimulatedHost(cores=2, threads=1, sockets=2, nodes=2, remote_slowdown=0.4, memory_node=1,
+                                 scheduler="frozen"), (1, 2, 3), 3),
+    "turbo": (SimulatedHost(cores=4, threads=1, turbo_slope=0.3), (1, 2, 3, 4, 5, 6), 3),
+}  # fmt: skip
+
+
+@cache
+def result(name: str) -> tuple[RunRecord, Analysis]:
+    host, levels, repeats = HOSTS[name]
+    record = simulate(host, levels, repeats, seed=1, size="short")
+    return record, explain(record)
+
+
+def scaling(name: str) -> str:
+    return dict(summary(*result(name))).get("scaling", "")
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_no_part_contradicts_another(name: str) -> None:
+    assert contradictions(*result(name)) == []
+
+
+def test_two_vcpus_that_are_one_core_have_the_remedy_of_hidden_siblings() -> None:
+    _, found = result("one core as two")
+    assert "two hardware threads of one core" in found.verdict
+    assert "ThreadsPerCore=1" in headline(found).remedy
+    assert "--sessions auto" not in scaling("one core as two"), "all of its levels were measured"
+
+
+def test_on_cores_of_two_kinds_not_all_sessions_slow_down() -> None:
+    assert "cores of two kinds: a session on a slower core adds less" in scaling("two kinds")
+
+
+def test_what_others_used_of_the_cpus_is_said_where_sessions_queue() -> None:
+    assert ", while other processes used " in result("neighbour")[1].verdict
+
+
+def test_one_vcpu_has_no_curve_to_speak_of() -> None:
+    assert "linearly" not in scaling("one vCPU")
+
+
+def test_where_all_levels_were_measured_no_other_ones_are_asked_for() -> None:
+    assert "--sessions auto" not in result("noise")[1].verdict
+
+
+def test_levels_come_before_a_quieter_host_where_siblings_may_be_hidden() -> None:
+    _, found = result("hidden")
+    assert "all levels (`--sessions auto`) show whether CPUs share cores" in found.verdict
+    assert headline(found).remedy.startswith("all levels (`--sessions auto`)")
+
+
+def test_a_single_session_far_from_its_memory_is_slowed_and_does_not_lose_nothing() -> None:
+    assert "loses 0" not in result("far memory")[1].verdict
+    assert "(remote memory)" in result("far memory")[1].verdict
+
+
+def test_under_turbo_throughput_is_not_called_linear() -> None:
+    assert scaling("turbo").startswith("throughput bends at ")
