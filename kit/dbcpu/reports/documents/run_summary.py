@@ -204,7 +204,7 @@ def _near(scaling: Scaling, check: TopologyCheck) -> bool:
 
 def _linear(analysis: Analysis) -> bool:
     """Whether no level up to the first knee has a loss: else a session adds less than one alone does."""
-    knee = analysis.scaling.knees[0]
+    knee = round(analysis.scaling.knees[0], 1)  # as it is printed
     within = [each for each in analysis.levels if 1 < each.level <= knee and each.variant == analysis.levels[0].variant]
     return not any(map(is_loss, within))
 
