@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lab import between_runs, document, emulated, labelled
-from lab.__main__ import BETWEEN_RUNS, CHANCE, HIDDEN, LIVE
+from lab.__main__ import BETWEEN_RUNS, CHANCE, HIDDEN, LIVE, VERDICTS
 from lab.intervals import wilson
 
 
@@ -26,6 +26,15 @@ def test_the_page_is_what_the_kept_results_say(request: pytest.FixtureRequest) -
     if request.config.getoption("--update-golden"):
         document.DOCUMENT.write_text(document.page(), "utf-8")
     assert document.DOCUMENT.read_text("utf-8") == document.page(), "shell/lab document writes it anew"
+
+
+def test_runs_with_usual_noise_are_decided_and_equal_is_never_said_falsely() -> None:
+    kept = json.loads(VERDICTS.read_text("utf-8"))
+    assert kept["contradicting"] == 0
+    found = kept["noise_up_to"]
+    assert found["0.03"]["decided"] >= 0.98 * found["0.03"]["runs"]
+    assert found["0.05"]["decided"] >= 0.90 * found["0.05"]["runs"]
+    assert all(each["false_yes"] <= 0.01 * each["yes"] for each in found.values())
 
 
 def test_with_several_runs_a_side_the_interval_holds_what_it_says_and_a_host_is_not_told_from_itself() -> None:
