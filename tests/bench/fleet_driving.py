@@ -25,11 +25,11 @@ HOW = (
     "run` starts it. A measurement is replaced by a process that does nothing, or one that waits; all that driver "
     "and station do for a target is done: processes, states and leases in the store, lookups of the run. CPU is "
     "that of the driver's own process. Per target: over so many targets that take no time of their own that the "
-    "campaign is as wide as it gets. Waiting: over ten seconds in which so many measurements wait."
+    "campaign is as wide as it gets. Waiting: over five seconds in which so many measurements wait."
 )
 WIDTHS = {20: 32, 100: 128}
 """At once, and the targets that are done before: the campaign is as wide as that only then."""
-WINDOW_S = 10.0
+WINDOW_S = 5.0
 LIMIT_SHARE, LIMIT_MB, LIMIT_TARGET_S = 0.02, 250, 0.1
 
 
@@ -124,4 +124,5 @@ class _Watch:
         self.found["share"] = (time.process_time() - cpu_s) / (time.monotonic() - now_s)
         status = Path("/proc/self/status").read_text().splitlines()
         self.found["mb"] = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) * 1024 / 1e6
-        station.cancel_all()
+        for process in list(station._running.values()):
+            process.terminate()  # what a shell put into the background ignores Ctrl-C
