@@ -46,6 +46,7 @@ RUN_BY = {
     r"restore": "tests/server/test_vary.py",
     r"fleet report .*": "tests/unit/workflows/fleet/test_report.py",
     r"fleet (check|run) .*": "tests/server/test_fleet.py",
+    r"store figures --scheduler .*": "tests/unit/workflows/test_store_figures.py",
     r"store upgrade .*|list --history --store postgresql.*": "tests/server/test_store_shared.py",
     r"shell/nightly .*": "tests/unit/shell/test_nightly.py",
     r"shell/(increment|gzip-pipe|sample-psr) .*": "tests/shell/test_sessions.py",

@@ -9,7 +9,6 @@ from dbcpu.store.run_stream import PLACE
 from dbcpu.workflows.foresee import say
 from dbcpu.workflows.launch import Confirm, adaptive, launch, launch_to_stdout, launch_together, split_options
 from dbcpu.workflows.origins.far_target import far_target
-from dbcpu.workflows.origins.launch import launch_from
 
 
 def launch_run(
@@ -41,6 +40,8 @@ def launch_run(
     target = (*targets, "embedded")[0]
     far = far_target(target, origin, choices.host)
     if far is not None and not dry_run:
+        from dbcpu.workflows.origins.launch import launch_from
+
         return launch_from(far, words, choices, delivery, confirm)
     request = Request(far.name, far.kind) if far else resolve(target, here=True)
     if dry_run:

@@ -9,7 +9,6 @@ from dbcpu import registry
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.targets import safe_url, take_password, targets
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.hosts.shell_routes import is_shell_route, transport_of
 from dbcpu.hosts.transport import Transport
 
 PROGRAMS = ("dbcpu", "~/.local/bin/dbcpu", "/usr/local/bin/dbcpu", "/opt/dbcpu/bin/dbcpu")
@@ -53,6 +52,8 @@ def far_target(text: str, origin: str | None, route: str | None) -> FarTarget | 
     wanted = origin or (named.origin if named else HERE)
     if wanted == HERE:
         return None
+    from dbcpu.hosts.shell_routes import is_shell_route, transport_of  # most targets are measured from here
+
     route = route or (named.host if named else None) or ""
     if not is_shell_route(route):
         raise UsageError(f"--from {wanted} needs a way to a shell there; give --host ssh:NAME, or host in dbcpu.toml")
