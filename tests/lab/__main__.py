@@ -74,7 +74,9 @@ def pairs_command(sittings: int, seed: int | None) -> None:
             found = real_pairs.judge(name, record, speeds)
             claims = [claim for pair in found.alone for claim in found.false_claims(pair)]
             took_s = time.monotonic() - began_s
-            click.echo(f"sitting {name}, {took_s:.0f} s: {len(found.alone)} pairs left alone, claims {claims}", err=True)
+            click.echo(
+                f"sitting {name}, {took_s:.0f} s: {len(found.alone)} pairs left alone, claims {claims}", err=True
+            )
 
 
 def _date() -> int:
@@ -146,7 +148,10 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
     found = [asdict(each) for each in chance.detections(detections, seed, CVS)]
     told = (*chance.coverage(intervals, seed), *chance.curves(curves, seed))
     covered = [asdict(each) | {"inside": each.inside} for each in told]
-    _keep(CHANCE, {"seed": seed, "pairs": chance.summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
+    _keep(
+        CHANCE,
+        {"seed": seed, "pairs": chance.summed(alarms), "detections": _tallied(found), "coverage": _within(covered)},
+    )
 
 
 @main.command("verdicts")

@@ -83,7 +83,7 @@ def of_pairs(sittings: Sequence[Sitting]) -> list[Bar]:
 
 def found_right(row: Row) -> bool:
     """Its label was said, and not of its CPU's pace alone."""
-    return labelled.said_beside(row) == row["label"]
+    return bool(labelled.said_beside(row) == row["label"])
 
 
 def table(columns: Mapping[str, Sequence[Bar]]) -> str:

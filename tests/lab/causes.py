@@ -230,7 +230,8 @@ class ColdRead(Generator):
             made = connection.execute("select to_regclass(%s)", (COLD,)).fetchone()
             if made is None or made[0] is None:
                 connection.execute(
-                    f"create table {COLD} as select g, repeat('x', 200) as filler from generate_series(1, {COLD_ROWS}) g"
+                    f"create table {COLD} as select g, repeat('x', 200) as filler "
+                    f"from generate_series(1, {COLD_ROWS}) g"
                 )
             connection.execute("checkpoint")
             row = connection.execute(

@@ -96,7 +96,9 @@ def _treated(rng: np.random.Generator, name: str) -> Iterator[Row]:
         if each.level == 2 and each.repeat == 0:
             made, truth = _heavier(host, each, rng)
             lost |= {
-                (each.order, ordinal): {cause: float(own_s[ordinal]) - known.alone[cause] for cause, own_s in truth.items()}
+                (each.order, ordinal): {
+                    cause: float(own_s[ordinal]) - known.alone[cause] for cause, own_s in truth.items()
+                }
                 for ordinal in range(each.level)
             }
             done[each.order] = "slower_cpu", MoreWork.name, f"{MORE:.2f} times"
@@ -120,7 +122,9 @@ def _treated(rng: np.random.Generator, name: str) -> Iterator[Row]:
                 yield _row(_named(name, host), analysis, view, label, 1 + paced / known.alone_s, what, setting)
 
 
-def _heavier(host: SimulatedHost, each: Round, rng: np.random.Generator) -> tuple[Round, Mapping[str, np.typing.NDArray[np.float64]]]:
+def _heavier(
+    host: SimulatedHost, each: Round, rng: np.random.Generator
+) -> tuple[Round, Mapping[str, np.typing.NDArray[np.float64]]]:
     """The first session does more; and what each session loses to each cause, in s."""
     clockwork = Clockwork(host, each.level, hidden.ROWS_M / host.mrows_per_s, rng)
     clockwork.left[0] *= MORE
@@ -220,7 +224,8 @@ def pairs(numbers: Iterable[int], seed: int) -> Iterator[chance.Pair]:
         levels = tuple(sorted({1, 2, host.cores}))
         runs = [simulate(host, levels, chance.PAIR_REPEATS, int(rng.integers(2**31)), size=SIZE) for _ in range(2)]
         pair = chance.pair_of(STOLEN if host.steal else host.toggle_form, host, runs)
-        yield replace(pair, runs=tuple(map(_but_for_steal, pair.runs))) if host.steal else pair
+        one, other = pair.runs
+        yield replace(pair, runs=(_but_for_steal(one), _but_for_steal(other))) if host.steal else pair
 
 
 def _but_for_steal(told: chance.Alarms) -> chance.Alarms:
@@ -243,8 +248,12 @@ def portions(told: dict[str, Any], many_pairs: int, draws: int) -> Iterator[dict
     while told["pairs_done"] < many_pairs or told["draws_done"] < draws:
         if told["draws_done"] < draws:
             number = told["draws_done"]
-            told = {**told, "draws_done": number + 1, "sessions": _with_rows(told["sessions"], rows(number, told["seed"])),
-                    "sharing": _with_sharing(told["sharing"], number, told["seed"])}  # fmt: skip
+            told = {
+                **told,
+                "draws_done": number + 1,
+                "sessions": _with_rows(told["sessions"], rows(number, told["seed"])),
+                "sharing": _with_sharing(told["sharing"], number, told["seed"]),
+            }
         if told["pairs_done"] < many_pairs:
             numbers = range(told["pairs_done"], min(many_pairs, told["pairs_done"] + PORTION))
             found = chance.summed([asdict(each) for each in pairs(numbers, told["seed"])])

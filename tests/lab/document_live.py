@@ -55,17 +55,18 @@ def _bars(paced: Kept, retold: Sequence[pace.Kept], sittings: Sequence[pairs.Sit
 
 Figures that were set before the runs were made. A session counts if its round was left alone (the first rule
 below) and 15 pieces of the witness or more lie beside it; its CPU's pace is then no cause that was made, and none that
-is claimed, if the lab's own instrument saw it, too. A quiet session is *named slow* if any cause is named for it but that
-its CPU was slow while the instrument saw the same.
+is claimed, if the lab's own instrument saw it, too. A quiet session is *named slow* if any cause is named for it but
+that its CPU was slow while the instrument saw the same.
 
 {bars.table(columns)}
 
 {text}
 
 The runs with the witness are of {_machines(paced)}. The earlier ones are of
-{_machines([(each.run, each.rows) for each in retold])}, whose CPUs have two speeds; they had no witness, but the lab's
-instrument did the same beside them, so that its notes can stand for one. The analysis was made with these runs in view: they
-are no independent test. Without the pieces the tolerance of the same runs has a median of {np.median(without):.0%}.
+{_machines([(each.run, each.rows) for each in retold])}, whose CPUs have two speeds; they had no witness, but the
+lab's instrument did the same beside them, so that its notes can stand for one. The analysis was made with these runs in
+view: they are no independent test. Without the pieces the tolerance of the same runs has a median of
+{np.median(without):.0%}.
 
 {_speeds_seen(paced)}
 """
@@ -91,13 +92,15 @@ def _speeds_seen(runs: Kept) -> str:
     pieces = [row["pieces"] for _, rows in runs for row in rows if row["pieces"] is not None]
     seen = [rows[0]["two_speeds"] for _, rows in runs if rows]
     slow = [each for each in seen if each is not None]
-    parts = [f"Pieces beside a session: {min(pieces)} to {max(pieces)}, median {np.median(pieces):.0f}."] if pieces else []
+    parts = (
+        [f"Pieces beside a session: {min(pieces)} to {max(pieces)}, median {np.median(pieces):.0f}."] if pieces else []
+    )
     if slow:
         share = np.median([each.slow_share for each in slow])
         factor = np.median([each.factor for each in slow])
         parts.append(
-            f"Two speeds are found in {len(slow)} of {len(seen)} runs; there CPUs are slow for {share:.0%} of the time, "
-            f"{factor:.2f} times (medians)."
+            f"Two speeds are found in {len(slow)} of {len(seen)} runs; there CPUs are slow for {share:.0%} of the "
+            f"time, {factor:.2f} times (medians)."
         )
     else:
         parts.append(f"Two speeds are found in none of {len(seen)} runs.")
@@ -124,10 +127,10 @@ def _live(title: str, runs: Kept) -> str:
 ## {title}
 
 Real server processes of an embedded PostgreSQL 18 on a virtual machine with 2 vCPUs ({_machines(runs)}), shared with
-other work. {len(rows)} labelled sessions in {len(runs)} runs, in random order and at random size, bystanders included. Of these
-{len(rows) - len(counted)} are not counted, by two rules made beforehand. Of {disturbed} the round was disturbed:
-processes that nobody invited, or the hypervisor, took more than {DISTURBED:.0%} of its CPU time. Of the others
-the label does not say all that is true: no witness saw the pace of their CPUs, and these were not as fast as for
+other work. {len(rows)} labelled sessions in {len(runs)} runs, in random order and at random size, bystanders included.
+Of these {len(rows) - len(counted)} are not counted, by two rules made beforehand. Of {disturbed} the round was
+disturbed: processes that nobody invited, or the hypervisor, took more than {DISTURBED:.0%} of its CPU time. Of the
+others the label does not say all that is true: no witness saw the pace of their CPUs, and these were not as fast as for
 sessions alone by the lab's instrument (below), or nobody measured whether they were.
 
 - cause named rightly: {told(sum(map(bars.found_right, victims)), len(victims))}
@@ -230,10 +233,10 @@ def _pairs(sittings: Sequence[pairs.Sitting]) -> str:
 
 The same machine measured in turns under two names, or under four, of which every two make a pair: one and two
 sessions, {PAIR_REPEATS} repeats each, nothing done to anybody. Pairs of one sitting share its runs and are not
-independent: the intervals are a little too narrow. Pairs count if both of their runs were left alone in all of their rounds, by the first
-rule above. False is a verdict or finding of a run, or a difference that `dbcpu compare` claims.
+independent: the intervals are a little too narrow. Pairs count if both of their runs were left alone in all of their
+rounds, by the first rule above. False is a verdict or finding of a run, or a difference that `dbcpu compare` claims.
 
-| | sittings | runs left alone | tolerance, median | with a false claim | pairs left alone | told apart | with any false claim |
+| | sittings | runs left alone | tolerance | with a false claim | pairs left alone | told apart | with any false claim |
 |---|---|---|---|---|---|---|---|
 {lines(shown)}
 
@@ -248,7 +251,8 @@ def _pair_line(name: str, sittings: Sequence[pairs.Sitting]) -> str:
     tolerances = [run.tolerance for run in runs if run.tolerance is not None]
     middle = f"{np.median(tolerances):.0%}" if tolerances else "-"
     return (
-        f"| {name} | {len(sittings)} | {len(runs)} | {middle} | {told(sum(bool(run.claims) for run in runs), len(runs))} "
+        f"| {name} | {len(sittings)} | {len(runs)} | {middle} "
+        f"| {told(sum(bool(run.claims) for run in runs), len(runs))} "
         f"| {len(alone)} | {told(sum(each.pairs[pair] for each, pair in alone), len(alone))} "
         f"| {told(sum(bool(each.false_claims(pair)) for each, pair in alone), len(alone))} |"
     )

@@ -170,7 +170,7 @@ def by_neighbour(row: Mapping[str, Any]) -> bool:
 
 
 def treated(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sessions of rounds left alone to which something was done that they lost by, beside what their CPUs' pace took."""
+    """Sessions of rounds left alone to which something was done that they lost by, beside their CPUs' pace."""
     return [row for row in rows if counted(row) and row["label"] != "none" and row["beside"] > 1 + row["tolerance"]]
 
 

@@ -1,7 +1,7 @@
 """Labelled sessions of real server processes: rounds with a generated cause, measured and explained as any run is.
 
 A run of the lab is a record with solo rounds and a round per generator, in random order, at a random size, with the
-witness that every run has. Nothing of the generator is in the record: what was done to whom stands apart, in the labels.
+witness that every run has. Nothing of the generator is in the record: what was done to whom stands in the labels.
 """
 
 import os

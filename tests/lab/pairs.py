@@ -18,8 +18,10 @@ from lab.cpu_speed import Speeds
 
 @dataclass(frozen=True, slots=True)
 class RealSession:
-    """``slow``: a cause was named, ``pace_only`` of its CPU's pace alone. ``cpu``: how many times as slow its CPU was as
-    in the solo rounds, by the instrument; None without one."""
+    """``slow``: a cause was named, ``pace_only``: of its CPU's pace alone.
+
+    ``cpu``: how many times as slow its CPU was as in the solo rounds, by the instrument; None without one.
+    """
 
     level: int
     slow: bool

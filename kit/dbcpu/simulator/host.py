@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
-from dbcpu.simulator.pace import FORMS
 from dbcpu.record import Cache, Cpu, HostInfo, Limits, Topology
+from dbcpu.simulator.pace import FORMS
 
 SCHEDULERS = {
     "frozen": "never moves a session, not even to an idle CPU",

@@ -47,4 +47,4 @@ def _idle(host: SimulatedHost, at_s: Floats, cpu: int, rng: np.random.Generator)
         while paces.next_s[0] <= moment:
             paces.turn(float(paces.next_s[0]))
         times[index] = paces.times[0]
-    return times / alone
+    return np.asarray(times / alone)

@@ -160,7 +160,7 @@ def run(
             solo_s=planned.solo_s,
             vcpus=planned.vcpus or 1,
             clock_ticks=opened.ticks,
-            kit_pids=kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid, *(witness.pids if witness else ()))),
+            kit_pids=(*kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid)), *(witness.pids if witness else ())),
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
             witness=witness,
