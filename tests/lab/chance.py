@@ -119,17 +119,18 @@ def pairs(count: int, seed: int) -> Iterator[Pair]:
 
 def pair_of(kind: str, host: SimulatedHost, runs: Sequence[RunRecord]) -> Pair:
     """Two runs of one variant: a side of their comparison has what explains the run by itself."""
-    first, second = (_side(run) for run in runs)
+    first, second = (side_of(run) for run in runs)
     alarms = _alarms(kind, host, first.first.analysis), _alarms(kind, host, second.first.analysis)
     return Pair(kind, alarms, _is_claimed(first, second))
 
 
 def told_apart(first: RunRecord, second: RunRecord) -> bool:
     """Whether a comparison claims a difference, by either of its two decisions."""
-    return _is_claimed(_side(first), _side(second))
+    return _is_claimed(side_of(first), side_of(second))
 
 
-def _side(run: RunRecord) -> MeasuredSide:
+def side_of(run: RunRecord) -> MeasuredSide:
+    """Explained once, for all of its comparisons."""
     return measured_side(run.header.run_id, [Candidate(run.header.run_id, run)])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dbcpu.analysis.comparison.compare import compare_sides
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, SessionView
@@ -234,13 +235,53 @@ def _but_for_steal(told: chance.Alarms) -> chance.Alarms:
     return replace(told, verdict=bool(findings), findings=findings, sessions=0, named_slow=0)
 
 
+FASTER, COMPARED_REPEATS, PER_DRAW = 1.05, 40, 6
+"""About ten minutes of one and two sessions of 1.5 s, both sides together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A host whose single sessions differ by 15 % against one that is FASTER, and against itself: with the 95 %
+    interval of throughput at full pace. ``spread``: of single sessions as delivered."""
+
+    spread: float
+    seen: bool
+    inside: int
+    false: bool
+    delivered_seen: bool
+
+
+def compared(number: int, seed: int) -> Compared:
+    """The third run of the slower host is the one that it is compared with itself by."""
+    rng = np.random.default_rng([seed, number, 17])
+    host = replace(
+        changing(SimulatedHost(name="compared", cores=2, threads=1, mrows_per_s=17, noise=0.01), rng),
+        toggle=1.8, toggle_s=1.0, toggle_slow=float(rng.uniform(0.4, 0.7)), toggle_form="toggle",
+    )  # fmt: skip
+    hosts = host, replace(host, mrows_per_s=FASTER * host.mrows_per_s), host
+    slower, faster, again = (
+        chance.side_of(simulate(each, (1, 2), COMPARED_REPEATS, int(rng.integers(2**31)), size="short", seconds=1.5))
+        for each in hosts
+    )
+    different, same = (compare_sides([slower, other]).sides[1] for other in (faster, again))
+    found, chance_found = (each.figure("throughput_at_full_pace") for each in (different, same))
+    assert found.low and found.high and chance_found.low and chance_found.high
+    return Compared(
+        slower.first.analysis.reference.spread if slower.first.analysis.reference else 0.0,
+        found.low > 1,
+        (found.low <= FASTER <= found.high) + (chance_found.low <= 1 <= chance_found.high),
+        not chance_found.low <= 1 <= chance_found.high,
+        any(each.shown for each in different.decisions),
+    )
+
+
 PORTION = 150
 """Pairs after which what was found is kept."""
 
 
 def nothing(seed: int) -> dict[str, Any]:
     """What is kept before anything was found."""
-    return {"seed": seed, "pairs_done": 0, "pairs": [], "draws_done": 0, "sessions": {}, "sharing": {}}
+    return {"seed": seed, "pairs_done": 0, "pairs": [], "draws_done": 0, "sessions": {}, "sharing": {}, "compared": []}
 
 
 def portions(told: dict[str, Any], many_pairs: int, draws: int) -> Iterator[dict[str, Any]]:
@@ -253,12 +294,20 @@ def portions(told: dict[str, Any], many_pairs: int, draws: int) -> Iterator[dict
                 "draws_done": number + 1,
                 "sessions": _with_rows(told["sessions"], rows(number, told["seed"])),
                 "sharing": _with_sharing(told["sharing"], number, told["seed"]),
+                "compared": [
+                    *told.get("compared", ()),
+                    *(asdict(compared(at, told["seed"])) for at in _compared(number)),
+                ],
             }
         if told["pairs_done"] < many_pairs:
             numbers = range(told["pairs_done"], min(many_pairs, told["pairs_done"] + PORTION))
             found = chance.summed([asdict(each) for each in pairs(numbers, told["seed"])])
             told = {**told, "pairs_done": numbers.stop, "pairs": _added(told["pairs"], found)}
         yield told
+
+
+def _compared(number: int) -> range:
+    return range(number * PER_DRAW, (number + 1) * PER_DRAW)
 
 
 def _with_rows(kept: Mapping[str, Any], found: Iterable[Row]) -> dict[str, Any]:
