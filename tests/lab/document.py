@@ -9,7 +9,7 @@ from typing import Any
 from scipy.stats import binom
 
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import document_live, emulated, published, verdicts
+from lab import document_changing, document_live, emulated, published, verdicts
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -31,6 +31,7 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
     shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
+    shell/lab changing      all of these on hosts whose CPUs change their speed by themselves, with a witness
     shell/lab runs          comparisons of a host whose runs differ from hour to hour
     shell/lab published     curves that others measured and published; the data are fetched by the user
     shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
@@ -52,6 +53,7 @@ def page() -> str:
         "hidden": _hidden,
         "verdicts": verdicts.section,
         "chance": _chance,
+        "changing": document_changing.section,
         "between_runs": _between_runs,
         "published": published.section,
     }
