@@ -18,6 +18,7 @@ from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.busiest import stays_busy
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
@@ -51,7 +52,6 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
 BUSY_TIMES = 5
 """On a busy host the first check waits this many times longer than a round does."""
-STAYS_BUSY = "the host stays busy with other work: rounds no longer wait for it, and are marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def run(
             conditions=conditions,
             witness=witness,
             unseen=unseen_load(opened.host, planned.info),
-            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(STAYS_BUSY)),
+            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(stays_busy(opened.host, opened.ticks))),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
