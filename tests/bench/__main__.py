@@ -18,8 +18,8 @@ from dbcpu.errors import DbcpuError
 from dbcpu.hosts.cleanup_guard import Guard
 
 BENCHES = (
-    "skew", "oracle_skew", "server_start", "idle", "cost", "tracing_cost", "truth", "thousand", "startup", "explaining",
-    "scaling", "pages", "soak", "fleet_driving", "fleet_explaining", "fleet_ranking",
+    "skew", "oracle_skew", "server_start", "idle", "cost", "pace_cost", "tracing_cost", "truth", "thousand", "startup",
+    "explaining", "scaling", "pages", "soak", "fleet_driving", "fleet_explaining", "fleet_ranking",
 )  # fmt: skip
 
 

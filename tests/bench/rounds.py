@@ -8,6 +8,7 @@ from dbcpu.config.targets import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads
+from dbcpu.measure.pace import Witness
 from dbcpu.measure.rounds import Setting, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampler, load_sampler
 from dbcpu.plan import RoundSpec
@@ -35,7 +36,13 @@ def sampling(name: str, target: Target) -> Iterator[Sampler]:
 
 
 def one_round(
-    target: Target, sampler: Sampler, guard: Guard, level: int, executions: int, size: str = "short"
+    target: Target,
+    sampler: Sampler,
+    guard: Guard,
+    level: int,
+    executions: int,
+    size: str = "short",
+    witness: Witness | None = None,
 ) -> Round:
     """One round of ``cartesian``. Raises MeasureError when it fails; a session that failed ends the bench."""
     host = target.host()
@@ -50,7 +57,8 @@ def one_round(
         solo_s=work.rows * 40e-9,
         vcpus=usable_vcpus(read_host(host))[0] if host else 1,
         clock_ticks=CLOCK_TICKS,
-        kit_pids=own_pids(guard.pid, sampler.pid),
+        kit_pids=own_pids(guard.pid, sampler.pid, *(witness.pids if witness else ())),
+        witness=witness,
     )
     done = run_round(setting, RoundSpec(level, 0, "baseline", 0))
     failed = [session.error for session in done.sessions if session.error or not session.answer_ok]

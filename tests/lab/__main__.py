@@ -13,13 +13,13 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import between_runs, chance, document, hidden, labelled, pace, published, verdicts
+from lab import between_runs, chance, changing, document, hidden, labelled, pace, published, verdicts
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
 VERDICTS, BETWEEN_RUNS = RESULTS / "verdicts.json", RESULTS / "between_runs.json"
-PUBLISHED, PACE = RESULTS / "published.json", RESULTS / "pace.json"
+PUBLISHED, PACE, CHANGING = RESULTS / "published.json", RESULTS / "pace.json", RESULTS / "changing.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -29,58 +29,85 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--runs", type=click.IntRange(1), default=12, show_default=True, help="About 27 sessions and 1 min each.")
-@click.option("--seed", type=int, default=None, help="Fixes order, sizes and settings.  [default: the time]")
+@click.option("--runs", type=click.IntRange(1), default=12, show_default=True, help="Half a minute each.")
+@click.option("--seed", type=int, default=None, help="Fixes order and settings.  [default: the date]")
 def live(runs: int, seed: int | None) -> None:
-    """Labelled sessions on real server processes of this machine; each run is kept in results/live."""
+    """Labelled sessions on real server processes of this machine; each run is kept in results/live.
+
+    Every run is kept as soon as it ends. Those of a seed go on where the last one stopped.
+    """
     from lab.causes import available
-    from lab.live import Lab
+    from lab.live import Lab, drawn
 
     generators, missing = available()
     for name, reason in missing.items():
         click.echo(f"not here: {name}: {reason}", err=True)
-    seed = int(time.time()) if seed is None else seed
+    seed = _date() if seed is None else seed
     with Lab(seed) as lab:
-        for number in range(runs):
-            made = lab.run(generators, number)
+        for number in _next(LIVE, seed, runs):
+            began_s = time.monotonic()
+            made = lab.run(drawn(generators, number, seed), number)
             made.write(LIVE)
             rows = list(labelled.rows(made))
-            right = sum(row["said"] == row["label"] for row in rows)
-            click.echo(f"run {number + 1} of {runs}: {right} of {len(rows)} right", err=True)
+            right = sum(row["said"] == row["label"] or row["pace_only"] for row in rows)
+            alone = sum(labelled.left_alone(row) for row in rows)
+            took_s = time.monotonic() - began_s
+            click.echo(f"run {made.name}, {took_s:.0f} s: {alone} of {len(rows)} left alone, {right} right", err=True)
 
 
 @main.command("pairs")
-@click.option("--pairs", type=click.IntRange(1), default=12, show_default=True, help="About a minute each.")
-@click.option("--seed", type=int, default=None, help="Fixes sizes and order.  [default: the time]")
-def pairs_command(pairs: int, seed: int | None) -> None:
+@click.option("--sittings", type=click.IntRange(1), default=7, show_default=True, help="Six pairs in two minutes each.")
+@click.option("--seed", type=int, default=None, help="Fixes the order.  [default: the date]")
+def pairs_command(sittings: int, seed: int | None) -> None:
     """Real A/A pairs on this machine, which has to be left alone: results/pairs."""
     from lab.live import Lab
 
-    seed = int(time.time()) if seed is None else seed
+    seed = _date() if seed is None else seed
     PAIRS.mkdir(parents=True, exist_ok=True)
     with Lab(seed) as lab:
-        for number in range(pairs):
-            record, speeds = lab.pair()
+        for number in _next(PAIRS, seed, sittings):
+            began_s = time.monotonic()
+            record, speeds = lab.sitting(number)
             name = f"{seed}-{number:02}"
-            record_file.write_record(PAIRS / f"{name}.json.gz", record)
             speeds.write(PAIRS, name)
-            found = real_pairs.judge(record, speeds)
-            click.echo(f"pair {number + 1} of {pairs}: left alone: {found.alone}, claims {found.claims}", err=True)
+            record_file.write_record(PAIRS / f"{name}.json.gz", record)
+            found = real_pairs.judge(name, record, speeds)
+            claims = [claim for pair in found.alone for claim in found.false_claims(pair)]
+            took_s = time.monotonic() - began_s
+            click.echo(
+                f"sitting {name}, {took_s:.0f} s: {len(found.alone)} pairs left alone, claims {claims}", err=True
+            )
+
+
+def _date() -> int:
+    return int(time.strftime("%Y%m%d", time.gmtime()))
+
+
+def _next(folder: Path, seed: int, many: int) -> range:
+    """The numbers that follow those that are kept."""
+    known = [int(file.name.removeprefix(f"{seed}-").split(".")[0]) for file in folder.glob(f"{seed}-*.json.gz")]
+    first = max(known, default=-1) + 1
+    return range(first, first + many)
 
 
 @main.command("pace")
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Simulated runs of each host.")
 @click.option("--seed", type=int, default=7000, show_default=True)
 def pace_command(runs: int, seed: int) -> None:
-    """The kept live runs with and without a witness, and hosts that toggle: results/pace.json."""
-    kept = list(pace.kept(LIVE))
-    found: dict[str, Any] = {
-        "runs": [{"name": each.name, "tolerance": each.tolerance, "exponent": each.exponent} for each in kept],
-        "without": dict(sum((each.without for each in kept), Counter[str]())),
-        "with": dict(sum((each.with_pieces for each in kept), Counter[str]())),
-        "simulated": {name: pace.simulated(host, runs, seed) for name, host in pace.HOSTS.items()},
-    }
-    PACE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    """Hosts whose CPUs toggle, explained with and without a witness: results/pace.json."""
+    PACE.write_text(json.dumps({name: pace.simulated(host, runs, seed) for name, host in pace.HOSTS.items()}, indent=1))
+
+
+@main.command("changing")
+@click.option("--pairs", type=click.IntRange(0), default=2000, show_default=True, help="A/A pairs.")
+@click.option("--draws", type=click.IntRange(0), default=40, show_default=True, help="Hosts of each kind.")
+@click.option("--seed", type=int, default=9000, show_default=True)
+def changing_command(pairs: int, draws: int, seed: int) -> None:
+    """Hosts whose CPUs change their speed, with a witness: results/changing.json. Goes on where it was stopped."""
+    known = json.loads(CHANGING.read_text("utf-8")) if CHANGING.is_file() else {}
+    told = known if known.get("seed") == seed else changing.nothing(seed)
+    for found in changing.portions(told, pairs, draws):
+        _keep(CHANGING, found)
 
 
 @main.command()
@@ -121,7 +148,10 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
     found = [asdict(each) for each in chance.detections(detections, seed, CVS)]
     told = (*chance.coverage(intervals, seed), *chance.curves(curves, seed))
     covered = [asdict(each) | {"inside": each.inside} for each in told]
-    _keep(CHANCE, {"seed": seed, "pairs": _summed(alarms), "detections": _tallied(found), "coverage": _within(covered)})
+    _keep(
+        CHANCE,
+        {"seed": seed, "pairs": chance.summed(alarms), "detections": _tallied(found), "coverage": _within(covered)},
+    )
 
 
 @main.command("verdicts")
@@ -183,26 +213,6 @@ def _keep(path: Path, data: dict[str, Any]) -> None:
     RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps({"dbcpu": __version__, **data}, indent=1) + "\n", "utf-8")
     click.echo(str(path), err=True)
-
-
-def _summed(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row per kind of pair."""
-    rows = []
-    for kind in dict.fromkeys(pair["kind"] for pair in pairs):
-        own = [pair for pair in pairs if pair["kind"] == kind]
-        runs = [run for pair in own for run in pair["runs"]]
-        rows.append(
-            {
-                "kind": kind,
-                "pairs": len(own),
-                "false_pairs": sum(any(run["verdict"] for run in pair["runs"]) for pair in own),
-                "findings": Counter(code for run in runs for code in run["findings"]),
-                "told_apart": sum(pair["told_apart"] for pair in own),
-                "sessions": sum(run["sessions"] for run in runs),
-                "named_slow": sum(run["named_slow"] for run in runs),
-            }
-        )
-    return rows
 
 
 def _tallied(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,7 +19,9 @@ from lab.generator import Generator
 CPU_GROUPS, IO_GROUPS = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup/blkio")
 UNIFIED = Path("/sys/fs/cgroup")
 LOCK = 4711
-COLD_ROWS, COLD_MB = 250_000, 60
+COLD_ROWS, COLD_MB = 125_000, 30
+COLD = "public.cold"
+"""Sessions of the kit look for relations in the catalogue only."""
 LIMIT_S = 10.0
 
 _SPIN = "import sys; print('ready', flush=True)\nwhile True: pass"
@@ -170,8 +172,9 @@ class Sleep(Generator):
     name = "pg_sleep in the statement"
 
     def choose(self) -> None:
-        self.sleep_s = self.rng.choice((0.3, 0.5, 0.8))
-        self.setting = f"{self.sleep_s:g} s"
+        share = self.rng.choice((0.1, 0.17, 0.28))
+        self.sleep_s = round(share * self.alone_s, 3)
+        self.setting = f"{share:.0%} of one session's time"
         self.only_victim_loses_to("wait")
 
     def alter(self, ordinal: int, work: Work) -> Work:
@@ -182,8 +185,9 @@ class AdvisoryLock(Generator):
     name = "an advisory lock that another holds"
 
     def choose(self) -> None:
-        self.held_s = self.rng.choice((0.4, 0.6, 0.9))
-        self.setting = f"{self.held_s:g} s"
+        share = self.rng.choice((0.17, 0.22, 0.3))
+        self.held_s = round(share * self.alone_s, 3)
+        self.setting = f"{share:.0%} of one session's time"
         self.only_victim_loses_to("wait")
 
     def alter(self, ordinal: int, work: Work) -> Work:
@@ -219,18 +223,19 @@ class ColdRead(Generator):
         return super().why_not()
 
     def alter(self, ordinal: int, work: Work) -> Work:
-        return after("(select count(*) from cold) > 0", work) if ordinal == self.victim else work
+        return after(f"(select count(*) from {COLD}) > 0", work) if ordinal == self.victim else work
 
     def ready(self) -> None:
         with psycopg.connect(self.conninfo, autocommit=True) as connection:
-            made = connection.execute("select to_regclass('cold')").fetchone()
+            made = connection.execute("select to_regclass(%s)", (COLD,)).fetchone()
             if made is None or made[0] is None:
                 connection.execute(
-                    f"create table cold as select g, repeat('x', 200) as filler from generate_series(1, {COLD_ROWS}) g"
+                    f"create table {COLD} as select g, repeat('x', 200) as filler "
+                    f"from generate_series(1, {COLD_ROWS}) g"
                 )
             connection.execute("checkpoint")
             row = connection.execute(
-                "select current_setting('data_directory'), pg_relation_filepath('cold')"
+                "select current_setting('data_directory'), pg_relation_filepath(%s)", (COLD,)
             ).fetchone()
         assert row is not None
         self.file = Path(row[0]) / row[1]
@@ -257,14 +262,14 @@ class MoreWork(Generator):
     name = "more work than the others"
 
     def choose(self) -> None:
-        self.factor = self.rng.choice((1.25, 1.5, 2.0))
-        self.setting = f"{self.factor:g} times"
+        self.factor = self.rng.choice((1.2, 1.2, 1.5, 2.0))
         self.only_victim_loses_to("slower_cpu")
 
     def alter(self, ordinal: int, work: Work) -> Work:
         if ordinal != self.victim:
             return work
         n = round(work.n * self.factor**0.25)
+        self.setting = f"{(n / work.n) ** 4:.2f} times"
         return replace(work, sql=work.sql.replace(f"(1, {work.n})", f"(1, {n})"), answer=str(n**4))
 
 

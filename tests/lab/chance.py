@@ -4,8 +4,10 @@ All on simulated hosts with log-normal-like noise of known size (``SimulatedHost
 the work of one execution), drawn anew for each run.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -112,18 +114,23 @@ def pairs(count: int, seed: int) -> Iterator[Pair]:
         most = host.cores * (2 if kind == FREE_THREADS else 1)
         levels = tuple(sorted({1, 2, max(2, most // 2), most - 1, most} - {0}))
         runs = [simulate(host, levels, PAIR_REPEATS, int(rng.integers(2**31))) for _ in range(2)]
-        # Of one variant and without a witness: a side of the comparison has what explains the run by itself.
-        first, second = (_side(run) for run in runs)
-        alarms = _alarms(kind, host, first.first.analysis), _alarms(kind, host, second.first.analysis)
-        yield Pair(kind, alarms, _is_claimed(first, second))
+        yield pair_of(kind, host, runs)
+
+
+def pair_of(kind: str, host: SimulatedHost, runs: Sequence[RunRecord]) -> Pair:
+    """Two runs of one variant: a side of their comparison has what explains the run by itself."""
+    first, second = (side_of(run) for run in runs)
+    alarms = _alarms(kind, host, first.first.analysis), _alarms(kind, host, second.first.analysis)
+    return Pair(kind, alarms, _is_claimed(first, second))
 
 
 def told_apart(first: RunRecord, second: RunRecord) -> bool:
     """Whether a comparison claims a difference, by either of its two decisions."""
-    return _is_claimed(_side(first), _side(second))
+    return _is_claimed(side_of(first), side_of(second))
 
 
-def _side(run: RunRecord) -> MeasuredSide:
+def side_of(run: RunRecord) -> MeasuredSide:
+    """Explained once, for all of its comparisons."""
     return measured_side(run.header.run_id, [Candidate(run.header.run_id, run)])
 
 
@@ -133,7 +140,7 @@ def _is_claimed(first: MeasuredSide, second: MeasuredSide) -> bool:
 
 def _alarms(kind: str, host: SimulatedHost, analysis: Analysis) -> Alarms:
     claims = false_claims(analysis, kind)
-    slow = sum(_is_slow(view) for view in analysis.sessions)
+    slow = sum(_is_slow(view) and not view.pace_only for view in analysis.sessions)
     return Alarms(host.noise, bool(claims), claims, len(analysis.sessions), slow)
 
 
@@ -226,3 +233,23 @@ def coverage(count: int, seed: int) -> Iterator[Covered]:
         if curve.smt_yield is not None and curve.smt_yield_interval is not None:
             found = curve.smt_yield_interval
             yield Covered("yield", host.noise, host.smt_yield, curve.smt_yield, found.low, found.high)
+
+
+def summed(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per kind of pair, of pairs as dictionaries."""
+    rows = []
+    for kind in dict.fromkeys(pair["kind"] for pair in pairs):
+        own = [pair for pair in pairs if pair["kind"] == kind]
+        runs = [run for pair in own for run in pair["runs"]]
+        rows.append(
+            {
+                "kind": kind,
+                "pairs": len(own),
+                "false_pairs": sum(any(run["verdict"] for run in pair["runs"]) for pair in own),
+                "findings": Counter(code for run in runs for code in run["findings"]),
+                "told_apart": sum(pair["told_apart"] for pair in own),
+                "sessions": sum(run["sessions"] for run in runs),
+                "named_slow": sum(run["named_slow"] for run in runs),
+            }
+        )
+    return rows

@@ -2,29 +2,23 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy.stats import binom
 
-from dbcpu.analysis.results.run import CAUSES
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import cpu_speed, emulated, labelled, pairs, placement, published, verdicts
+from lab import document_changing, document_live, emulated, placement, published, verdicts
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
 from lab.intervals import told
-from lab.labelled import DISTURBED
+from lab.markdown import lines, matrix
 
 PROJECT = Path(__file__).resolve().parents[2]
 RESULTS = PROJECT / "tests" / "lab" / "results"
 DOCUMENT = PROJECT / "docs" / "accuracy.md"
-FEWEST_MEASURED = 3
-STOLEN = (0.0, 0.01, 0.1, 0.3, 0.5)
-"""Shares of time, where groups begin."""
 SIMULATED_ONLY = ("steal", "irq", "frequency", "remote_memory")
 
 _HEAD = """# Accuracy
@@ -32,11 +26,12 @@ _HEAD = """# Accuracy
 How often is the cause that dbcpu names for a session the true one? This page is written by `shell/lab document` from
 tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and the number of cases.
 
-    shell/lab live          labelled sessions on real server processes of this machine; a minute per run
-    shell/lab pairs         real A/A pairs on this machine; a minute per pair
+    shell/lab live          labelled sessions on real server processes of this machine; half a minute per run
+    shell/lab pairs         real A/A pairs on this machine; two minutes for six
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
     shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
+    shell/lab changing      all of these on hosts whose CPUs change their speed by themselves, with a witness
     shell/lab runs          comparisons of a host whose runs differ from hour to hour
     shell/lab published     curves that others measured and published; the data are fetched by the user
     shell/lab document      this page, from what is kept; records are explained anew by the analysis of the day
@@ -52,20 +47,14 @@ with published yields.
 def page() -> str:
     """The whole page."""
     parts = [_HEAD.format(simulated_only=", ".join(f"`{cause}`" for cause in SIMULATED_ONLY))]
-    runs = labelled.kept(RESULTS / "live")
-    live = [row for _, rows in runs for row in rows]
-    if live:
-        parts.append(_live(live))
-        parts.append(_stolen([each for run, _ in runs for each in labelled.stolen(run)]))
-    real = list(pairs.read(RESULTS / "pairs"))
-    if real:
-        parts.append(_pairs(real))
+    parts += document_live.sections(RESULTS / "live", RESULTS / "pairs")
     parts.append(placement.section(json.loads(placement.KEPT.read_text("utf-8"))))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
     of_files = {
         "hidden": _hidden,
         "verdicts": verdicts.section,
         "chance": _chance,
+        "changing": document_changing.section,
         "between_runs": _between_runs,
         "published": published.section,
     }
@@ -74,149 +63,6 @@ def page() -> str:
         if file.is_file():
             parts.append(part(json.loads(file.read_text("utf-8"))))
     return "\n".join(parts)
-
-
-def _live(rows: Sequence[Mapping[str, Any]]) -> str:
-    counted = [row for row in rows if labelled.counted(row)]
-    disturbed = sum(not labelled.left_alone(row) for row in rows)
-    told_of = Counter((row["label"], row["said"]) for row in counted)
-    victims = [row for row in counted if row["label"] != "none"]
-    beyond = labelled.treated(counted)
-    quiet = [row for row in counted if row["label"] == "none"]
-    wrong = [row for row in victims if row["said"] not in (row["label"], "none", "unexplained")]
-    by_generator = {
-        name: [row for row in counted if row["generator"] == name]
-        for name in sorted({row["generator"] for row in counted})
-    }
-    runs = len({row["run"] for row in rows})
-    tolerances = list({row["run"]: row["tolerance"] for row in rows}.values())
-    low, middle, high = min(tolerances), np.median(tolerances), max(tolerances)
-    return f"""
-## Live sessions
-
-Real server processes of an embedded PostgreSQL 18 on virtual machines with 2 vCPUs, shared with other work.
-{len(rows)} labelled sessions in {runs} runs, in random order and at random size, bystanders included. Of these
-{len(rows) - len(counted)} are not counted, by two rules made beforehand. Of {disturbed} the round was disturbed:
-processes that nobody invited, or the hypervisor, took more than {DISTURBED:.0%} of its CPU time. Of the others
-the label does not say all that is true: the CPU itself was not as fast as for sessions alone (below), or nobody
-measured whether it was.
-
-- cause named rightly: {told(sum(row["said"] == row["label"] for row in victims), len(victims))}
-- the same, of those that lost more than the tolerance that their run states: \
-{told(sum(row["said"] == row["label"] for row in beyond), len(beyond))}
-- another cause named: {told(len(wrong), len(victims))}
-- quiet sessions named slow: {told(sum(row["said"] != "none" for row in quiet), len(quiet))}
-- tolerance of the runs: {low:.0%} to {high:.0%}, median {middle:.0%}; the more one session alone differs from time to
-  time, the larger it is, and no smaller loss is named
-
-{_matrix(told_of)}
-
-Every session that was not called what it was labelled:
-
-{_lines(f"- {_miscall(row)}" for row in counted if row["said"] != row["label"])}
-
-| what was done | sessions | as labelled |
-|---|---|---|
-{_lines(f"| {name} | {len(each)} | {_as_labelled(each)} |" for name, each in by_generator.items())}
-
-{_own_speed(rows)}
-"""
-
-
-def _own_speed(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the lab's instrument saw of the CPUs, and what was said of sessions that truly lost by it."""
-    untouched = [row for row in rows if labelled.left_alone(row) and row["label"] == "none"]
-    measured = [row for row in untouched if row["cpu"] is not None]
-    if len(measured) < FEWEST_MEASURED:
-        return ""
-    unmeasured = [row for row in untouched if row["cpu"] is None]
-    cpu, needed = (np.log([row[name] for row in measured]) for name in ("cpu", "needed"))
-    slower = [row for row in measured if labelled.by_neighbour(row)]
-    said = Counter(row["said"] for row in slower)
-    beyond = [row for row in slower if row["slowdown"] > 1 + row["tolerance"]]
-    low, high = np.exp(cpu.min()), np.exp(cpu.max())
-    follows, apart = np.corrcoef(cpu, needed)[0, 1], np.median(np.abs(np.expm1(needed - cpu)))
-    other = len(slower) - said["slower_cpu"] - said["none"]
-    named = told(sum(row["said"] == "slower_cpu" for row in beyond), len(beyond))
-    return f"""### The CPU's own speed
-
-A virtual CPU has no one speed: its host changes the clock, strangers run on the other thread of its core, and nothing
-inside counts it. So the lab has an instrument of its own (`tests/lab/cpu_speed.py`): a process per CPU that does the
-same small piece of work 25 times a second, before all others, and notes the CPU time of each. While sessions to which
-nothing was done ran, a piece took {low:.2f} to {high:.2f} times as long as while sessions ran alone
-({len(measured)} sessions), and the CPU time of the session followed it: correlation {follows:.2f}, median difference
-{apart:.1%}.
-
-- up to {labelled.AS_FAST:.2f} times as long: these are the quiet sessions above
-- {labelled.SLOWER:.2f} times as long, or longer: {len(slower)} sessions were truly slower though nobody touched them.
-  `slower_cpu` is said of {said["slower_cpu"]}, that the tolerance of the run allows it of {said["none"]}, and
-  another cause is named for {other}. Beyond the tolerance `slower_cpu` is said of {named}.
-- without the instrument, in runs made before it, named slow: {_share_named(unmeasured)}
-"""
-
-
-def _stolen(shares: Sequence[tuple[float, float]]) -> str:
-    """Is the counter that `steal` rests on right?"""
-    if len(shares) < FEWEST_MEASURED:
-        return ""
-    counted, late = np.array(shares).T
-    groups = [(low, high, (counted >= low) & (counted < high)) for low, high in pairwise((*STOLEN, 1.01))]
-    lines = [
-        f"| {low:.0%} to {min(high, 1):.0%} | {here.sum()} | {late[here].mean():.1%} |"
-        for low, high, here in groups
-        if here.any()
-    ]
-    return f"""### Stolen time
-
-Nobody inside a guest can make its hypervisor take time away, but this machine's does it now and then. The instrument
-sees it without the kernel's counter: its pieces come late ({cpu_speed.LATE_S * 1000:.0f} ms or more) though nothing in
-the guest goes before them. That is no proof of who lost by it, but one of the counter that `steal` is told by: over
-{len(shares)} pairs of CPU and round the two shares have a correlation of {np.corrcoef(counted, late)[0, 1]:.2f}.
-
-| counted as stolen | CPUs in rounds | pieces that came late |
-|---|---|---|
-{_lines(lines)}
-"""
-
-
-def _share_named(rows: Sequence[Mapping[str, Any]]) -> str:
-    return told(sum(row["said"] != "none" for row in rows), len(rows))
-
-
-def _pairs(real: Sequence[pairs.RealPair]) -> str:
-    alone = [pair for pair in real if pair.alone]
-    claims = Counter(claim for pair in alone for claim in pair.claims)
-    sessions = [session for pair in alone for session in pair.sessions if session.level > 1]
-    groups = {
-        f"CPU up to {labelled.AS_FAST:.2f} times as slow as alone": [
-            each for each in sessions if each.cpu is not None and each.cpu <= labelled.AS_FAST
-        ],
-        "between": [
-            each for each in sessions if each.cpu is not None and labelled.AS_FAST < each.cpu < labelled.SLOWER
-        ],
-        f"CPU {labelled.SLOWER:.2f} times as slow, or more": [
-            each for each in sessions if each.cpu is not None and each.cpu >= labelled.SLOWER
-        ],
-        "not measured": [each for each in sessions if each.cpu is None],
-    }
-    return f"""
-## Real A/A pairs
-
-The same machine measured twice in turns, one and two sessions, {PAIR_REPEATS} repeats each, nothing done to anybody:
-{len(real)} pairs, of which {len(alone)} were left alone in all of their rounds, by the first rule above.
-
-- pairs with a false verdict or finding in either half: {told(sum(bool(pair.claims) for pair in alone), len(alone))}
-- pairs that `dbcpu compare` tells apart: {told(sum(pair.told_apart for pair in alone), len(alone))}
-- false claims: {", ".join(f"`{code}` {count}" for code, count in claims.most_common()) or "none"}
-
-| sessions beside another, by the instrument | named slow |
-|---|---|
-{_lines(f"| {name} | {told(sum(each.slow for each in own), len(own))} |" for name, own in groups.items() if own)}
-"""
-
-
-def _miscall(row: Mapping[str, Any]) -> str:
-    return f"{row['generator']}: labelled `{row['label']}`, said `{row['said']}` ({row['evidence']})"
 
 
 def _emulated(rows: Sequence[emulated.Row]) -> str:
@@ -228,12 +74,12 @@ def _emulated(rows: Sequence[emulated.Row]) -> str:
     }
     labelled_rows = [row for row in rows if row.label]
     right = sum(row.said == row.label for row in labelled_rows)
-    lines = []
+    shown = []
     for file, level, label in dict.fromkeys((row.file, row.level, row.label) for row in sorted(rows, key=_place)):
         own = [row for row in rows if (row.file, row.level, row.label) == (file, level, label)]
         said = ", ".join(f"{name} {count}" for name, count in Counter(row.said for row in own).most_common())
         slow = f"{min(row.slowdown for row in own):.2f} to {max(row.slowdown for row in own):.2f}"
-        lines.append(f"| {what[file]} | {level} | {label or 'no label'} | {len(own)} | {said} | {slow} |")
+        shown.append(f"| {what[file]} | {level} | {label or 'no label'} | {len(own)} | {said} | {slow} |")
     return f"""
 ## Emulated SMT
 
@@ -247,7 +93,7 @@ who shared and who lost by it, not what hardware threads cost.
 
 | record | sessions | label | of them | said | times as long as alone |
 |---|---|---|---|---|---|
-{_lines(lines)}
+{lines(shown)}
 """
 
 
@@ -281,9 +127,9 @@ analysis states for a run is not named, and counts as a miss here.
 
 | host | cause named rightly | quiet sessions left alone |
 |---|---|---|
-{_lines(rows)}
+{lines(rows)}
 
-{_matrix(whole)}
+{matrix(whole)}
 
 Speed of a thread beside others on its core, regressed over each run: {told(inside, len(speeds))} of the
 95 % intervals hold the host's true value.
@@ -311,7 +157,7 @@ of {TRUE_CHANGE:g} times.
 
 | given | run effect | 95 % interval of throughput holds 1 | a difference is shown | the true one is shown |
 |---|---|---|---|---|
-{_lines(rows)}
+{lines(rows)}
 
 Without a run effect an interval that allows for one is wider than needed. With one run a side and no history the
 interval is that of the rounds: the result says that what changes between runs is not included.
@@ -350,7 +196,7 @@ that something was found (drift of the solo rounds included).
 
 | host | pairs with a false verdict or finding | quiet sessions named slow | `dbcpu compare` tells them apart |
 |---|---|---|---|
-{_lines(alarms)}
+{lines(alarms)}
 
 - all pairs: {told(every["false_pairs"], every["pairs"])}
 - all quiet sessions: {told(every["named_slow"], every["sessions"])}
@@ -368,7 +214,7 @@ large as the loss: then the level still can.
 
 | who loses | noise | level found | sessions named |
 |---|---|---|---|
-{_lines(rows)}
+{lines(rows)}
 
 How often a 95 % interval holds the truth, in runs of hosts with 3 to 8 cores of 2 threads, yields of 0 to 0.5 (of the
 curve alone: 0.1 to 0.6), noise of 1 to 8 % and 5 repeats. Where placement was seen the scheduler does not balance over
@@ -377,7 +223,7 @@ executions, or one, of which much is done beside fewer sessions than at the star
 
 | figure | interval holds the truth | median error |
 |---|---|---|
-{_lines(covered)}
+{lines(covered)}
 """
 
 
@@ -392,18 +238,3 @@ _FIGURES = {
     "second_knee_once": "second knee, one execution",
     "curve_yield_once": "SMT yield of the curve alone, one execution",
 }
-
-
-def _matrix(pairs: Mapping[tuple[str, str], int]) -> str:
-    """Truth by row, what was said by column."""
-    truths = [cause for cause in CAUSES if any(truth == cause for truth, _ in pairs)]
-    said = [cause for cause in CAUSES if any(name == cause for _, name in pairs)]
-    head = f"| true \\ said | {' | '.join(said)} |\n|---|{'---|' * len(said)}"
-    body = [
-        f"| **{truth}** | {' | '.join(str(pairs.get((truth, name), 0) or '') for name in said)} |" for truth in truths
-    ]
-    return f"{head}\n{_lines(body)}"
-
-
-def _lines(rows: Iterable[str]) -> str:
-    return "\n".join(rows)

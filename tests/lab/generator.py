@@ -24,8 +24,8 @@ class Generator:
 
     name = "nothing at all"
 
-    def __init__(self, rng: Random, guard: Guard, conninfo: str) -> None:
-        self.rng, self.guard, self.conninfo = rng, guard, conninfo
+    def __init__(self, rng: Random, guard: Guard, conninfo: str, alone_s: float) -> None:
+        self.rng, self.guard, self.conninfo, self.alone_s = rng, guard, conninfo, alone_s
         usable = sorted(os.sched_getaffinity(0))
         self.cpu, self.other = rng.sample([usable[0], usable[-1]], 2)
         self.pids: list[int] = []

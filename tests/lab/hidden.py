@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.solo_reference import solo
+from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
@@ -122,39 +124,63 @@ def measured(drawn: Drawn, repeats: int = 3) -> RunRecord:
     return replace(record, header=replace(record.header, host=told, label=""))
 
 
-def judge(drawn: Drawn, record: RunRecord, analysis: Analysis) -> list[Judged]:
-    """Every session above level 1: its true cause, and the one that was named."""
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What each session of a run truly lost to each cause beyond what one alone does, in s, by round and ordinal.
+
+    ``alone``: what one alone loses to each, ``alone_s``: what it takes in all.
+    """
+
+    sessions: Mapping[tuple[int, int], Mapping[str, float]]
+    alone: Mapping[str, float]
+    alone_s: float
+
+
+def losses(drawn: Drawn, record: RunRecord) -> Losses:
+    """Of all rounds above level 1, played again; beyond the sessions that are the reference of the analysis, too."""
     played = {each.order: _truth(drawn, each) for each in record.rounds}
     causes = sorted({cause for truth in played.values() for cause in truth})
     truths = {
         each.order: {cause: played[each.order].get(cause, np.zeros(each.level)) for cause in causes}
         for each in record.rounds
     }
-    solos = [each.order for each in record.rounds if each.level == 1]
+    solos = [each.round.order for each in solo(record, timed(record))]
     alone = {cause: float(np.median([truths[order][cause][0] for order in solos])) for cause in causes}
     work_s = drawn.executions * ROWS_M / drawn.host.mrows_per_s
-    alone_s = work_s + sum(alone.values())
+    return Losses(
+        {
+            (each.order, session.ordinal): {
+                cause: float(truths[each.order][cause][session.ordinal]) - alone[cause] for cause in causes
+            }
+            for each in record.rounds
+            if each.level > 1
+            for session in each.sessions
+        },
+        alone,
+        work_s + sum(alone.values()),
+    )
+
+
+def judge(drawn: Drawn, record: RunRecord, analysis: Analysis) -> list[Judged]:
+    """Every session above level 1: its true cause, and the one that was named."""
+    known = losses(drawn, record)
     said = {(view.order, view.ordinal): view.cause for view in analysis.sessions}
-    judged = []
-    for each in record.rounds:
-        if each.level == 1:
-            continue
-        for session in each.sessions:
-            lost = {cause: float(truths[each.order][cause][session.ordinal]) - alone[cause] for cause in causes}
-            judged.append(Judged(drawn.kind, _cause(drawn, lost, alone_s), said[each.order, session.ordinal],
-                                 1 + sum(lost.values()) / alone_s))  # fmt: skip
-    return judged
+    return [
+        Judged(drawn.kind, cause(drawn.kind, lost, known.alone_s), said[key], 1 + sum(lost.values()) / known.alone_s)
+        for key, lost in known.sessions.items()
+    ]
 
 
-def _cause(drawn: Drawn, lost: Mapping[str, float], alone_s: float) -> str:
-    gone = {cause: seconds for cause, seconds in lost.items() if seconds > 0}
+def cause(kind: str, lost: Mapping[str, float], alone_s: float) -> str:
+    """The true cause of a clear case, 'none' of a quiet one, '' of another."""
+    gone = {name: seconds for name, seconds in lost.items() if seconds > 0}
     total_s = sum(lost.values())
     if total_s < QUIET * alone_s:
         return "none"
-    top = max(gone, key=lambda cause: gone[cause])
+    top = max(gone, key=lambda name: gone[name])
     if total_s < LOST * alone_s or gone[top] < CLEAR * sum(gone.values()):
         return ""
-    return "slower_cpu" if _UNTOLD.get(top) == drawn.kind else top
+    return "slower_cpu" if _UNTOLD.get(top) == kind else top
 
 
 def _truth(drawn: Drawn, each: Round) -> Mapping[str, np.typing.NDArray[np.float64]]:

@@ -52,9 +52,10 @@ class LabelledRun:
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         record_file.write_record(folder / f"{self.name}.json.gz", self.record)
+        self.speeds.write(folder, self.name)
+        # Last: a run of which only parts were written is none.
         told = {"treatments": [asdict(treatment) for treatment in self.treatments]}
         (folder / f"{self.name}{_LABELS}").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-        self.speeds.write(folder, self.name)
 
 
 def read(folder: Path) -> Iterator[LabelledRun]:
@@ -68,6 +69,10 @@ def read(folder: Path) -> Iterator[LabelledRun]:
         )
         record = record_file.read(folder / f"{name}.json.gz")
         yield LabelledRun(name, record, treatments, cpu_speed.read(folder, name))
+
+
+def with_witness(run: LabelledRun) -> bool:
+    return any(each.witness for each in run.record.rounds)
 
 
 @cache
@@ -101,6 +106,9 @@ def rows(run: LabelledRun, explained: Analysis | None = None) -> Iterator[dict[s
             "label": treatment.labels[view.ordinal],
             "said": view.cause,
             "pace_only": view.pace_only,
+            "pieces": view.pieces,
+            "beside": _rounded(_beside_pace(view)),
+            "two_speeds": analysis.two_speeds,
             "valid": view.valid,
             "slowdown": _rounded(view.slowdown),
             "tolerance": _rounded(analysis.reference.tolerance if analysis.reference else None),
@@ -145,10 +153,12 @@ def counted(row: Mapping[str, Any]) -> bool:
     """A second rule: only sessions of which the label says all that is true, as far as the instrument can tell.
 
     A bystander is quiet if its CPU was seen to be as fast as for sessions alone; a treated session's CPU was no
-    cause of its own, or not measured.
+    cause of its own, or not measured. Where a witness saw the pace of its CPUs, that is no part of what is labelled.
     """
     if not left_alone(row):
         return False
+    if row["pieces"] is not None:
+        return True
     if row["label"] == "none":
         return row["cpu"] is not None and row["cpu"] <= AS_FAST
     return row["cpu"] is None or 1 / SLOWER < row["cpu"] < SLOWER
@@ -160,8 +170,25 @@ def by_neighbour(row: Mapping[str, Any]) -> bool:
 
 
 def treated(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sessions of rounds left alone to which something was done that they lost by."""
-    return [row for row in rows if counted(row) and row["label"] != "none" and row["slowdown"] > 1 + row["tolerance"]]
+    """Sessions of rounds left alone to which something was done that they lost by, beside their CPUs' pace."""
+    return [row for row in rows if counted(row) and row["label"] != "none" and row["beside"] > 1 + row["tolerance"]]
+
+
+def said_beside(row: Mapping[str, Any]) -> str:
+    """The cause of what it lost beside its CPU's pace: a pace that is measured is none that was claimed."""
+    return "none" if row["pace_only"] else str(row["said"])
+
+
+def named_slow(row: Mapping[str, Any]) -> bool:
+    """A cause was named, and not that its CPU was slow while the lab's instrument saw that, too."""
+    seen = row["cpu"] is not None and row["cpu"] > AS_FAST
+    return bool(row["said"] != "none" and not (row["pace_only"] and seen))
+
+
+def _beside_pace(view: SessionView) -> float | None:
+    if view.elapsed_s is None or not view.reference_s:
+        return None
+    return (view.elapsed_s - (view.pace_s or 0.0)) / view.reference_s
 
 
 def _parts(view: SessionView) -> tuple[float | None, ...]:

@@ -1,16 +1,18 @@
 """Labelled sessions of real server processes: rounds with a generated cause, measured and explained as any run is.
 
-A run of the lab is a record with solo rounds and a round per generator, in random order, at a random size.
-Nothing of the generator is in the record: what was done to whom stands apart, in the labels.
+A run of the lab is a record with solo rounds and a round per generator, in random order, at a random size, with the
+witness that every run has. Nothing of the generator is in the record: what was done to whom stands in the labels.
 """
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count, islice
 from random import Random
+from statistics import median
 from typing import Any
 
 from bench.rounds import CLOCK_TICKS, HZ, opened, sampling
@@ -18,12 +20,12 @@ from dbcpu import __version__
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
-from dbcpu.hosts.quiesce import settle
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure import workloads
-from dbcpu.measure.rounds import Setting, own_pids, run_round
+from dbcpu.measure.pace import Witness
+from dbcpu.measure.rounds import Setting, calibrate, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
-from dbcpu.plan import AA, RoundSpec, rounds
+from dbcpu.plan import RoundSpec, rounds
 from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.targets.base import Session, Target, Work
 from lab.cpu_speed import Instrument, Speeds
@@ -31,10 +33,15 @@ from lab.generator import Generator
 from lab.labelled import LabelledRun, Treatment
 from support.priority import prefer
 
-SIZES = (64, 84)
-"""Least and largest n of a run: about 0.4 to 1.1 s at 22 ns per row."""
-SOLOS_EVERY = 4
-QUIET_WAIT_S = 3.0
+ALONE_S = (1.2, 1.6)
+"""Shortest and longest a session alone is to take: at the witness' largest rate, 30 pieces and more are beside it."""
+TRIAL_N = 50
+CAUSES = 6
+"""Generators of a run: of the fourteen there are, so many and the solo rounds take less than half a minute."""
+SOLOS = 5
+"""From first to last. With fewer the tolerance of a run is that of chance."""
+SITTING = ("a", "b", "c", "d")
+"""Names under which one sitting measures the same thing: every two of them are a pair."""
 PAIR_REPEATS = 6
 """Fewer cannot tell two runs apart (``inference.can_decide``), and would prove nothing."""
 SESSIONS = 8
@@ -83,53 +90,90 @@ class _Altered:
         return session
 
 
-class Lab:
-    """The embedded server, its sampler, and rounds on it. A context manager."""
+def drawn(generators: Sequence[type[Generator]], number: int, seed: int) -> list[type[Generator]]:
+    """Those of a run: over all runs each comes equally often, and a run does not depend on those before it."""
+    return list(islice(_dealt(generators, seed), CAUSES * number, CAUSES * (number + 1)))
 
-    def __init__(self, seed: int) -> None:
-        self.rng = Random(seed)
-        self.seed = seed
+
+def _dealt(generators: Sequence[type[Generator]], seed: int) -> Iterator[type[Generator]]:
+    for deck in count():
+        yield from Random(f"{seed} {deck}").sample(generators, len(generators))
+
+
+class Lab:
+    """The embedded server, its sampler and witness, and rounds on it. A context manager.
+
+    ``alone_s``: how long a session alone takes, at least and at most; sizes are drawn so.
+    """
+
+    def __init__(self, seed: int, alone_s: tuple[float, float] = ALONE_S) -> None:
+        self.seed, self.alone_s = seed, alone_s
         self.helpers: list[int] = []
+        self._rows_per_s = 0.0
         self._stack = ExitStack()
 
     def __enter__(self) -> "Lab":
-        self.guard = self._stack.enter_context(Guard())
-        self.target = self._stack.enter_context(opened("embedded", self.guard, SESSIONS))
-        self.sampler = self._stack.enter_context(sampling("procfs", self.target))
-        self._instrument = self._stack.enter_context(Instrument(self.guard))
-        self.conninfo = str(getattr(self.target, "_conninfo"))  # noqa: B009 - the kit gives it to nobody
+        with ExitStack() as stack:
+            self.guard = stack.enter_context(Guard())
+            self.target = stack.enter_context(opened("embedded", self.guard, SESSIONS))
+            self.sampler = stack.enter_context(sampling("procfs", self.target))
+            self._instrument = stack.enter_context(Instrument(self.guard))
+            self.witness = stack.enter_context(Witness(sorted(os.sched_getaffinity(0)), self.alone_s[0]))
+            assert self.witness.pid is not None
+            self.guard.end_later(self.witness.pid)
+            self.conninfo = str(getattr(self.target, "_conninfo"))  # noqa: B009 - the kit gives it to nobody
+            trial = self._work(TRIAL_N)
+            self._rows_per_s = trial.rows / calibrate(self.target, self.target.host(), CLOCK_TICKS, trial).elapsed_s
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self._stack.close()
 
-    def run(self, generators: Sequence[type[Generator]], number: int, n: int | None = None) -> LabelledRun:
-        """One record: all ``generators`` once, in random order, at one size, random if ``n`` is not given."""
-        work = self._work(self.rng.randint(*SIZES) if n is None else n)
+    def run(self, generators: Sequence[type[Generator]], number: int) -> LabelledRun:
+        """One record: all ``generators`` once, in random order, at one size."""
+        rng = Random(f"{self.seed}-{number}")
+        work, alone_s = self._drawn_work(rng)
         began_s = time.monotonic()
-        order = [generator(self.rng, self.guard, self.conninfo) for generator in generators]
-        self.rng.shuffle(order)
+        order = [generator(rng, self.guard, self.conninfo, alone_s) for generator in generators]
+        rng.shuffle(order)
+        solos = {round(at * len(order) / (SOLOS - 1)) for at in range(SOLOS)}
         made: list[tuple[Round, Generator | None]] = []
-        for position, generator in enumerate(order):
-            if position % SOLOS_EVERY == 0:
+        for position, generator in enumerate([*order, None]):
+            if position in solos:
                 made.append((self._round(work, None, len(made)), None))
-            made.append((self._round(work, generator, len(made)), generator))
-        made.append((self._round(work, None, len(made)), None))
+            if generator is not None:
+                made.append((self._round(work, generator, len(made)), generator))
+        self._learn(work, [each for each, by in made if by is None])
         record = self._record(work, tuple(each for each, _ in made))
         treatments = tuple(_treatment(each.order, by) for each, by in made if by is not None)
         return LabelledRun(f"{self.seed}-{number:02}", record, treatments, self._speeds(began_s))
 
-    def pair(self) -> tuple[RunRecord, Speeds]:
-        """What ``dbcpu run --aa`` measures: one and two sessions under each of two names, in turns, nothing done."""
+    def sitting(self, number: int) -> tuple[RunRecord, Speeds]:
+        """One and two sessions under each of the names, in turns as ``dbcpu run --aa`` takes them, nothing done."""
+        rng = Random(f"{self.seed}-{number}")
+        work, _ = self._drawn_work(rng)
         began_s = time.monotonic()
-        work = self._work(self.rng.randint(*SIZES))
-        specs = rounds((1, 2), PAIR_REPEATS, self.rng.randrange(2**31), AA)
-        record = self._record(work, tuple(self._measure(work, None, spec) for spec in specs))
-        plan = replace(record.header.plan, levels=(1, 2), repeats=PAIR_REPEATS, variants=AA)
+        specs = rounds((1, 2), PAIR_REPEATS, rng.randrange(2**31), SITTING)
+        made = tuple(self._measure(work, None, spec) for spec in specs)
+        self._learn(work, [each for each in made if each.level == 1])
+        record = self._record(work, made)
+        plan = replace(record.header.plan, levels=(1, 2), repeats=PAIR_REPEATS, variants=SITTING)
         return replace(record, header=replace(record.header, plan=plan)), self._speeds(began_s)
 
     def _speeds(self, since_s: float) -> Speeds:
         return self._instrument.speeds().within(since_s, time.monotonic())
+
+    def _drawn_work(self, rng: Random) -> tuple[Work, float]:
+        """At a random size, and how long a session alone takes for it."""
+        work = self._work(round((rng.uniform(*self.alone_s) * self._rows_per_s) ** 0.25))
+        return work, work.rows / self._rows_per_s
+
+    def _learn(self, work: Work, solos: Sequence[Round]) -> None:
+        """The next run is as long as this one was to be, also where the machine's speed is another by then."""
+        took_s = [one.executions[0].elapsed_s for each in solos for one in each.sessions if one.executions]
+        if took_s:
+            self._rows_per_s = work.rows / median(took_s)
 
     def _work(self, n: int) -> Work:
         workload = workloads.load("postgresql", "cartesian")
@@ -142,12 +186,11 @@ class Lab:
         return self._measure(work, generator, RoundSpec(len(generator.labels), 0, "lab", order))
 
     def _measure(self, work: Work, generator: Generator | None, spec: RoundSpec) -> Round:
-        host = self.target.host()
         between: Any = _Between(self.sampler, generator)
         target: Any = self.target if generator is None else _Altered(self.target, generator)
         setting = Setting(
             target=target,
-            host=host,
+            host=self.target.host(),
             sampler=between,
             work=work,
             executions=1,
@@ -155,18 +198,17 @@ class Lab:
             solo_s=1.0,
             vcpus=len(os.sched_getaffinity(0)),
             clock_ticks=CLOCK_TICKS,
-            kit_pids=own_pids(self.guard.pid, self.sampler.pid),
+            kit_pids=own_pids(self.guard.pid, self.sampler.pid, *self.witness.pids),
+            witness=self.witness,
         )
-        settle(host, QUIET_WAIT_S)
         try:
             if generator is not None:
                 generator.ready()
-            done = run_round(setting, spec)
+            return run_round(setting, spec)
         finally:
             if generator is not None:
                 self.helpers += [helper.pid for helper in generator.helpers]
                 generator.end()
-        return done
 
     def _record(self, work: Work, made: tuple[Round, ...]) -> RunRecord:
         info = read_host(LocalHost())

@@ -5,7 +5,7 @@ import pytest
 from lab.generator import Generator
 from lab.labelled import rows as labelled_sessions
 from lab.labelled import treated as left_alone_and_treated
-from lab.live import Lab
+from lab.live import ALONE_S, Lab
 
 MIN_RIGHT = 0.75
 
@@ -16,10 +16,10 @@ def skip_where_nothing_can_be_made() -> None:
         pytest.skip(reason)
 
 
-def named(generators: list[type[Generator]], seed: int, n: int | None = None) -> None:
+def named(generators: list[type[Generator]], seed: int, alone_s: tuple[float, float] = ALONE_S) -> None:
     """Make each cause once. What else the machine does is nobody's fault: it skips where too few were left alone."""
-    with Lab(seed) as lab:
-        rows = list(labelled_sessions(lab.run(generators, 0, n)))
+    with Lab(seed, alone_s) as lab:
+        rows = list(labelled_sessions(lab.run(generators, 0)))
     assert {row["generator"] for row in rows} == {generator.name for generator in generators}
     treated = left_alone_and_treated(rows)
     if len(treated) < len(rows) / 4:

@@ -5,8 +5,9 @@ time. So its notes are put into the records, and every label is judged as withou
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import CpuPace, Round, RunRecord, Witness
 from dbcpu.simulator import SimulatedHost, simulate
 from lab import labelled
@@ -53,42 +53,32 @@ def _with_pieces(each: Round, speeds: Speeds) -> Round:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One kept run: tolerance without and with the pieces, and each label with what was said (``said>by pace``)."""
+    """One kept run with the instrument's notes as pieces, and its ``rows``; ``tolerance`` without and with them.
 
-    name: str
+    ``exponent`` is None where the solo sessions have too few pieces.
+    """
+
+    run: LabelledRun
     tolerance: tuple[float, float]
-    exponent: float
-    without: Counter[str]
-    with_pieces: Counter[str]
+    exponent: float | None
+    rows: tuple[Mapping[str, Any], ...]
 
 
-def kept(folder: Path) -> Iterator[Kept]:
-    """Of the runs that have notes of the instrument."""
-    for run in labelled.read(folder):
-        if not run.speeds.samples:
+@cache
+def kept(folder: Path) -> tuple[Kept, ...]:
+    """Of the runs without a witness that have notes of the instrument."""
+    found = []
+    for run, rows in labelled.kept(folder):
+        if not run.speeds.samples or labelled.with_witness(run) or not rows:
             continue
         paced = replace(run, record=as_witness(run.record, run.speeds))
-        explained = [explain(labelled.one_host(each.record)) for each in (run, paced)]
-        before, after = (each.reference for each in explained)
-        if before is None or after is None or after.pace is None:
+        analysis = explain(labelled.one_host(paced.record))
+        if analysis.reference is None:
             continue
-        yield Kept(
-            run.name,
-            (before.tolerance, after.tolerance),
-            after.pace.exponent,
-            Counter(_pairs(run, explained[0])),
-            Counter(_pairs(paced, explained[1])),
-        )
-
-
-def _pairs(run: LabelledRun, explained: Analysis) -> Iterable[str]:
-    rows = [row for row in labelled.rows(run, explained) if labelled.left_alone(row) and row["sessions"] > 1]
-    return [f"{row['label']}>{_said(row)}" for row in rows]
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    """A pace that is measured is not a cause that was claimed wrongly."""
-    return "pace" if row["pace_only"] else str(row["said"])
+        tolerances, known = (rows[0]["tolerance"], analysis.reference.tolerance), analysis.reference.pace
+        exponent = known.exponent if known else None
+        found.append(Kept(paced, tolerances, exponent, tuple(labelled.rows(paced, analysis))))
+    return tuple(found)
 
 
 def simulated(host: SimulatedHost, runs: int, seed: int, repeats: int = 6) -> dict[str, Any]:

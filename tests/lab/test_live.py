@@ -13,7 +13,8 @@ from lab.generator import Generator
 from lab.naming import named, skip_where_nothing_can_be_made
 
 NEED_NO_PRIVILEGE: list[type[Generator]] = [Generator, PinnedTogether, ThreePinned, Hog, Stopped, Sleep]
-SHORT_N = 60
+SHORT_S = (0.7, 0.8)
+"""At 25 pieces a second these are what a session needs, and no more."""
 QUIET_WITHIN_S = 5.0
 
 
@@ -24,4 +25,4 @@ def test_causes_that_anybody_can_make_are_named() -> None:
     quiet = settle(LocalHost(), QUIET_WITHIN_S)
     if not quiet.settled:
         pytest.skip(f"this machine is busy: {quiet.busy_share:.0%} of its CPU time, and not quiet for a moment")
-    named(NEED_NO_PRIVILEGE, seed=1, n=SHORT_N)
+    named(NEED_NO_PRIVILEGE, seed=1, alone_s=SHORT_S)

@@ -33,13 +33,16 @@ class ShellHost:
         self._connection = ShellConnection(transport, (files("dbcpu") / "shell" / "serve-host").read_text("utf-8"))
         try:
             pid, parent, self.clock_ticks = self._greeting(self._connection.greeting)
-            self.own_pids: tuple[int, ...] = (pid,)
-            # Its parent serves the connection, unless the login shell did not make way for the program.
-            if "(sshd" in "".join(self.read_all([f"/proc/{parent}/stat"]).values()):
-                self.own_pids = (pid, parent)
+            self.own_pids: tuple[int, ...] = self.serving(pid, parent)
         except BaseException:
             self.close()
             raise
+
+    def serving(self, pid: int, parent: int) -> tuple[int, ...]:
+        """A program of the kit there, and its parent if that serves the connection: it does, unless the login shell
+        did not make way for the program."""
+        serves = "(sshd" in "".join(self.read_all([f"/proc/{parent}/stat"]).values())
+        return (pid, parent) if serves else (pid,)
 
     def _greeting(self, words: Sequence[str]) -> tuple[int, int, int]:
         """Process number of the far end, that of its parent, and clock ticks per second. Raises HostError."""

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
-from dbcpu.simulator.host import WORKLOAD_EXPONENT, SimulatedHost
+from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.scheduler import Scheduler
 
 Floats = NDArray[np.float64]
@@ -113,13 +114,7 @@ class Clockwork:
         self.next_neighbour = NEIGHBOUR_CYCLE_S * rng.random() if host.noisy_neighbour else never
         self.next_period = 0.0 if host.quota_cpus is not None else never
         cpus = len(host.online)
-        self.slow = rng.random(cpus) < host.toggle_slow if host.toggle > 1 else np.zeros(cpus, dtype=np.bool_)
-        self.next_toggle = rng.exponential(self._state_s()) if host.toggle > 1 else np.full(cpus, never)
-
-    def _state_s(self) -> Floats:
-        """Mean length of the state of each CPU: slow ones last longer where CPUs are slow most of the time."""
-        host = self.host
-        return np.asarray(2 * host.toggle_s * np.where(self.slow, host.toggle_slow, 1 - host.toggle_slow))
+        self.paces = CpuPaces(host, cpus, rng)
 
     def _burst(self) -> float:
         """Work until the next wait."""
@@ -198,7 +193,7 @@ class Clockwork:
 
     def _rates(self) -> _Rates:
         """Most events change nothing: then the rates are those before."""
-        arrays = (self.scheduler.cpu, self.runnable, self.asleep, self.foreign, self.steal, self.slow)
+        arrays = (self.scheduler.cpu, self.runnable, self.asleep, self.foreign, self.steal, self.paces.slow)
         state: tuple[object, ...] = (self.throttled, *(each.tobytes() for each in arrays))
         if self._known is None or self._known[0] != state:
             self._known = (state, self._new_rates())
@@ -229,7 +224,8 @@ class Clockwork:
             "shared_core": threads ** (1 - foreign_part),
             "competitor": threads**foreign_part,
             "frequency": np.full(len(alive), turbo),
-            "slower_cpu": together * host.core_speed[host.core_of[cpu]] * self._toggled()[cpu],
+            "slower_cpu": together * host.core_speed[host.core_of[cpu]],
+            "pace": self._toggled()[cpu],
             "remote_memory": remote,
         }
         speed = np.prod(np.array(list(factors.values())), axis=0)
@@ -251,14 +247,14 @@ class Clockwork:
 
     def _toggled(self) -> Floats:
         """Speed of each CPU by the stranger on its core, for a session."""
-        return np.where(self.slow, self.host.toggle**-WORKLOAD_EXPONENT, 1.0)
+        return np.asarray(self.paces.times**-self.host.pace_exponent)
 
     def _piece(self, busy: NDArray[np.bool_], on_core: NDArray[np.intp], speed: float) -> Floats:
         """How many times longer than at full speed a piece of a witness takes on each CPU."""
         host = self.host
         threads = on_core[host.core_of] + ~busy
         whole = host.thread_speed[threads] * host.core_speed[host.core_of] * speed
-        return np.asarray((whole * self._toggled()) ** (-1 / WORKLOAD_EXPONENT))
+        return np.asarray((whole * self._toggled()) ** (-1 / host.pace_exponent))
 
     @staticmethod
     def _slower(
@@ -292,7 +288,7 @@ class Clockwork:
         work = np.minimum(self.left, self.burst)
         first_end = float((work[working] / rates.work[working]).min()) if working.any() else float("inf")
         events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period)
-        until = min(*events, float(self.next_toggle.min()), float(self.wakes.min())) - self.now
+        until = min(*events, float(self.paces.next_s.min()), float(self.wakes.min())) - self.now
         used = float(rates.run.sum())
         empty = self.pool_s / used if self.host.quota_cpus is not None and used > 0 else float("inf")
         return max(0.0, min(first_end, until, empty))
@@ -318,9 +314,7 @@ class Clockwork:
     def _due(self) -> None:
         """Everything else whose time has come."""
         host, due = self.host, self.now + _TINY_S
-        for turned in np.flatnonzero(self.next_toggle <= due):
-            self.slow[turned] = not self.slow[turned]
-            self.next_toggle[turned] = self.now + self.rng.exponential(self._state_s()[turned])
+        self.paces.turn(due)
         if self.next_steal <= due:
             mean, spread = host.steal, 4.0
             self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))

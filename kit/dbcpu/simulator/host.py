@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.record import Cache, Cpu, HostInfo, Limits, Topology
+from dbcpu.simulator.pace import FORMS
 
 SCHEDULERS = {
     "frozen": "never moves a session, not even to an idle CPU",
@@ -50,11 +51,11 @@ class SimulatedHost:
     speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share of time during which another
     process wants CPU ``noisy_cpu``, to which it is bound. ``toggle``: each CPU by itself is by turns so many times
     slower for a witness' piece, as beside a stranger on its core, for ``toggle_slow`` of the time; a state lasts
-    ``toggle_s`` on average. Sessions slow down by this to the power of ``WORKLOAD_EXPONENT``. ``pace_hz``: pieces of a
-    witness per second; None: as many as a run takes where CPUs toggle, else none. ``waits``: share of its time alone
-    that a session sleeps, ``wait_s`` at a time, after each burst of work. ``rebalance_s``: seconds between two
-    balancings. ``noise``: relative standard deviation of an execution's work. ``mrows_per_s``: a session alone that
-    never waits.
+    ``toggle_s`` on average. ``toggle_form``: instead by a walk or steps between both speeds, one per ``toggle_s``.
+    Sessions slow down by this to the power of ``pace_exponent``. ``pace_hz``: pieces of a witness per second; None: as
+    many as a run takes where CPUs toggle, else none. ``waits``: share of its time alone that a session sleeps,
+    ``wait_s`` at a time, after each burst of work. ``rebalance_s``: seconds between two balancings. ``noise``: relative
+    standard deviation of an execution's work. ``mrows_per_s``: a session alone that never waits.
     """
 
     name: str = "simulated"
@@ -85,6 +86,8 @@ class SimulatedHost:
     toggle: float = 1.0
     toggle_slow: float = 0.6
     toggle_s: float = 0.2
+    toggle_form: str = "toggle"
+    pace_exponent: float = WORKLOAD_EXPONENT
     pace_hz: float | None = None
     waits: float = 0.0
     wait_s: float = 0.01
@@ -142,6 +145,8 @@ class SimulatedHost:
                 ("toggle", self.toggle, "1 to 4", 1 <= self.toggle <= 4),
                 ("toggle share", self.toggle_slow, "0.01 to 0.99", 0.01 <= self.toggle_slow <= 0.99),
                 ("toggle state", self.toggle_s, "0.01 to 100 s", 0.01 <= self.toggle_s <= 100),
+                ("toggle form", self.toggle_form, f"one of {', '.join(FORMS)}", self.toggle_form in FORMS),
+                ("pace exponent", self.pace_exponent, "0.2 to 1.5", 0.2 <= self.pace_exponent <= 1.5),
                 ("pace", self.pace_hz or 0.0, "0 to 25 Hz", 0 <= (self.pace_hz or 0.0) <= 25),
                 ("rebalance_s", self.rebalance_s, "at least 0.001", self.rebalance_s >= 0.001),
                 ("waits", self.waits, "0 to 0.95", 0 <= self.waits <= 0.95),

@@ -5,6 +5,7 @@ import numpy as np
 from dbcpu.record import CpuPace, Witness
 from dbcpu.simulator.engine import Floats, Trace
 from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.pace import CpuPaces
 
 PIECES = 30
 MAX_HZ = 20.0
@@ -40,12 +41,10 @@ def _idle(host: SimulatedHost, at_s: Floats, cpu: int, rng: np.random.Generator)
     alone = host.core_speed[host.core_of[cpu]]
     if host.toggle == 1:
         return np.full(at_s.size, 1 / alone)
-    slow = np.empty(at_s.size, dtype=np.bool_)
-    state, until_s = bool(rng.random() < host.toggle_slow), float(at_s[0]) if at_s.size else 0.0
-    until_s += rng.exponential(2 * host.toggle_s * (host.toggle_slow if state else 1 - host.toggle_slow))
+    paces = CpuPaces(host, 1, rng, float(at_s[0]) if at_s.size else 0.0)
+    times = np.empty(at_s.size)
     for index, moment in enumerate(at_s):
-        while moment >= until_s:
-            state = not state
-            until_s += rng.exponential(2 * host.toggle_s * (host.toggle_slow if state else 1 - host.toggle_slow))
-        slow[index] = state
-    return np.asarray(np.where(slow, host.toggle, 1.0) / alone)
+        while paces.next_s[0] <= moment:
+            paces.turn(float(paces.next_s[0]))
+        times[index] = paces.times[0]
+    return np.asarray(times / alone)

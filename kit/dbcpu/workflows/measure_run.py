@@ -19,6 +19,7 @@ from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.busiest import stays_busy
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
@@ -54,7 +55,6 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
 BUSY_TIMES = 5
 """On a busy host the first check waits this many times longer than a round does."""
-STAYS_BUSY = "the host stays busy with other work: rounds no longer wait for it, and are marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +164,12 @@ def run(
             solo_s=planned.solo_s,
             vcpus=planned.vcpus or 1,
             clock_ticks=opened.ticks,
-            kit_pids=kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid, *(witness.pids if witness else ()))),
+            kit_pids=(*kit_pids_on(opened.host, own_pids(guard.pid, sampler.pid)), *(witness.pids if witness else ())),
             not_sampled=_not_sampled(name, choices.sampler, opened.chosen),
             conditions=conditions,
             witness=witness,
             unseen=unseen_load(opened.host, planned.info),
-            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(STAYS_BUSY)),
+            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(stays_busy(opened.host, opened.ticks))),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)

@@ -38,7 +38,7 @@ def test_sessions_lose_to_slow_states_what_the_truth_says() -> None:
     clockwork = Clockwork(HOST, 2, 5.0, np.random.default_rng(5))
     trace = clockwork.run()
     lost_s = [trace.executions[at][0][1] - 5.0 for at in range(2)]
-    assert lost_s == pytest.approx(trace.truth["slower_cpu"].tolist())
+    assert lost_s == pytest.approx(trace.truth["pace"].tolist())
     speed = HOST.toggle_slow * 1.8**-WORKLOAD_EXPONENT + 1 - HOST.toggle_slow
     assert all(5.0 * (1 / speed - 1) * 0.6 < lost < 5.0 * (1 / speed - 1) * 1.5 for lost in lost_s)
 

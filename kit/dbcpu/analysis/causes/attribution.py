@@ -34,6 +34,8 @@ from dbcpu.steal import steal_unseen
 ACCOUNTED = 0.6
 LEADING = 0.4
 WORTH_WORDS = 0.15
+MIN_LOSS = 0.03
+"""Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
 WORTH_COUNTING = 0.05
 """Of its elapsed time: a session that lost less, as the kernel counted, has no cause for that."""
 
@@ -273,7 +275,7 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
     within_s, whole_s = case.reference.tolerance * reference_s, split.total_s
     split = _at_one_pace(split, case.pace_s)
     if split.total_s <= within_s:
-        counted = _counted_only(split, case.reference, reference_s)
+        counted = _counted_only(split, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
         if counted is None and whole_s > within_s:
             return *_by_pace(case, slowdown), True
         if counted is None:
@@ -323,12 +325,15 @@ def _pace_words(case: _Case) -> str:
     return f"{where} ran at {case.pace.speed:.2f} of full speed by the witness (beside single sessions {usual:.2f})"
 
 
-def _counted_only(split: Loss, reference: Reference, reference_s: float) -> Loss | None:
-    """The loss without its CPU time, where that is within the noise and the rest is not; else None."""
+def _counted_only(split: Loss, reference: Reference, reference_s: float, least: float) -> Loss | None:
+    """The loss without its CPU time, where that is within the noise and the rest is not; else None.
+
+    ``least``: share of its time alone that it lost in all.
+    """
     if split.queue_s is None or split.throttled_s is None or split.gap_s is None or reference.counted_tolerance is None:
         return None
     counted_s = split.queue_s + split.throttled_s + split.gap_s
-    if split.total_s <= MIN_TOLERANCE * reference_s or counted_s <= reference.counted_tolerance * reference_s:
+    if split.total_s <= least * reference_s or counted_s <= reference.counted_tolerance * reference_s:
         return None
     return replace(split, total_s=counted_s, inflation_s=0.0)
 

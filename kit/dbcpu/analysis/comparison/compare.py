@@ -21,7 +21,6 @@ from dbcpu.analysis.results.comparison import (
     THROUGHPUT,
     Comparison,
     Decision,
-    Difference,
     Floor,
     LevelFigures,
     Point,
@@ -32,7 +31,7 @@ from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, Level
-from dbcpu.formatting import listed, plural, rate, work_words
+from dbcpu.formatting import listed, plural, work_words
 from dbcpu.record import RunRecord
 
 
@@ -158,27 +157,11 @@ def _side(
         ),
         findings=_findings(each.runs),
         mixed=tuple(dict.fromkeys(fact.fact for other in headers[1:] for fact in differences(headers[0], other))),
-        differs=() if base is each else (*differences(base.first.record.header, header), *_paces(base, each)),
+        differs=() if base is each else differences(base.first.record.header, header),
         decisions=decisions,
         other_work=other_work(base.first.record.header, header),
         shared_levels=tuple(shared_levels(base, each, loads)) if decisions and loads else (),
     )  # fmt: skip
-
-
-def _paces(base: MeasuredSide, other: MeasuredSide) -> tuple[Difference, ...]:
-    """The rate of a single session as delivered and at the full pace of its CPUs, where a witness saw both sides."""
-    refs = [side.first.analysis.reference for side in (base, other)]
-    known = [(ref.mrows_per_s, ref.pace.alone) for ref in refs if ref is not None and ref.pace is not None]
-    if len(known) < len(refs):
-        return ()
-    if other_work(base.first.record.header, other.first.record.header):
-        return ()
-    unit = base.first.analysis.unit
-    (one, one_pace), (two, two_pace) = known
-    return (
-        Difference("single session as delivered", f"{rate(one)} {unit}", f"{rate(two)} {unit}"),
-        Difference("single session at full pace", f"{rate(one / one_pace)} {unit}", f"{rate(two / two_pace)} {unit}"),
-    )
 
 
 def _levels(side: MeasuredSide) -> tuple[LevelFigures, ...]:

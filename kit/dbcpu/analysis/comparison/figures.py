@@ -1,7 +1,7 @@
 """The metrics of one side over those of the baseline, with intervals: of its runs, or from resampled rounds."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -36,6 +36,10 @@ METRICS = {
 }
 """Metric -> unit, in the order they are shown."""
 
+FULL_PACE = {"solo_at_full_pace": "Mrows/s", "throughput_at_full_pace": "Mrows/s"}
+"""The same of those that a witness saw: at the full pace of their CPUs, without what strangers took meanwhile."""
+
+Z_95 = 1.96
 _Sample = tuple[Floats, int]
 
 
@@ -51,6 +55,50 @@ def figures(
     Without ``decisions`` it is the baseline, of which ``against`` only says at which levels max/min counts. Ratio and
     interval of what is decided are those of the decision: a figure has one estimate.
     """
+    return (*_usual(each, against, shared, decisions, levels_per), *_at_full_pace(each, against, shared, decisions))
+
+
+def _at_full_pace(
+    each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision]
+) -> Iterator[Figure]:
+    """Of both sides, where both were measured beside a witness and did the same work."""
+    if any(one.outcome == OTHER_WORK for one in decisions):
+        return
+    own, others = ([_paced(run, full_level(side, shared), stream) for run in side.runs]
+                   for side, stream in ((each, 1), (against, 0)))  # fmt: skip
+    values, base_values = (_of_side([found for found, _ in side]) for side in (own, others))
+    for metric, unit in FULL_PACE.items():
+        value, base = values.get(metric), base_values.get(metric)
+        if value is None or base is None:
+            continue
+        if not decisions:
+            yield Figure(metric, unit, value, 1.0, base=value)
+        else:
+            found = _interval(metric, others, own)
+            wider = math.exp(Z_95 * math.hypot(_pace_error(each), _pace_error(against)))
+            low, high = (found.low / wider, found.high * wider) if found else (None, None)
+            yield Figure(metric, unit, value, value / base, low, high, base)
+
+
+def _pace_error(side: MeasuredSide) -> float:
+    """Of the mean of its runs, each of which knows its exponent by itself."""
+    return math.hypot(*(run.full_pace_error for run in side.runs)) / len(side.runs)
+
+
+def _paced(run: Measured, full: int | None, stream: int) -> "_Metrics":
+    values: dict[str, float] = {}
+    samples: dict[str, _Sample] = {}
+    for metric, name, level in zip(FULL_PACE, ("mrows_per_s", "throughput"), (1, full or 0), strict=True):
+        found = [getattr(one, name) for one in at_level(run.full_pace, level)]
+        if found:
+            values[metric] = float(np.median(found))
+            samples[metric] = inference.resampled(found, 2 * level + stream), len(found)
+    return values, samples
+
+
+def _usual(
+    each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision], levels_per: str
+) -> tuple[Figure, ...]:
     spread = spread_levels(each, against, levels_per)
     own = [_metrics(run, spread.of(0), full_level(each, shared), stream=1) for run in each.runs]
     values = _of_side([found for found, _ in own])
@@ -98,7 +146,7 @@ _Metrics = tuple[Mapping[str, float], Mapping[str, _Sample]]
 
 def _of_side(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
     """Of the metrics that some of its runs have the mean: geometric, but where a yield is not positive."""
-    values = {metric: [found[metric] for found in runs if metric in found] for metric in METRICS}
+    values = {metric: [found[metric] for found in runs if metric in found] for metric in (*METRICS, *FULL_PACE)}
     return {
         metric: geometric_mean(known) if min(known) > 0 else float(np.mean(known))
         for metric, known in values.items()

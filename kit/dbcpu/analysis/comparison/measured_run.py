@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbcpu.analysis.experiments import thinned
-from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, one_variant
+from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant
@@ -17,12 +17,18 @@ from dbcpu.record import RunRecord
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One variant of a run with what was made of it."""
+    """One variant of a run with what was made of it.
+
+    ``rounds`` are as delivered. ``full_pace``: those that a witness saw, at the full pace of their CPUs, as far as
+    these are not slower with the sessions; else (). ``full_pace_error``: relative standard error that all of them have.
+    """
 
     name: str
     record: RunRecord
     analysis: Analysis
     rounds: tuple[RoundFigures, ...]
+    full_pace: tuple[RoundFigures, ...] = ()
+    full_pace_error: float = 0.0
 
     @property
     def levels(self) -> set[int]:
@@ -37,18 +43,35 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
-    return Measured(name, record, _as_delivered(kept), rounds)
+    if not any(each.witness for each in kept.rounds):
+        return Measured(name, record, explain_variant(kept), rounds)
+    without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
+    return Measured(name, record, explain_variant(without), rounds, *_at_full_pace(kept))
 
 
-def _as_delivered(record: RunRecord) -> Analysis:
-    """Times are compared as they were; the pace is known beside them, for the rate of a single session at full pace."""
-    if not any(each.witness for each in record.rounds):
-        return explain_variant(record)
-    without = replace(record, rounds=tuple(replace(each, witness=None) for each in record.rounds))
-    delivered, paced = explain_variant(without), run_context(record).reference
-    if delivered.reference is None or paced is None:
-        return delivered
-    return replace(delivered, reference=replace(delivered.reference, pace=paced.pace))
+def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:
+    """And its error: by how much more or less the workload slows down than the witness shows, the exponent's."""
+    context = run_context(record)
+    if context.reference is None or context.reference.pace is None or context.split is None:
+        return (), 0.0
+    known, pace = context.split.sessions, context.reference.pace
+    alone, error = pace.alone, abs(math.log(pace.alone)) / pace.exponent * pace.exponent_error
+    paced = [
+        each
+        for each in context.at_one_pace
+        if each.round.level in context.levels_at_one_pace and (each.round.level > 1 or each.key in known)
+    ]
+    found = tuple(
+        replace(
+            each,
+            median_s=each.median_s * alone,
+            mrows_per_s=each.mrows_per_s / alone,
+            throughput=each.throughput / alone,
+            makespan=each.makespan / alone,
+        )
+        for each in figures_of(paced, context.reference, context.rows)
+    )
+    return found, error
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ METRIC_WORDS = {
     "smt_yield": "SMT yield",
     "effective_cores": "effective cores",
     "connect": "time to connect",
+    "solo_at_full_pace": "Mrows/s, single session at full pace",
+    "throughput_at_full_pace": "Mrows/s in total at N = vCPUs, at full pace",
 }
 NORMALISED = ("solo", "throughput", "spread")
 """The metrics of the bar chart in which the baseline is 1."""
@@ -49,7 +51,22 @@ def verdict(baseline: str, side: Side) -> str:
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
     decided = (decision_words(each) for each in side.decisions if each.outcome != OTHER_WORK)
     clauses = "; ".join((*_scaling(side), *decided))
-    return f"{side.name} against {baseline}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
+    whole = f"{side.name} against {baseline}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
+    return f"{whole} {words}" if (words := _state_words(side)) else whole
+
+
+def _state_words(side: Side) -> str:
+    """Which part of the difference is that of the CPUs' own state while each side was measured; '' if not known."""
+    known = {figure.metric: figure for figure in side.figures if figure.ratio}
+    for metric, what in (("throughput", "throughput"), ("solo", "a single session")):
+        plain, paced = known.get(metric), known.get(f"{metric}_at_full_pace")
+        if plain is not None and paced is not None and plain.ratio and paced.ratio:
+            return (
+                f"At the full pace of the CPUs {what} is {times(paced.ratio)} (95 % interval {interval_words(paced)}), "
+                f"as delivered {times(plain.ratio)}: the state of the CPUs meanwhile accounts for "
+                f"{times(plain.ratio / paced.ratio)}, by the witness."
+            )
+    return ""
 
 
 def _scaling(side: Side) -> tuple[str, ...]:

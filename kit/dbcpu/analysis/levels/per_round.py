@@ -7,6 +7,7 @@ from dbcpu.analysis.levels.consistency import by_round, gate, median_of_known, r
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.analysis.results.run import Reference
 from dbcpu.errors import UnknownName
 from dbcpu.plan import AA
 from dbcpu.record import BASELINE, RunRecord
@@ -51,11 +52,15 @@ def real_variants(record: RunRecord) -> tuple[str, ...]:
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
     """The usable rounds of a run of one variant, by level and then in the order they ran."""
     sessions = timed(record)
-    min_gap = gate(reference(record, sessions))
+    return figures_of(sessions, reference(record, sessions), record.header.plan.workload.rows)
+
+
+def figures_of(sessions: Sequence[Timed], known: Reference | None, rows: int) -> tuple[RoundFigures, ...]:
+    """The same of sessions, against a reference; ``rows``: the work in one execution."""
+    min_gap = gate(known)
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         rounds.setdefault(each.level, []).append(members)
-    rows = record.header.plan.workload.rows
     return tuple(_figures(members, min_gap, rows) for level in sorted(rounds) for members in usable(rounds[level]))
 
 

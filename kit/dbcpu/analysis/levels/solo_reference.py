@@ -17,12 +17,16 @@ from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
+MIN_COUNTED = 0.075
+"""The same of what the kernel counts apart from CPU time, where a witness shows how much of that the pace took."""
 OFTEN_PER_S = 5.0
 """Voluntary switches from which a session is one that waits in between; CPU-only work has one or two an execution."""
 MOSTLY = 0.9
 """A larger busy share is that of CPU-only work: answers are sent, and clocks are apart."""
 MAX_STEAL = 0.03
-"""Of the CPUs' time: a solo round with a witness and more steal is no reference if others remain."""
+"""Of the CPUs' time: a solo round with a witness and more steal is no reference if MIN_WHOLE others remain."""
+MIN_WHOLE = 2
+"""So many single sessions the pace is compared with; one alone may have been on a slow CPU."""
 
 
 def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
@@ -31,12 +35,16 @@ def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     first = [each for each in alone if each.round.variant == record.header.plan.variants[0]] or alone
     # Of a pace that is known, steal is not a part: it took time from these sessions that others did not lose.
     whole = [each for each in first if each.round.witness is None or (stolen_share(each.round) or 0.0) <= MAX_STEAL]
-    near = [each for each in whole or first if not each.remote]
-    return tuple(sorted(near or whole or first, key=lambda each: each.round.order))
+    kept = whole if len(whole) >= MIN_WHOLE else first
+    near = [each for each in kept if not each.remote]
+    return tuple(sorted(near or kept, key=lambda each: each.round.order))
 
 
-def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
-    """Medians per execution over the valid solo sessions, or None when there is none."""
+def reference(record: RunRecord, sessions: Sequence[Timed], min_counted: float = MIN_TOLERANCE) -> Reference | None:
+    """Medians per execution over the valid solo sessions, or None when there is none.
+
+    ``min_counted``: the least tolerance of what is counted apart from CPU time.
+    """
     alone = solo(record, sessions)
     elapsed = np.array([each.span.per_execution_s for each in alone if each.span])
     if not elapsed.size:
@@ -62,7 +70,7 @@ def reference(record: RunRecord, sessions: Sequence[Timed]) -> Reference | None:
         spread_freedom=known.freedom,
         noise_low=within.low if within else None,
         noise_high=within.high if within else None,
-        counted_tolerance=_counted_tolerance(alone),
+        counted_tolerance=_counted_tolerance(alone, min_counted),
         busy=_busy(alone),
     )
 
@@ -84,7 +92,7 @@ def _busy(alone: Sequence[Timed]) -> float:
     return share if 0.0 < share < MOSTLY else 1.0
 
 
-def _counted_tolerance(alone: Sequence[Timed]) -> float | None:
+def _counted_tolerance(alone: Sequence[Timed], least: float) -> float | None:
     """As the tolerance, of the part of the solo sessions' time that was not CPU time."""
     apart = [
         1 - each.session.cpu_s / each.span.elapsed_s
@@ -93,7 +101,7 @@ def _counted_tolerance(alone: Sequence[Timed]) -> float | None:
     ]
     if not apart:
         return None
-    return max(MIN_TOLERANCE, SPREADS * deviation(apart))
+    return max(least, SPREADS * deviation(apart))
 
 
 def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]) -> float | None:

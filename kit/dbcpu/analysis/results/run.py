@@ -33,9 +33,10 @@ class Reference:
     which the spread is known. ``noise_low`` and ``noise_high``: the noise of a session lies between these standard
     deviations of logarithms (99 %); None where nothing was measured twice, and then ``spread`` is an assumption.
     ``counted_tolerance`` is max(10 %, 3 x spread) of what is counted apart from CPU time (queues, throttling, the
-    gap): that this is lost is known however much CPU times differ. ``busy``: share of its time in which a session alone
-    wants a CPU: 1 for CPU-only work, less for work that waits in between. ``pace``: where the witness was used, all of
-    this is of times at one pace, the median of the single sessions'.
+    gap), or beside a witness max(7.5 %, 3 x spread): that this is lost is known however much CPU times differ.
+    ``busy``: share of its time in which a session alone wants a CPU: 1 for CPU-only work, less for work that waits in
+    between. ``pace``: where the witness was used, all of this is of times at one pace, the median of the single
+    sessions'.
     """
 
     sessions: int

@@ -3,6 +3,7 @@
 On a host that others share, a CPU changes its speed: by its clock, and by a stranger on the other thread of its core.
 """
 
-from dbcpu.measure.pace.witness import Paced, Witness, open_witness
+from dbcpu.measure.pace.opening import open_witness
+from dbcpu.measure.pace.witness import Paced, Witness
 
 __all__ = ["Paced", "Witness", "open_witness"]

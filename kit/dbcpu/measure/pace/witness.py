@@ -1,20 +1,17 @@
 """The driver's side of the witness: which rate, where it can run, and what it hands over for each round."""
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Self
 
 from dbcpu.errors import MeasureError
-from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.plan import MAX_PACE_HZ
-from dbcpu.record import CpuPace, HostInfo
+from dbcpu.record import CpuPace
 from dbcpu.record import Witness as WitnessRecord
 
 PIECES = 30
@@ -55,15 +52,6 @@ def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) 
     """
     wanted = asked_hz or min(max(PIECES / max(session_s, CLOCK_S), MIN_HZ), MAX_PACE_HZ)
     return min(wanted, MAX_CPU_SHARE / tick_s)
-
-
-def unavailable(host: Host | None) -> str | None:
-    """Why there can be no witness, or None."""
-    if host is None:
-        return "the host of the database is not read"
-    if isinstance(host, RemoteHost):
-        return f"its witness is not available over {host.over}"
-    return None if host.live else "a recorded host has no CPUs to run on"
 
 
 class Witness:
@@ -160,32 +148,3 @@ class Witness:
 
 def _gone() -> MeasureError:
     return MeasureError("the witness of the CPUs' pace ended unexpectedly; run again, or with --pace off")
-
-
-def open_witness(
-    host: Host | None, sampler: str, info: HostInfo | None, session_s: float, asked_hz: float | None, stack: ExitStack
-) -> tuple[Witness | None, tuple[str, ...]]:
-    """The witness on the CPUs that the sessions may use, closed by ``stack``; or None, and a note that says why.
-
-    Args:
-        sampler: its name; without placement it is not known whose pace a CPU's is.
-        session_s: how long one session alone is expected to take.
-        asked_hz: pieces per second; 0 for no witness, None for a rate from ``session_s``.
-    """
-    if asked_hz == 0:
-        return None, ("the pace of the CPUs was not measured: --pace off",)
-    why = "sessions are not sampled" if sampler == "none" else unavailable(host)
-    if why is not None:
-        return None, (f"the pace of the CPUs was not measured: {why}",)
-    allowed = info.limits.allowed_cpus if info else ()
-    witness = Witness(allowed or sorted(os.sched_getaffinity(0)), session_s, asked_hz)
-    try:
-        stack.enter_context(witness)
-    except (MeasureError, OSError):
-        witness.close()
-        return None, ("the pace of the CPUs was not measured: its processes could not be started",)
-    if witness.too_few:
-        note = f"the pace of the CPUs was not measured: {witness.too_few} (--seconds {FEWEST / witness.hz:.1f})"
-        witness.close()
-        return None, (note,)
-    return witness, ()

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from dbcpu.analysis.comparison.figures import ABSOLUTE, METRICS
+from dbcpu.analysis.comparison.figures import ABSOLUTE, FULL_PACE, METRICS
 from dbcpu.analysis.comparison.sentences import (
     METRIC_WORDS,
     UNIT_WORDS,
@@ -163,10 +163,11 @@ def _figures(comparison: Comparison) -> Section:
     base = comparison.baseline
     rows = [
         (side, figure)
-        for metric in METRICS
+        for metric in (*METRICS, *FULL_PACE)
         if not (comparison.other_work and metric in ABSOLUTE)
         for side in comparison.sides
-        if (figure := side.figure(metric)).value is not None
+        for figure in side.figures
+        if figure.metric == metric and figure.value is not None
     ]
 
     def own_base(row: tuple[Side, Figure]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.figures import METRICS
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.pace.by_level import pace_ratio
@@ -145,15 +146,24 @@ def test_a_single_session_with_too_few_pieces_is_no_reference_if_two_others_rema
 
 def test_a_comparison_shows_single_sessions_as_delivered_and_at_full_pace() -> None:
     calm = run(replace(TOGGLING, toggle_slow=0.2), repeats=6)
-    sides = compare([Candidate("calm", calm), Candidate("loud", run(TOGGLING))]).sides
-    facts = {each.fact: (each.base, each.other) for each in sides[1].differs}
-    rates = {
-        fact: [float(text.split()[0]) for text in facts[fact]]
-        for fact in ("single session as delivered", "single session at full pace")
-    }
-    delivered, full = rates.values()
-    assert delivered[0] / delivered[1] > 1.1, "the stranger of the second is there more often"
-    assert full[0] / full[1] == pytest.approx(1.0, abs=0.07)
+    found = compare([Candidate("calm", calm), Candidate("loud", run(TOGGLING, repeats=6))])
+    for metric in ("solo", "throughput"):
+        delivered, full = (found.sides[1].figure(name) for name in (metric, f"{metric}_at_full_pace"))
+        assert delivered.ratio is not None
+        assert full.low is not None
+        assert full.high is not None
+        assert delivered.ratio < 0.9, "the stranger of the second is there more often"
+        assert full.ratio == pytest.approx(1.0, abs=0.05)
+        assert full.low <= 1.0 <= full.high
+    assert "At the full pace of the CPUs throughput is" in found.verdict[0]
+    assert "by the witness" in found.verdict[0]
+
+
+def test_a_comparison_without_a_witness_on_both_sides_has_no_figures_at_full_pace() -> None:
+    plain = without_witness(run(TOGGLING))
+    found = compare([Candidate("with", run(TOGGLING)), Candidate("without", plain)])
+    assert {figure.metric for side in found.sides for figure in side.figures} == set(METRICS)
+    assert "full pace" not in found.verdict[0]
 
 
 def test_other_experiments_are_explained_as_delivered() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
-from dbcpu.measure.pace import _witness
-from dbcpu.measure.pace.witness import FEWEST, Paced, Witness, expected_hz, open_witness
+from dbcpu.measure.pace import _witness, open_witness
+from dbcpu.measure.pace.witness import FEWEST, Paced, Witness, expected_hz
 from support.doubles.remote_host import FakeRemote
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -96,7 +96,7 @@ def test_a_cpu_that_is_not_there_brings_no_pieces() -> None:
 
 
 def test_where_there_is_no_witness_a_note_says_why(tmp_path: Path) -> None:
-    elsewhere = FakeRemote(tmp_path)
+    elsewhere = FakeRemote(tmp_path, over="docker")
     with ExitStack() as stack:
         for host, sampler, session_s, asked, why in (
             (LocalHost(), "procfs", 1.5, 0.0, "--pace off"),

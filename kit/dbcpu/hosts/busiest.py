@@ -1,0 +1,61 @@
+"""Which processes keep a host busy just now, by name."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from dbcpu.formatting import percent, plain
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.proc import ProcessStat
+
+WINDOW_S = 0.3
+"""Thirty ticks of the usual kernel."""
+MIN_SHARE, MOST = 0.05, 3
+"""Of one CPU; so many are named."""
+
+
+def busiest(host: Host | None, clock_ticks: int, own_pids: Sequence[int]) -> tuple[tuple[str, float], ...]:
+    """Commands of processes that are not ``own_pids``, with the share of one CPU they used in 0.3 s; the busiest first.
+
+    () where nobody uses as much as a twentieth, or processes cannot be listed.
+    """
+    if host is None or not host.live:
+        return ()
+    before, began_s = _ticks(host), time.monotonic()
+    time.sleep(WINDOW_S)
+    after, window_s = _ticks(host), time.monotonic() - began_s
+    shares = [
+        ((ticks - before[key]) / clock_ticks / window_s, key[1])
+        for key, ticks in after.items()
+        if key in before and key[0] not in own_pids
+    ]
+    return tuple((name, share) for share, name in sorted(shares, reverse=True)[:MOST] if share >= MIN_SHARE)
+
+
+def stays_busy(host: Host | None, clock_ticks: int) -> str:
+    """What a user is shown when no round waits any more; before a release no session of dbcpu is at work."""
+    named = [f"{plain(name)} {percent(share)}" for name, share in busiest(host, clock_ticks, (os.getpid(),))]
+    who = f" ({', '.join(named)} of a CPU)" if named else ""
+    return f"the host stays busy with other work{who}: rounds no longer wait for it, and are marked"
+
+
+def _ticks(host: Host) -> dict[tuple[int, str], int]:
+    """CPU ticks so far by process number and command."""
+    found = {}
+    for text in _stats(host):
+        with suppress(ValueError):
+            stat = ProcessStat.parse(text)
+            found[stat.pid, stat.command] = stat.cpu_ticks
+    return found
+
+
+def _stats(host: Host) -> Iterator[str]:
+    if isinstance(host, RemoteHost):
+        yield from host.process_stats()
+        return
+    for name in host.list("/proc"):
+        if name.isdecimal():
+            # It may have ended meanwhile.
+            with suppress(OSError):
+                yield host.read(f"/proc/{name}/stat")

@@ -1,0 +1,55 @@
+"""Which witness there can be for a run, if any, and why not."""
+
+import os
+from contextlib import ExitStack
+
+from dbcpu.errors import MeasureError
+from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.shell_host import ShellHost
+from dbcpu.measure.pace.far import FarWitness
+from dbcpu.measure.pace.witness import FEWEST, Witness
+from dbcpu.record import HostInfo
+
+
+def unavailable(host: Host | None) -> str | None:
+    """Why there can be no witness, or None."""
+    if host is None:
+        return "the host of the database is not read"
+    if isinstance(host, RemoteHost):
+        return None if _over_ssh(host) else f"its witness is not available over {host.over}"
+    return None if host.live else "a recorded host has no CPUs to run on"
+
+
+def open_witness(
+    host: Host | None, sampler: str, info: HostInfo | None, session_s: float, asked_hz: float | None, stack: ExitStack
+) -> tuple[Witness | None, tuple[str, ...]]:
+    """The witness on the CPUs that the sessions may use, closed by ``stack``; or None, and a note that says why.
+
+    Args:
+        sampler: its name; without placement it is not known whose pace a CPU's is.
+        session_s: how long one session alone is expected to take.
+        asked_hz: pieces per second; 0 for no witness, None for a rate from ``session_s``.
+    """
+    if asked_hz == 0:
+        return None, ("the pace of the CPUs was not measured: --pace off",)
+    why = "sessions are not sampled" if sampler == "none" else unavailable(host)
+    if why is not None:
+        return None, (f"the pace of the CPUs was not measured: {why}",)
+    cpus = (info.limits.allowed_cpus if info else ()) or sorted(os.sched_getaffinity(0))
+    far = FarWitness(host, cpus, session_s, asked_hz) if isinstance(host, ShellHost) else None
+    witness = far or Witness(cpus, session_s, asked_hz)
+    try:
+        stack.enter_context(witness)
+    except (MeasureError, OSError) as error:
+        witness.close()
+        why = str(error) if far else "its processes could not be started"
+        return None, (f"the pace of the CPUs was not measured: {why}",)
+    if witness.too_few:
+        note = f"the pace of the CPUs was not measured: {witness.too_few} (--seconds {FEWEST / witness.hz:.1f})"
+        witness.close()
+        return None, (note,)
+    return witness, ()
+
+
+def _over_ssh(host: RemoteHost) -> bool:
+    return isinstance(host, ShellHost) and host.over == "ssh"
