@@ -46,7 +46,7 @@ def launched(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
         return f"run-{len(seen)}"
 
     monkeypatch.setattr("dbcpu.workflows.launch.run", run)
-    monkeypatch.setattr("dbcpu.workflows.launch.present", lambda *_, **__: 0)
+    monkeypatch.setattr("dbcpu.workflows.present.present", lambda *_, **__: 0)
     monkeypatch.setenv("DBCPU_STORE", str(tmp_path_factory.mktemp("store") / "runs.db"))
     return seen
 
