@@ -1,5 +1,6 @@
 """The sqlite target: real processes, tiny work."""
 
+import contextlib
 import os
 import re
 import selectors
@@ -290,7 +291,8 @@ def test_one_driver_measures_a_file_at_a_time(tmp_path: Path) -> None:
             holder = second.take_turn()
             assert holder is not None
             assert re.fullmatch(rf"process {os.getpid()} of this host since \d{{4}}-\d\d-\d\d \d\d:\d\d UTC", holder)
-            assert sqlite3.connect(file).execute("select count(*) from sqlite_master").fetchone() == (0,)
+            with contextlib.closing(sqlite3.connect(file)) as reader:
+                assert reader.execute("select count(*) from sqlite_master").fetchone() == (0,)
     with SqliteTarget(str(file)) as third:
         assert third.take_turn() is None
     with SqliteTarget() as memory, SqliteTarget() as other:
