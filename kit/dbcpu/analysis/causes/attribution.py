@@ -10,13 +10,14 @@ beyond its own: noise of CPU times does not affect these. Then only this part is
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
+from dbcpu.analysis.causes.loss import Loss, at_one_pace, counted_only, loss
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
@@ -38,33 +39,6 @@ MIN_LOSS = 0.03
 """Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
 WORTH_COUNTING = 0.05
 """Of its elapsed time: a session that lost less, as the kernel counted, has no cause for that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """The loss of one session in seconds; a part is None where the host did not count it."""
-
-    total_s: float
-    inflation_s: float | None
-    queue_s: float | None
-    throttled_s: float | None
-    gap_s: float | None
-    unsplit_s: float
-
-
-def loss(member: Timed, reference: Reference, throttled_s: float | None) -> Loss:
-    """Split what ``member`` took beyond the reference; the gap is the rest, so the parts add up exactly."""
-    assert member.span is not None
-    executions = len(member.span.executions)
-    total_s = member.span.elapsed_s - reference.elapsed_s * executions
-    cpu_s, delay_s = member.session.cpu_s, member.session.run_delay_s
-    inflation_s = None if cpu_s is None or reference.cpu_s is None else cpu_s - reference.cpu_s * executions
-    if inflation_s is None or delay_s is None:
-        return Loss(total_s, inflation_s, None, None, None, total_s - (inflation_s or 0.0))
-    own_s = throttled_s or 0.0
-    beyond_s = own_s - (reference.throttled_s or 0.0) * executions
-    queue_s = delay_s - own_s - (reference.queue_s or 0.0) * executions
-    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +247,9 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         return Cause.UNEXPLAINED, "no valid single-session baseline", False
     slowdown = case.timed.span.elapsed_s / reference_s
     within_s, whole_s = case.reference.tolerance * reference_s, split.total_s
-    split = _at_one_pace(split, case.pace_s)
+    split = at_one_pace(split, case.pace_s)
     if split.total_s <= within_s:
-        counted = _counted_only(split, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
+        counted = counted_only(split, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
         if counted is None and whole_s > within_s:
             return *_by_pace(case, slowdown), True
         if counted is None:
@@ -304,13 +278,6 @@ def _words(case: _Case, slowdown: float, cause: str, shares: Sequence[Share], be
     return f"{times(slowdown)}: {'; '.join(parts) or 'many small parts'}"
 
 
-def _at_one_pace(split: Loss, pace_s: float) -> Loss:
-    """What is lost beside what the pace of its CPUs explains: the rules are for this."""
-    if split.inflation_s is None or not pace_s:
-        return split
-    return replace(split, total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
-
-
 def _by_pace(case: _Case, slowdown: float) -> tuple[str, Words]:
     counted = case.counted
     if counted.slow_clock_s >= evidence_rules.ACCOUNTS * case.pace_s:
@@ -323,19 +290,6 @@ def _pace_words(case: _Case) -> str:
     usual = case.pace.speed * case.pace.slower
     where = "its CPU" if case.evidence and len(case.evidence.cpus) == 1 else "its CPUs"
     return f"{where} ran at {case.pace.speed:.2f} of full speed by the witness (beside single sessions {usual:.2f})"
-
-
-def _counted_only(split: Loss, reference: Reference, reference_s: float, least: float) -> Loss | None:
-    """The loss without its CPU time, where that is within the noise and the rest is not; else None.
-
-    ``least``: share of its time alone that it lost in all.
-    """
-    if split.queue_s is None or split.throttled_s is None or split.gap_s is None or reference.counted_tolerance is None:
-        return None
-    counted_s = split.queue_s + split.throttled_s + split.gap_s
-    if split.total_s <= least * reference_s or counted_s <= reference.counted_tolerance * reference_s:
-        return None
-    return replace(split, total_s=counted_s, inflation_s=0.0)
 
 
 def _shares(case: _Case, split: Loss) -> list[Share]:

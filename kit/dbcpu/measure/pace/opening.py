@@ -1,12 +1,12 @@
 """Which witness there can be for a run, if any, and why not."""
 
 import os
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.hosts.shell_host import ShellHost
-from dbcpu.measure.pace.far import FarWitness
 from dbcpu.measure.pace.witness import FEWEST, Witness
 from dbcpu.record import HostInfo
 
@@ -16,7 +16,7 @@ def unavailable(host: Host | None) -> str | None:
     if host is None:
         return "the host of the database is not read"
     if isinstance(host, RemoteHost):
-        return None if _over_ssh(host) else f"its witness is not available over {host.over}"
+        return None if host.over == "ssh" else f"its witness is not available over {host.over}"
     return None if host.live else "a recorded host has no CPUs to run on"
 
 
@@ -36,8 +36,9 @@ def open_witness(
     if why is not None:
         return None, (f"the pace of the CPUs was not measured: {why}",)
     cpus = (info.limits.allowed_cpus if info else ()) or sorted(os.sched_getaffinity(0))
-    far = FarWitness(host, cpus, session_s, asked_hz) if isinstance(host, ShellHost) else None
-    witness = far or Witness(cpus, session_s, asked_hz)
+    far = isinstance(host, RemoteHost)
+    make: Callable[..., Witness] = partial(_far, host) if isinstance(host, RemoteHost) else Witness
+    witness = make(cpus, session_s, asked_hz)
     try:
         stack.enter_context(witness)
     except (MeasureError, OSError) as error:
@@ -51,5 +52,10 @@ def open_witness(
     return witness, ()
 
 
-def _over_ssh(host: RemoteHost) -> bool:
-    return isinstance(host, ShellHost) and host.over == "ssh"
+def _far(host: RemoteHost, cpus: Sequence[int], session_s: float, asked_hz: float | None) -> Witness:
+    """Loads what only runs over ssh need; ``unavailable`` has no objection to this host."""
+    from dbcpu.hosts.shell_host import ShellHost
+    from dbcpu.measure.pace.far import FarWitness
+
+    assert isinstance(host, ShellHost)
+    return FarWitness(host, cpus, session_s, asked_hz)

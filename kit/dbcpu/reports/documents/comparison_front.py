@@ -161,7 +161,7 @@ def _headline(comparison: Comparison) -> str:
     if len(others) <= MAX_NAMED:
         single = any(each.shown and each.between_run_source == NOT_KNOWN for _, each in _decisions(comparison))
         clauses = "; ".join(f"{side.name} {_against(side, base)}" for side in others)
-        return f"{clauses} (one run a side: {LEFT_OUT})" if single else clauses
+        return f"{clauses} (one run a side)" if single else clauses
     if comparison.other_work:
         return f"Evenness and scaling of {len(others)} others beside {base.name}; speed is not compared"
     more, less = (

@@ -293,10 +293,10 @@ def test_a_variant_behind_a_run_may_have_a_colon(name: str, run: str, variant: s
     assert _run_and_variant(name) == (run, variant)
 
 
-def test_a_simulated_host_knows_two_variants() -> None:
+def test_a_simulated_host_knows_its_variants() -> None:
     record = simulate_now("c4.4xlarge", "1,9", variants="smt_off", repeats=1)
     assert record.header.plan.variants == ("baseline", "smt_off")
-    with pytest.raises(UsageError, match="there are: baseline, smt_off"):
+    with pytest.raises(UsageError, match=r"there are: baseline, .*, smt_off$"):
         simulate_now("c4.4xlarge", "1", variants="pack")
     with pytest.raises(UsageError, match="no second threads"):
         simulate_now("graviton", "1", variants="smt_off")
