@@ -32,9 +32,9 @@ APARTS = UNIT * np.array(
 )
 """Logarithms of ratios; close together around 1.10."""
 NOISES = np.linspace(0.0, 1.0, 13)
-LEAST_NOISE = 0.2
+MIN_NOISE = 0.2
 """Of the standard deviation within rounds; below it two rounds that agree by chance would prove anything."""
-LEAST_WITHIN = 1e-4
+MIN_WITHIN = 1e-4
 """Times that agree better than this do so because they were rounded."""
 MAX_SESSIONS = 128
 """Of more the time to reckon it would be felt."""
@@ -103,8 +103,8 @@ def _log_likelihoods(centred: Floats) -> Floats:
     """Of each of ``APARTS`` the largest one over the noise and how many are apart; ``centred`` is sorted."""
     rounds, sessions = centred.shape
     values, squares = freedom(rounds, sessions), float((centred**2).sum())
-    within = max(LEAST_WITHIN, (squares / values) ** 0.5)
-    low, high = LEAST_NOISE * within, np.hypot(1.2 * within, APARTS)[:, None]
+    within = max(MIN_WITHIN, (squares / values) ** 0.5)
+    low, high = MIN_NOISE * within, np.hypot(1.2 * within, APARTS)[:, None]
     noise = low * (high / low) ** NOISES
     alike = -squares / (2 * noise**2) - values * np.log(noise)
     sides = (centred,) if sessions <= FEW + 1 else (centred, -centred[:, ::-1])

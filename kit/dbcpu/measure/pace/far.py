@@ -1,4 +1,4 @@
-"""The witness on a host over ssh: shell/pace-host does the pieces there, each when it is told to from here.
+"""The witness on a host over ssh: shell/pace-host does the pieces there, each when it is asked for from here.
 
 Nothing goes on there between two pieces, and nothing when this process is gone. A piece is shorter than the way to the
 host and back is on many networks, so each is asked for ahead by a short one that brings its code into the caches.
@@ -149,7 +149,7 @@ class FarWitness(Witness):
         self._work(STEPS)
 
     def _work(self, steps: int) -> None:
-        """Every CPU begins; what is told meanwhile of earlier work is noted."""
+        """Every CPU begins; what is reported meanwhile of earlier work is noted."""
         assert self._connection is not None
         self._number += 1
         asked_s = time.monotonic()
@@ -159,7 +159,7 @@ class FarWitness(Witness):
             self._note(line)
 
     def _hear(self) -> None:
-        """What the last works took: it is told by two more, of nothing."""
+        """What the last works took: two more, of nothing, report it."""
         for _ in range(2):
             time.sleep(LAST_S)
             self._work(0)

@@ -18,9 +18,9 @@ from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strip
 from dbcpu.reports.documents import fleet_tables as tables
 from dbcpu.reports.documents.lines import pictured
 
-MOST_SAID = 3
+MAX_SAID = 3
 """Hosts that the first screen names; the table has all."""
-MOST_STRIPS = 14
+MAX_STRIPS = 14
 READING = (
     "Every dot is a host, by its speed over the median of its twins (single sessions). The wider a strip scatters, the "
     "more a new host of this kind is a draw. Diamonds are hosts that are unlike their twins."
@@ -80,12 +80,12 @@ def _front(report: FleetReport) -> Front:
     else:
         headline = f"{plural(measured, 'host')}: none has the {MIN_TWINS} twins that a comparison takes"
     lotteries = [_lottery(each) for each in report.groups if each.key == INSTANCE]
-    sentences = [f"{tables.sentence(each)}." for each in named[:MOST_SAID]]
-    if len(names) > MOST_SAID:
-        sentences.append(f"{len(names) - MOST_SAID} more are in the table.")
+    sentences = [f"{tables.sentence(each)}." for each in named[:MAX_SAID]]
+    if len(names) > MAX_SAID:
+        sentences.append(f"{len(names) - MAX_SAID} more are in the table.")
     if undecided := report.twins.undecided:
         sentences.append(_undecided(undecided))
-    sentences += [each for each in lotteries if each][:MOST_SAID]
+    sentences += [each for each in lotteries if each][:MAX_SAID]
     if failed:
         sentences.append(f"{plural(failed, 'target')} failed: {_states(report)}.")
     return Front(
@@ -264,14 +264,14 @@ def _chart(report: FleetReport) -> Chart | None:
     if not kinds:
         return None
     largest = sorted(kinds.items(), key=lambda item: -len(item[1]))
-    below = f"the {MOST_STRIPS} largest of {len(largest)} kinds" if len(largest) > MOST_STRIPS else ""
+    below = f"the {MAX_STRIPS} largest of {len(largest)} kinds" if len(largest) > MAX_STRIPS else ""
     titles = tables.kind_names(list(kinds))
     strips = tuple(
         (
             titles[kind],
             tuple((each.host, each.ratio, each.unlike) for each in sorted(members, key=lambda one: one.host)),
         )
-        for kind, members in largest[:MOST_STRIPS]
+        for kind, members in largest[:MAX_STRIPS]
     )
     title = f"Speed of a single session, {plural(sum(map(len, kinds.values())), 'host')}"
     return Chart("fleet", title, Strips(title, strips, "speed over the median of the twins", below))

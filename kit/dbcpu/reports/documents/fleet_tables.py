@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 AT_EITHER_END = 20
 """Rows of a long table that people see; programs get all."""
 RANKED = ("alone", "loaded", "level", "per_vcpu", "per_core", "per_licence", "per_money", "currency")
-MOST_NAMES = 6
+MAX_NAMES = 6
 
 
 def ends(rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
@@ -210,8 +210,8 @@ def _kind_words(kind: Kind, used: Sequence[str] = ("cpu_model", "vcpus", "hyperv
 
 def names(names: Sequence[str]) -> str:
     """The first few, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _licences(row: Total) -> str | None:

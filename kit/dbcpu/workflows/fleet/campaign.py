@@ -25,9 +25,9 @@ from dbcpu.workflows.measure_run import Choices
 
 ASSUMED_VCPUS = 16
 """Where the levels follow from the vCPUs, which nobody has asked the hosts for."""
-MOST_ORDERED = 500
+MAX_ORDERED = 500
 """Targets whose order is played through for the preview."""
-MOST_NAMED = 5
+MAX_NAMED = 5
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _ALL_VCPUS = ("auto", "few")
 _IN_WORDS = {THERE: "by the dbcpu there", SHELL_KIT: "by the shell kit there"}
@@ -133,7 +133,7 @@ def _same_url(targets: Sequence[Listed]) -> Iterator[str]:
             names.setdefault(each.url, []).append(each.name)
     for several in names.values():
         if len(several) > 1:
-            named = listed(several[:MOST_NAMED])
+            named = listed(several[:MAX_NAMED])
             yield f"{named} have the same url: the database would be measured {len(several)} times"
 
 
@@ -202,7 +202,7 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
 
 def _all_s(items: Sequence[Item], ahead: Foresight, at_once: int) -> float:
     targets = [Target(each.target, each.group, lasts_s=ahead.lasts_s[each.target]) for each in items]
-    if len(targets) > MOST_ORDERED:
+    if len(targets) > MAX_ORDERED:
         in_turns: dict[str, float] = defaultdict(float)
         for each in targets:
             in_turns[each.group or each.name] += each.lasts_s

@@ -27,10 +27,10 @@ from dbcpu.workflows.measure_run import Choices
 
 Confirm = Callable[[str, bool], None]
 FAILED_EXIT, INTERRUPTED_EXIT = 3, 130
-MOST_AT_ONCE, PER_CPU, RUN_BYTES = 20, 4, 200 << 20
+MAX_AT_ONCE, PER_CPU, RUN_BYTES = 20, 4, 200 << 20
 """A run waits, and takes 77 to 190 MB: docs/benchmarks.md."""
 WATCH_S = 2.0
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Targets with findings that --fail-on names; the report has all."""
 
 
@@ -165,7 +165,7 @@ def sync(campaign: str, store: str | None) -> int:
 def usual_at_once() -> int:
     """From CPUs and memory of this machine."""
     cpus, pages = len(os.sched_getaffinity(0)), os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1, min(MOST_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
+    return max(1, min(MAX_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
 
 
 def _finished(opened: Store, campaign: str, tally: Tally, store: str | None, fail_on: str) -> int:
@@ -191,10 +191,10 @@ def _failing(opened: Store, campaign: str, fail_on: str, given: str) -> int:
         codes = [code for code, severity in figures.severities().items() if fails(code, Level(severity * 10), fail_on)]
         if codes:
             found[runs[run_id]] = codes
-    for target, codes in list(found.items())[:MOST_NAMED]:
+    for target, codes in list(found.items())[:MAX_NAMED]:
         click.echo("  " + plain(f"{target}: {', '.join(codes)}"))
-    if len(found) > MOST_NAMED:
-        click.echo(f"  and {plural(len(found) - MOST_NAMED, 'target')} more: dbcpu fleet report {campaign}{given}")
+    if len(found) > MAX_NAMED:
+        click.echo(f"  and {plural(len(found) - MAX_NAMED, 'target')} more: dbcpu fleet report {campaign}{given}")
     return int(bool(found))
 
 

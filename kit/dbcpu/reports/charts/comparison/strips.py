@@ -16,7 +16,7 @@ USUAL, MARKED = "#0072b2", "#d55e00"
 GOLDEN_RATIO = 0.618033988749895
 MIN_SPAN = 0.05
 """The axis shows at least this much on either side of 1: noise is not to look like an event."""
-MOST_NAMES = 4
+MAX_NAMES = 4
 """Named on each side of a strip."""
 RASTER_POINTS = 3000
 
@@ -60,7 +60,7 @@ def _strip(axes: Axes, at: int, dots: tuple[tuple[str, float, bool], ...], *, ra
     odd = sorted((ratio, name) for name, ratio, marked in dots if marked)
     axes.scatter([ratio for ratio, _ in odd], [at] * len(odd), s=26, color=MARKED, marker="D", edgecolors="white",
                  linewidths=0.4, zorder=3)  # fmt: skip
-    most = 1 if is_narrow() else MOST_NAMES
+    most = 1 if is_narrow() else MAX_NAMES
     for side, chosen in (("right", odd), ("left", odd[::-1])):
         own = [each for each in chosen if (each[0] < 1) == (side == "right")]
         if own:
