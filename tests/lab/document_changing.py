@@ -80,9 +80,9 @@ def _compared(found: list[Mapping[str, Any]]) -> str:
         return ""
     cases = len(found)
     spread = np.median([each["spread"] for each in found])
-    inside = sum(each["inside"] for each in found)
+    inside, intervals = (sum(each[name] for each in found) for name in ("inside", "intervals"))
     low, high = FULL_PACE_INTERVAL
-    within = wilson(inside, 2 * cases)
+    within = wilson(inside, intervals)
     covers = within[1] >= low and within[0] <= high
     return f"""Comparisons of about ten minutes ({changing.COMPARED_REPEATS} rounds of one session and of two on either
 side) of a host with one that is {changing.FASTER - 1:.0%} faster, and with itself; CPUs are by turns 1.8 times as
@@ -90,7 +90,7 @@ slow, and single sessions differ by {spread:.0%} (median). The 95 % interval of 
 
 - leaves out 1 where the other is faster: {told(sum(each["seen"] for each in found), cases)}
 - leaves out 1 where it is the same: {told(sum(each["false"] for each in found), cases)}
-- holds the truth: {told(inside, 2 * cases)}, 93 to 97 %: {_met(covers)}
+- holds the truth: {told(inside, intervals)}, 93 to 97 %: {_met(covers)}
 
 Of times as delivered the same comparisons show the difference in
 {told(sum(each["delivered_seen"] for each in found), cases)}."""
