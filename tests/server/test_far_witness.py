@@ -66,8 +66,16 @@ def seen(witness: FarWitness) -> Paced:
 
 @pytest.mark.postgres
 def test_a_run_over_ssh_holds_the_pieces_beside_its_sessions(
-    sshd: Sshd, debian_server: DebianServer, tmp_path: Path
+    sshd: Sshd, debian_server: DebianServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pids = list[int]()
+    really_open = FarWitness._open
+
+    def noted(witness: FarWitness) -> None:
+        really_open(witness)
+        pids.extend(witness.pids)
+
+    monkeypatch.setattr(FarWitness, "_open", noted)
     choices = Choices(sessions="1", size="tiny", for_s=1.5, repeats=1, seed=1, pace=20.0, host="ssh:dbhost")
     (each,) = measured(debian_server.url, tmp_path, choices)[0].rounds
     assert each.witness is not None
@@ -76,4 +84,5 @@ def test_a_run_over_ssh_holds_the_pieces_beside_its_sessions(
     assert any(at_us > 0 for cpu in each.witness.cpus for at_us in cpu.at_us)
     assert each.cost is not None
     assert each.cost.witness_cpu_s
-    assert not any("awk" in process.command for process in each.foreign), "it is no load of somebody else's"
+    assert len(pids) >= 1 + len(CPUS)
+    assert not {process.pid for process in each.foreign} & {*pids}, "it is no load of somebody else's"
