@@ -13,11 +13,12 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import between_runs, chance, changing, document, hidden, labelled, pace, published, verdicts
+from lab import between_runs, chance, changing, document, hidden, labelled, pace, published, verdicts, workloads
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
 LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hidden.json", RESULTS / "chance.json"
+WORKLOADS = RESULTS / "workloads"
 VERDICTS, BETWEEN_RUNS = RESULTS / "verdicts.json", RESULTS / "between_runs.json"
 PUBLISHED, PACE, CHANGING = RESULTS / "published.json", RESULTS / "pace.json", RESULTS / "changing.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
@@ -79,11 +80,24 @@ def pairs_command(sittings: int, seed: int | None) -> None:
             )
 
 
+@main.command("workloads")
+def workloads_command() -> None:
+    """How each workload follows the pace of its CPUs, on this machine, which has to be left alone: results/workloads.
+
+    A minute each.
+    """
+    for target, workload in workloads.MEASURED:
+        first = _next(WORKLOADS, f"{_date()}-{target}-{workload}", 1)[0]
+        file = WORKLOADS / f"{_date()}-{target}-{workload}-{first:02}.json.gz"
+        workloads.measure(target, workload, file)
+        click.echo(str(file), err=True)
+
+
 def _date() -> int:
     return int(time.strftime("%Y%m%d", time.gmtime()))
 
 
-def _next(folder: Path, seed: int, many: int) -> range:
+def _next(folder: Path, seed: int | str, many: int) -> range:
     """The numbers that follow those that are kept."""
     known = [int(file.name.removeprefix(f"{seed}-").split(".")[0]) for file in folder.glob(f"{seed}-*.json.gz")]
     first = max(known, default=-1) + 1

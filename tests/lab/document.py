@@ -9,7 +9,7 @@ from typing import Any
 from scipy.stats import binom
 
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import document_changing, document_live, emulated, placement, published, verdicts
+from lab import document_changing, document_live, emulated, placement, published, verdicts, workloads
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -28,6 +28,7 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
 
     shell/lab live          labelled sessions on real server processes of this machine; half a minute per run
     shell/lab pairs         real A/A pairs on this machine; two minutes for six
+    shell/lab workloads     how each workload follows the pace of its CPUs; a minute each
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
     shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
@@ -48,6 +49,8 @@ def page() -> str:
     """The whole page."""
     parts = [_HEAD.format(simulated_only=", ".join(f"`{cause}`" for cause in SIMULATED_ONLY))]
     parts += document_live.sections(RESULTS / "live", RESULTS / "pairs")
+    if followed := workloads.kept(RESULTS / "workloads"):
+        parts.append(workloads.section(followed))
     parts.append(placement.section(json.loads(placement.KEPT.read_text("utf-8"))))
     parts.append(_emulated([row for file in emulated.FILES for row in emulated.rows(file)]))
     of_files = {

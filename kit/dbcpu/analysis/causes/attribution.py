@@ -17,7 +17,7 @@ import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
-from dbcpu.analysis.causes.loss import Loss, at_one_pace, counted_only, loss
+from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
@@ -144,6 +144,13 @@ class _Case:
         return (per_execution_s or 0.0) * (len(self.timed.span.executions) if self.timed.span else 0)
 
     @property
+    def less_stolen_s(self) -> float:
+        """Steal that it was spared of what a single session usually meets; where its pace is known."""
+        if self.pace is None or self.evidence is None or self.evidence.steal_s is None:
+            return 0.0
+        return max(0.0, self.usual(self.alone.steal_s) - self.evidence.steal_s)
+
+    @property
     def counted(self) -> Counted:
         evidence, span = self.evidence, self.timed.span
         if evidence is None or span is None or not (evidence.steal_s or evidence.irq_s or evidence.mhz):
@@ -247,7 +254,7 @@ def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[
         return Cause.UNEXPLAINED, "no valid single-session baseline", False
     slowdown = case.timed.span.elapsed_s / reference_s
     within_s, whole_s = case.reference.tolerance * reference_s, split.total_s
-    split = at_one_pace(split, case.pace_s)
+    split = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
     if split.total_s <= within_s:
         counted = counted_only(split, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
         if counted is None and whole_s > within_s:

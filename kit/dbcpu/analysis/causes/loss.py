@@ -40,6 +40,13 @@ def at_one_pace(split: Loss, pace_s: float) -> Loss:
     return replace(split, total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
 
 
+def at_usual_steal(split: Loss, less_s: float) -> Loss:
+    """What is lost as if the session had not been spared ``less_s`` of the steal that single sessions meet."""
+    if split.gap_s is None or not less_s:
+        return split
+    return replace(split, total_s=split.total_s + less_s, gap_s=split.gap_s + less_s)
+
+
 def counted_only(split: Loss, reference: Reference, reference_s: float, least: float) -> Loss | None:
     """The loss without its CPU time, where that is within the noise and the rest is not; else None.
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Span, stretches
+from dbcpu.analysis.placement.stolen import stolen_from
 from dbcpu.analysis.placement.valid_sessions import Timed, timed_round
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.analysis.statistics.cumulative import Floats, slices, spread_by
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, RunRecord
 
 PART_WORDS = {
@@ -64,17 +65,9 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
 def _met(round_: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
     rows = stretches(round_).clipped(spans)
-    ran = rows.where(rows.runnable)
-    on, own_s = (ran.cpu, ran.from_s, ran.to_s), np.nan_to_num(ran.cpu_s)
-    ran_s = spread_by(ran.cpu, ran.from_s, ran.to_s, own_s).between(*on)
-    mine = np.divide(own_s, ran_s, out=np.ones_like(own_s), where=(ran_s > 0) & (own_s > 0))
-    stolen = slices(round_.timeline_s, {row.cpu: row.steal_s for row in round_.cpu_timeline})
-    met = stolen.between(*on) * np.minimum(1.0, mine)
-    still = rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED))
-    steal_s, idle_s = np.zeros(len(round_.sessions)), np.zeros(len(round_.sessions))
-    np.add.at(steal_s, ran.session, met)
-    np.add.at(idle_s, rows.session, still)
-    return steal_s, idle_s
+    idle_s = np.zeros(len(round_.sessions))
+    np.add.at(idle_s, rows.session, rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED)))
+    return stolen_from(round_, rows), idle_s
 
 
 def _parts(view: SessionView, member: Timed, met_steal_s: float, idle_s: float) -> TimeParts:

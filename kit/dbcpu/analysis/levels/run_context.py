@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dbcpu.analysis.levels.solo_reference import MIN_COUNTED, reference, solo
+from dbcpu.analysis.levels.solo_reference import reference, solo, stolen_alone
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
@@ -103,7 +103,8 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
     )
     # A single session with too few pieces is no reference for times at one pace; the split needs two that are.
     paced = [each for each in evened if each.round.level > 1 or each.key in found.sessions]
-    own, delivered, scale = known or reference(record, paced, MIN_COUNTED), plain.delivered_reference, found.scale
+    delivered, scale = plain.delivered_reference, found.scale
+    own = known or reference(record, paced, stolen_alone(plain.delivered))
     if own is not None and known is None and delivered is not None:
         b = scale.exponent
         pace = Pace(b.value, b.error, scale.full_ns, scale.alone, delivered.spread, delivered.tolerance)

@@ -4,17 +4,21 @@ All valid solo sessions count, anchors included, and no execution of a session i
 With several variants the plan's first one is the reference, so that variants can be compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
+from dbcpu.analysis.placement.stolen import stolen_s
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import RunRecord
+
+Key = tuple[int, int]
 
 MIN_TOLERANCE = 0.10
 MIN_COUNTED = 0.075
@@ -40,13 +44,18 @@ def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     return tuple(sorted(near or kept, key=lambda each: each.round.order))
 
 
-def reference(record: RunRecord, sessions: Sequence[Timed], min_counted: float = MIN_TOLERANCE) -> Reference | None:
+def reference(
+    record: RunRecord, sessions: Sequence[Timed], stolen: Mapping[Key, float] | None = None
+) -> Reference | None:
     """Medians per execution over the valid solo sessions, or None when there is none.
 
-    ``min_counted``: the least tolerance of what is counted apart from CPU time.
+    ``stolen``: given where these are at one pace, the steal that each single session met, in seconds. It is a part of
+    its own then: what is left of a session without both is held against what single sessions differ by without both.
     """
     alone = solo(record, sessions)
-    elapsed = np.array([each.span.per_execution_s for each in alone if each.span])
+    calm = alone if stolen is None else _at_usual_steal(alone, stolen)
+    least = MIN_TOLERANCE if stolen is None else MIN_COUNTED
+    elapsed = np.array([each.span.per_execution_s for each in calm if each.span])
     if not elapsed.size:
         return None
     median_s = float(np.median(elapsed))
@@ -63,15 +72,34 @@ def reference(record: RunRecord, sessions: Sequence[Timed], min_counted: float =
         cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
         mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
         spread=known.spread,
-        tolerance=max(MIN_TOLERANCE, SPREADS * usual_spread(alone, sessions, cores)),
+        tolerance=max(MIN_TOLERANCE, SPREADS * usual_spread(calm, sessions, cores)),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),
         spread_freedom=known.freedom,
         noise_low=within.low if within else None,
         noise_high=within.high if within else None,
-        counted_tolerance=_counted_tolerance(alone, min_counted),
+        counted_tolerance=_counted_tolerance(calm, least),
         busy=_busy(alone),
+    )
+
+
+def stolen_alone(sessions: Sequence[Timed]) -> dict[Key, float]:
+    """The steal that each single session met, in seconds."""
+    return {
+        each.key: float(stolen_s(each.round, [(each.span.start_s, each.span.end_s)])[0])
+        for each in sessions
+        if each.round.level == 1 and each.span
+    }
+
+
+def _at_usual_steal(alone: Sequence[Timed], stolen: Mapping[Key, float]) -> tuple[Timed, ...]:
+    """The single sessions as if each had met the steal that they usually meet."""
+    many = [len(each.span.executions) if each.span else 1 for each in alone]
+    usual_s = float(np.median([stolen.get(each.key, 0.0) / own for each, own in zip(alone, many, strict=True)] or [0.0]))
+    return tuple(
+        replace(each, span=each.span.shortened(stolen[each.key] - usual_s * own)) if each.span else each
+        for each, own in zip(alone, many, strict=True)
     )
 
 

@@ -18,7 +18,7 @@ from dbcpu.analysis.pace.by_level import PaceRatio, alike, full_ns, pace_ratio
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
-from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import RunRecord
@@ -132,11 +132,5 @@ def at_one_pace(member: Timed, pace: SessionPace | None, *, queued: bool) -> Tim
         return member
     share = 1 - 1 / pace.slower
     beside_s = cpu_s + (member.session.run_delay_s or 0.0) * queued
-    factor = max(0.05, 1 - beside_s * share / span.elapsed_s)
-    executions = tuple((_moved(begin, span, factor), _moved(end, span, factor)) for begin, end in span.executions)
     session = replace(member.session, cpu_s=cpu_s / pace.slower)
-    return replace(member, session=session, span=Span(executions, span.start_s, _moved(span.end_s, span, factor)))
-
-
-def _moved(at_s: float, span: Span, factor: float) -> float:
-    return span.start_s + (at_s - span.start_s) * factor
+    return replace(member, session=session, span=span.shortened(beside_s * share))

@@ -15,6 +15,7 @@ from dbcpu.record import Execution, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
 SOAK = "soak"
+MIN_LEFT = 0.05
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
 _COUNTED = ("cpu_s", "run_delay_s")
@@ -37,6 +38,15 @@ class Span:
     @property
     def per_execution_s(self) -> float:
         return self.elapsed_s / len(self.executions)
+
+    def shortened(self, by_s: float) -> "Span":
+        """As if so many seconds less had been lost, evenly over its time; a twentieth of it is left at least."""
+        factor = max(MIN_LEFT, 1 - by_s / self.elapsed_s)
+
+        def moved(at_s: float) -> float:
+            return self.start_s + (at_s - self.start_s) * factor
+
+        return Span(tuple((moved(begin), moved(end)) for begin, end in self.executions), self.start_s, moved(self.end_s))
 
 
 @dataclass(frozen=True, slots=True)
