@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dbcpu.analysis.causes.attribution import attribute, watch
-from dbcpu.analysis.causes.proven_sharing import with_proven_sharing
-from dbcpu.analysis.causes.shared_core_cost import shared_core
+from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, with_proven_sharing
+from dbcpu.analysis.causes.shared_core_cost import recounted, shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.checks.check_input import CheckInput
@@ -43,6 +43,9 @@ def explain_variant(
     seen = watch(context)
     views = attribute(context, groups(context), seen)
     shared = shared_core(context, seen, views)
+    told = sessions_with_proven_sharing(views, context, seen, shared)
+    if any(told[key] is not view for key, view in views.items()):
+        views, shared = told, recounted(shared, context, seen, told)
     level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(

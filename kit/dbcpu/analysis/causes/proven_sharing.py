@@ -4,6 +4,9 @@ The regression over all rounds (``shared_core_cost``) knows the cost far better 
 sampled placement says who shared. Counted are sessions that shared for most of their CPU time, against those that
 hardly did: noise alone lets some end early and others share a little longer. Used is the least cost that the 95 %
 interval leaves, and no more than was seen. Above the vCPUs all wait in turn, and this says nothing.
+
+A session whose core always was shared has no pieces of the witness, and so the wide tolerance of times as delivered:
+the same proof tells what it lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +20,16 @@ from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.consistency import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import SharedCore
-from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.formatting import percent, times
+
+Key = tuple[int, int]
 
 HARDLY = 0.1
 """A session that shared its core for no more of its CPU time had one to itself."""
@@ -29,11 +38,11 @@ HARDLY = 0.1
 def with_proven_sharing(
     levels: Sequence[LevelView],
     context: RunContext,
-    seen: Mapping[tuple[int, int], Watch],
+    seen: Mapping[Key, Watch],
     shared: SharedCore | None,
 ) -> tuple[LevelView, ...]:
     """The levels of a run, undecided ones answered ``no`` where shared cores alone make them unequal or slow."""
-    costs = {} if shared is None else {each.threads - 1: each.high for each in shared.speeds if each.costs}
+    costs = _costs(shared)
     if not costs:
         return tuple(levels)
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
@@ -46,10 +55,47 @@ def with_proven_sharing(
     )
 
 
+def sessions_with_proven_sharing(
+    views: Mapping[Key, SessionView], context: RunContext, seen: Mapping[Key, Watch], shared: SharedCore | None
+) -> dict[Key, SessionView]:
+    """The sessions of a run with a witness; of those without a pace, losses to a shared core that noise would hide."""
+    costs = _costs(shared)
+    known = context.as_delivered()
+    if not costs or context.split is None or known is None:
+        return dict(views)
+    return {
+        key: _named(view, known, evidence, costs)
+        if view.pace is None
+        and view.cause == Cause.NONE
+        and 1 < view.level <= (context.vcpus or 0)
+        and (evidence := seen[key].evidence) is not None
+        else view
+        for key, view in views.items()
+    }
+
+
+def _named(view: SessionView, known: Reference, evidence: Evidence, costs: Mapping[int, float]) -> SessionView:
+    least = _factor(evidence, view.elapsed_s or 0.0, costs)
+    if least is None or view.slowdown is None or min(least, view.slowdown) <= 1 + MIN_TOLERANCE:
+        return view
+    slowdown, part = view.slowdown, percent(1.0 - evidence.shared_s[0] / sum(evidence.shared_s))
+
+    def words() -> str:
+        own = f"by itself its time is within noise (tolerance {percent(known.tolerance)})"
+        return f"{times(slowdown)}: shared its core for {part} of its run, which costs {times(least)} here at least; {own}"
+
+    return replace(view, cause=Cause.SHARED_CORE, evidence=words, avoidable_s=evidence.shared_idle_s)
+
+
+def _costs(shared: SharedCore | None) -> dict[int, float]:
+    """The highest speed beside so many other threads that the run leaves possible, where it is shown to be lower."""
+    return {} if shared is None else {each.threads - 1: each.high for each in shared.speeds if each.costs}
+
+
 def _answered(
     level: LevelView,
     rounds: Sequence[Sequence[Timed]],
-    seen: Mapping[tuple[int, int], Watch],
+    seen: Mapping[Key, Watch],
     costs: Mapping[int, float],
 ) -> LevelView:
     if Answer.UNDECIDED not in (level.even, level.full_speed):
@@ -71,23 +117,29 @@ def _answered(
 
 
 def _factors(
-    members: Sequence[Timed], seen: Mapping[tuple[int, int], Watch], costs: Mapping[int, float]
+    members: Sequence[Timed], seen: Mapping[Key, Watch], costs: Mapping[int, float]
 ) -> list[float] | None:
     """By session of a round: how many times as long it took through shared cores at least.
 
     None where one was not watched, or shared for some of its time only.
     """
-    found: list[float] = []
+    found = []
     for each in members:
         evidence = seen[each.key].evidence
-        if each.span is None or evidence is None or evidence.watched_s < WATCHED * each.span.elapsed_s:
+        factor = _factor(evidence, each.span.elapsed_s, costs) if evidence and each.span else None
+        if factor is None:
             return None
-        whole_s = sum(evidence.shared_s)
-        if whole_s <= 0:
-            return None
-        shares = [busy_s / whole_s for busy_s in evidence.shared_s]
-        if HARDLY < 1.0 - shares[0] < MOSTLY:
-            return None
-        lost = sum(share * (1.0 - costs.get(others, 1.0)) for others, share in enumerate(shares))
-        found.append(1.0 / (1.0 - lost) if shares[0] <= MOSTLY else 1.0)
+        found.append(factor)
     return found
+
+
+def _factor(evidence: Evidence, elapsed_s: float, costs: Mapping[int, float]) -> float | None:
+    """Of one session; 1 if it hardly shared."""
+    whole_s = sum(evidence.shared_s)
+    if evidence.watched_s < WATCHED * elapsed_s or whole_s <= 0:
+        return None
+    shares = [busy_s / whole_s for busy_s in evidence.shared_s]
+    if HARDLY < 1.0 - shares[0] < MOSTLY:
+        return None
+    lost = sum(share * (1.0 - costs.get(others, 1.0)) for others, share in enumerate(shares))
+    return 1.0 / (1.0 - lost) if shares[0] <= MOSTLY else 1.0

@@ -14,7 +14,7 @@ The cross table counts shared and slow sessions, without a model.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+
+Key = tuple[int, int]
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
@@ -55,30 +57,41 @@ class _Table:
 
 def shared_core(
     context: RunContext,
-    seen: Mapping[tuple[int, int], Watch],
-    views: Mapping[tuple[int, int], SessionView],
+    seen: Mapping[Key, Watch],
+    views: Mapping[Key, SessionView],
 ) -> SharedCore | None:
     """None where the topology shows no siblings, or nobody was watched on a CPU that has some."""
     table = _table(context, seen, views)
     if table is None:
         return None
+    reference = context.delivered_reference or context.reference
+    noise = reference.noise if reference else Chance(0.0, 1.0)
+    speeds = _speeds(table, noise)
+    return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, _cross_table(table))
+
+
+def recounted(
+    shared: SharedCore | None, context: RunContext, seen: Mapping[Key, Watch], views: Mapping[Key, SessionView]
+) -> SharedCore | None:
+    """The same with the cross table of these sessions."""
+    table = _table(context, seen, views) if shared else None
+    return replace(shared, table=_cross_table(table)) if shared and table else shared
+
+
+def _cross_table(table: _Table) -> CrossTable:
     shared = table.shares[:, 1:].sum(axis=1) >= MOSTLY
-    counts = CrossTable(
+    return CrossTable(
         int((shared & table.slow).sum()),
         int((shared & ~table.slow).sum()),
         int((~shared & table.slow).sum()),
         int((~shared & ~table.slow).sum()),
     )
-    reference = context.delivered_reference or context.reference
-    noise = reference.noise if reference else Chance(0.0, 1.0)
-    speeds = _speeds(table, noise)
-    return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, counts)
 
 
 def _table(
     context: RunContext,
-    seen: Mapping[tuple[int, int], Watch],
-    views: Mapping[tuple[int, int], SessionView],
+    seen: Mapping[Key, Watch],
+    views: Mapping[Key, SessionView],
 ) -> _Table | None:
     rows, reference = [], context.reference
     for each in context.delivered:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.statistics import studentized_range
-from dbcpu.analysis.statistics.chance import Chance, pooled_robust
+from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.range_bound import NoiseRange
 from dbcpu.analysis.statistics.robust import median_factor, relative_deviation
@@ -50,7 +50,7 @@ def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) 
 
 def usual_spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> float:
     """The same as a spread that no single session far out changes, also where they are few: such a one has a cause."""
-    return _noise(_elapsed(alone), sessions, cores, relative_deviation).spread
+    return _noise(_elapsed(alone), sessions, cores, relative_deviation, pooled_resistant).spread
 
 
 def _elapsed(alone: Sequence[Timed]) -> Floats:
@@ -80,7 +80,13 @@ def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | No
     return _noise(np.array(needed), sessions, cores, relative_deviation) if len(needed) == len(alone) > 0 else None
 
 
-def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None, solo_spread: Callable[[Floats], float]) -> Chance:
+def _noise(
+    own: Floats,
+    sessions: Iterable[Timed],
+    cores: int | None,
+    solo_spread: Callable[[Floats], float],
+    of_rounds: Callable[[Sequence[Floats]], Chance] = pooled_robust,
+) -> Chance:
     groups = [np.log(own), *within_rounds(sessions, cores)]
     freedom = sum(logs.size - 1 for logs in groups)
     solo = solo_spread(own)
@@ -88,7 +94,7 @@ def _noise(own: Floats, sessions: Iterable[Timed], cores: int | None, solo_sprea
         return Chance(ASSUMED, MIN_FREEDOM)
     if len(groups) < 2 or freedom < ENOUGH_FREEDOM:
         return Chance(solo, max(MIN_FREEDOM, EFFICIENT["median"] * (own.size - 1)))
-    spread = min(pooled_robust(groups).spread, _largest_deviation(own))
+    spread = min(of_rounds(groups).spread, _largest_deviation(own))
     return Chance(max(solo, spread), max(MIN_FREEDOM, EFFICIENT["pooled"] * freedom))
 
 
