@@ -6,7 +6,7 @@ hardly did: noise alone lets some end early and others share a little longer. Us
 interval leaves, and no more than was seen. Above the vCPUs all wait in turn, and this says nothing.
 
 A session whose core always was shared has no pieces of the witness, and so the wide tolerance of times as delivered:
-the same proof tells what it lost.
+the same proof says what it lost to.
 """
 
 from collections.abc import Mapping, Sequence

@@ -50,7 +50,7 @@ def reference(
     """Medians per execution over the valid solo sessions, or None when there is none.
 
     ``stolen``: given where these are at one pace, the steal that each single session met, in seconds. It is a part of
-    its own then: what is left of a session without both is held against what single sessions differ by without both.
+    its own then: what is left of a session without both is compared with what single sessions differ by without both.
     """
     alone = solo(record, sessions)
     calm = alone if stolen is None else _at_usual_steal(alone, stolen)

@@ -67,11 +67,12 @@ def pooled_robust(groups: Sequence[Floats]) -> Chance:
 
 
 def pooled_resistant(groups: Sequence[Floats]) -> Chance:
-    """The same where one of five pairs may be far apart for a reason: each distance is held against what it is by
-    chance in so small a group, and bent sooner. A third less certain for normal data."""
-    freedom = sum(group.size - 1 for group in groups)
-    weight = np.concatenate([np.full(group.size, 1 - 1 / group.size) for group in groups])
-    apart = np.concatenate([group - np.median(group) for group in groups]) ** 2 / weight
+    """The same where one of five pairs may be far apart for a reason: a distance counts by what chance makes of it in
+    so small a group, and is bent sooner. A third less certain for normal data."""
+    known = [group for group in groups if group.size > 1]
+    freedom = sum(group.size - 1 for group in known)
+    weight = np.concatenate([np.full(group.size, 1 - 1 / group.size) for group in known])
+    apart = np.concatenate([group - np.median(group) for group in known]) ** 2 / weight
     square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
     for _ in range(40):
         square = float((weight * np.minimum(apart, EARLY_BEND**2 * square)).sum()) / (EARLY_BENT * freedom)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dbcpu.analysis.causes.loss import Loss, at_usual_steal
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.figures import METRICS
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.levels.solo_reference import MIN_COUNTED
 from dbcpu.analysis.pace.by_level import pace_ratio
 from dbcpu.analysis.pace.exponent import PRIOR_SD, USUAL, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, Stretch, pieces_of
@@ -64,6 +66,44 @@ def test_sessions_are_slower_by_the_witness_and_lose_nothing_else() -> None:
     for each in analysis.sessions:
         assert each.pieces is None or each.pieces >= FEWEST
         assert each.pace is None or 0.4 < each.pace < 1.1
+
+
+def test_steal_all_along_is_no_noise_beside_a_witness() -> None:
+    stolen = replace(TOGGLING, steal=0.3, noise=0.005)
+    for seed in range(3):
+        record = run(stolen, seed)
+        known, blind = explain(record), explain(without_witness(record))
+        assert known.reference is not None
+        assert blind.reference is not None
+        assert known.reference.tolerance <= 0.12 < blind.reference.tolerance
+        assert known.reference.counted_tolerance == MIN_COUNTED
+        assert contradictions(record, known) == []
+
+
+def test_a_session_that_was_spared_the_usual_steal_has_lost_what_it_lost_beside_that() -> None:
+    whole = Loss(total_s=-0.1, inflation_s=0.2, queue_s=0.0, throttled_s=0.0, gap_s=-0.3, unsplit_s=0.0)
+    usual = at_usual_steal(whole, 0.3)
+    assert (usual.total_s, usual.gap_s) == (pytest.approx(0.2), 0.0)
+    assert at_usual_steal(replace(whole, gap_s=None), 0.3).total_s == -0.1
+
+
+def test_a_session_that_always_shared_its_core_is_named_by_the_proven_cost() -> None:
+    host = SimulatedHost(
+        cores=8, threads=2, scheduler="sticky", smt_yield=0.31, noise=0.01, mrows_per_s=17, toggle=1.8, toggle_s=3.2,
+        toggle_slow=0.32, toggle_form="walk",
+    )  # fmt: skip
+    record = simulate(host, (1, 2, 8, 12, 16), 6, 1, size="short", seconds=1.5)
+    analysis = explain(record)
+    assert analysis.shared_core is not None
+    full = [each for each in analysis.sessions if each.level == 16]
+    assert {each.pieces for each in full} == {None}
+    assert {each.cause for each in full} == {Cause.SHARED_CORE}
+    by_proof = [each for each in full if "which costs" in each.evidence]
+    assert by_proof, "some were within the noise of times as delivered"
+    table = analysis.shared_core.table
+    named = sum(each.cause == Cause.SHARED_CORE for each in analysis.sessions)
+    assert table.shared_slow >= named - table.alone_slow
+    assert contradictions(record, analysis) == []
 
 
 def test_the_verdict_says_that_it_was_not_the_sessions() -> None:

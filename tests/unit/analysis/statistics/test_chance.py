@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.chance import Chance, pooled, pooled_robust
+from dbcpu.analysis.statistics.chance import Chance, pooled, pooled_resistant, pooled_robust
 
 
 def test_groups_are_pooled_about_their_own_means() -> None:
@@ -27,6 +27,16 @@ def test_the_robust_estimate_is_the_same_of_normal_values_and_bears_an_outlier()
     groups = [luck.normal(size=50) for _ in range(40)]
     assert pooled_robust(groups).spread == pytest.approx(pooled(groups).spread, rel=0.03)
     assert pooled_robust([*groups, np.array([0.0, 0.0, 60.0])]).spread < 1.1
+
+
+def test_the_resistant_estimate_bears_one_of_five_pairs_and_is_the_same_of_normal_values() -> None:
+    luck = np.random.default_rng(3)
+    many = [luck.normal(size=2) for _ in range(2000)]
+    assert pooled_resistant([*many, np.array([5.0])]).spread == pytest.approx(pooled(many).spread, rel=0.03)
+    pairs = [np.array([-each, each]) for each in (0.5, 0.7, 0.9, 0.6)]
+    clean, apart = pooled_resistant(pairs), pooled_resistant([*pairs, np.array([-30.0, 30.0])])
+    assert apart.spread < 2 * clean.spread
+    assert pooled_robust([*pairs, np.array([-30.0, 30.0])]).spread > 10 * clean.spread
 
 
 def test_an_alarm_is_as_rare_as_it_says_and_what_is_detectable_is_seen_four_times_in_five() -> None:
