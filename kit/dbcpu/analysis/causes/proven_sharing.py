@@ -82,7 +82,8 @@ def _named(view: SessionView, known: Reference, evidence: Evidence, costs: Mappi
 
     def words() -> str:
         own = f"by itself its time is within noise (tolerance {percent(known.tolerance)})"
-        return f"{times(slowdown)}: shared its core for {part} of its run, which costs {times(least)} here at least; {own}"
+        shared = f"shared its core for {part} of its run, which costs {times(least)} here at least"
+        return f"{times(slowdown)}: {shared}; {own}"
 
     return replace(view, cause=Cause.SHARED_CORE, evidence=words, avoidable_s=evidence.shared_idle_s)
 
@@ -116,9 +117,7 @@ def _answered(
     return answered
 
 
-def _factors(
-    members: Sequence[Timed], seen: Mapping[Key, Watch], costs: Mapping[int, float]
-) -> list[float] | None:
+def _factors(members: Sequence[Timed], seen: Mapping[Key, Watch], costs: Mapping[int, float]) -> list[float] | None:
     """By session of a round: how many times as long it took through shared cores at least.
 
     None where one was not watched, or shared for some of its time only.

@@ -96,7 +96,8 @@ def stolen_alone(sessions: Sequence[Timed]) -> dict[Key, float]:
 def _at_usual_steal(alone: Sequence[Timed], stolen: Mapping[Key, float]) -> tuple[Timed, ...]:
     """The single sessions as if each had met the steal that they usually meet."""
     many = [len(each.span.executions) if each.span else 1 for each in alone]
-    usual_s = float(np.median([stolen.get(each.key, 0.0) / own for each, own in zip(alone, many, strict=True)] or [0.0]))
+    met_s = [stolen.get(each.key, 0.0) / own for each, own in zip(alone, many, strict=True)]
+    usual_s = float(np.median(met_s)) if met_s else 0.0
     return tuple(
         replace(each, span=each.span.shortened(stolen[each.key] - usual_s * own)) if each.span else each
         for each, own in zip(alone, many, strict=True)

@@ -46,7 +46,8 @@ class Span:
         def moved(at_s: float) -> float:
             return self.start_s + (at_s - self.start_s) * factor
 
-        return Span(tuple((moved(begin), moved(end)) for begin, end in self.executions), self.start_s, moved(self.end_s))
+        executions = tuple((moved(begin), moved(end)) for begin, end in self.executions)
+        return Span(executions, self.start_s, moved(self.end_s))
 
 
 @dataclass(frozen=True, slots=True)
