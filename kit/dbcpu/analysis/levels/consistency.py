@@ -27,7 +27,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.noise import gap_gate
-from dbcpu.analysis.levels.outcome import over_ideal
+from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
@@ -176,6 +176,7 @@ def _level(
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
+        second_cause=second_cause([views[each.key] for members in used for each in members], main_cause),
         counted_slowdown=counted.slowdown if counted else None,
         counted_cause=_main_cause(
             [[(views[e.key].counted_cause, views[e.key].counted_s or 0.0) for e in members] for members in used]
