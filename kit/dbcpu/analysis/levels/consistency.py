@@ -32,12 +32,13 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
+from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.record import Round
+from dbcpu.record import IMPORTED, Round
 
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
@@ -236,6 +237,9 @@ def _seen(
         logs=tuple(tuple(float(np.log(span.per_execution_s)) for span in _spans(members)) for members in rounds)
         if level > 1 and all(members[0].round.shares_known for members in rounds)
         else (),
+        cpus=tuple(usual_cpus(members) for members in rounds),
+        alone=context.alone_at(level),
+        sorted=context.record.header.plan.sampler == IMPORTED,
     )
 
 
