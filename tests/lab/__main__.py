@@ -13,7 +13,20 @@ import click
 
 from dbcpu import __version__
 from dbcpu.store import record_file
-from lab import between_runs, chance, changing, document, hidden, labelled, pace, published, verdicts, workloads
+from lab import (
+    between_runs,
+    chance,
+    changing,
+    degrees,
+    document,
+    hidden,
+    labelled,
+    pace,
+    published,
+    real,
+    verdicts,
+    workloads,
+)
 from lab import pairs as real_pairs
 
 RESULTS = Path(__file__).parent / "results"
@@ -21,6 +34,7 @@ LIVE, PAIRS, HIDDEN, CHANCE = RESULTS / "live", RESULTS / "pairs", RESULTS / "hi
 WORKLOADS = RESULTS / "workloads"
 VERDICTS, BETWEEN_RUNS = RESULTS / "verdicts.json", RESULTS / "between_runs.json"
 PUBLISHED, PACE, CHANGING = RESULTS / "published.json", RESULTS / "pace.json", RESULTS / "changing.json"
+DEGREES, REAL = RESULTS / "degrees.json", RESULTS / "real.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -182,6 +196,28 @@ def verdicts_command(runs: int, decided: int, workers: int, seed: int) -> None:
         after = verdicts.tallied(each.after_more for each in judged)
         levels[str(most)] = {**verdicts.tallied(each.first for each in judged), "after_more": after}
     _keep(VERDICTS, {"seed": seed, "runs": runs, "contradicting": found[True], "noise_up_to": levels})
+
+
+@main.command("degrees")
+@click.option("--runs", type=click.IntRange(1), default=100, show_default=True, help="Of each kind of sessions.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@click.option("--seed", type=int, default=5000, show_default=True)
+def degrees_command(runs: int, workers: int, seed: int) -> None:
+    """Sessions each a little slower than the next: how often are they called equal? results/degrees.json."""
+    _keep(DEGREES, {"seed": seed, "runs": runs, "rows": list(degrees.rows(runs, seed, workers))})
+
+
+@main.command("real")
+@click.option("--runs", type=click.IntRange(1), default=30, show_default=True, help="About 15 seconds each.")
+@click.option("--quiet/--busy", default=True, show_default=True, help="What the machine is meanwhile: it is noted.")
+@click.option("--seed", type=int, default=None, help="Fixes what is measured.  [default: the date]")
+def real_command(runs: int, quiet: bool, seed: int | None) -> None:
+    """Short sweeps on this machine: does a result contradict itself? results/real.json, and records that do."""
+    seed, found = _date() if seed is None else seed, []
+    for each in real.runs(runs, seed, RESULTS / "contradicting"):
+        found.append(each)
+        click.echo(f"{' '.join(each.asked)}, {each.took_s:.0f} s: {each.kind or each.failed} {each.contradictions}", err=True)
+    _keep(REAL, real.merged(REAL, real.QUIET if quiet else real.BUSY, seed, found))
 
 
 @main.command("runs")

@@ -1,13 +1,17 @@
-"""Does the bound on how far sessions are apart hold, and with how much noise does it decide?
+"""Do the bounds on how far sessions are apart hold, and with how much noise do they decide?
 
-``apart_bound`` refers to these for its constants: ``misses`` for CROWDED, ``decidable`` for DECIDABLE.
+``apart_bound`` refers to these for its constants: ``misses`` for CROWDED, ``decidable`` for DECIDABLE: there all bounds
+count, that of sessions, of CPUs and of the scatter of as many single sessions.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
+from dbcpu.analysis.levels.answers import MAX_ALONE
 from dbcpu.analysis.statistics.apart_bound import upper_bound
+from dbcpu.analysis.statistics.chance import pooled
+from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
 
 LIMIT = float(np.log(1.10))
 SEEN = float(np.log(1.15))
@@ -24,15 +28,23 @@ def misses(shape: str, sessions: int, rounds: int, noise: float, runs: int, seed
 
 def decidable(sessions: int, rounds: int, runs: int, seed: int) -> float:
     """The noise, over the limit, with which equal sessions are shown to be equal in 90 % of runs."""
-    largest = []
+    largest, rng = [], np.random.default_rng([seed, 1])
     for each in _drawn(sessions, rounds, 1.0, runs, seed):
         low, high, middle = 0.1, 1.2, float(np.median(np.ptp(each, axis=1)))
+        by_cpu, alone = rng.permuted(each, axis=1), rng.normal(0.0, 1.0, max(3, rounds))
         for _ in range(6):
             noise = (low + high) / 2
-            shown = bound(each * noise * LIMIT) < LIMIT and noise * LIMIT * middle <= SEEN
+            scale = noise * LIMIT
+            shown = scale * middle <= SEEN and _all_bounds(each * scale, by_cpu * scale, alone * scale) < LIMIT
             low, high = (noise, high) if shown else (low, noise)
         largest.append(low)
     return float(np.quantile(largest, 0.1))
+
+
+def _all_bounds(logs: np.ndarray, by_cpu: np.ndarray, alone: np.ndarray) -> float:
+    single = pooled([alone])
+    scatter = scatter_bound(logs, single) if logs.shape[1] > 2 and single.spread <= MAX_ALONE else 0.0
+    return max(bound(logs), lasting_bound(logs), lasting_bound(by_cpu), scatter)
 
 
 def bound(logs: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from scipy.stats import binom
 
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import document_changing, document_live, emulated, placement, published, verdicts, workloads
+from lab import degrees, document_changing, document_live, emulated, placement, published, real, verdicts, workloads
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -32,6 +32,8 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
     shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
+    shell/lab real          short sweeps on this machine: does a result contradict itself?
+    shell/lab degrees       sessions each a little slower than the next: are they called equal?
     shell/lab changing      all of these on hosts whose CPUs change their speed by themselves, with a witness
     shell/lab runs          comparisons of a host whose runs differ from hour to hour
     shell/lab published     curves that others measured and published; the data are fetched by the user
@@ -56,6 +58,8 @@ def page() -> str:
     of_files = {
         "hidden": _hidden,
         "verdicts": verdicts.section,
+        "real": real.section,
+        "degrees": degrees.section,
         "chance": _chance,
         "changing": document_changing.section,
         "between_runs": _between_runs,

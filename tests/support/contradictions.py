@@ -100,9 +100,13 @@ def _remedies(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
 
 def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     """The first cause of a row of the table, that in the verdict and that of the figure above are one."""
+    second = {each.level: CAUSE_WORDS[each.second_cause] for each in levels}
     named = {each.level: [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"] for each in levels}
     counted = {each.level: CAUSE_WORDS[each.counted_cause] for each in levels if each.counted_cause != "none"}
-    for at, words in re.findall(r"at (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
+    for at, every in re.findall(r"at (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
+        words, _, also = every.removesuffix(" as well").partition(", and ")
+        if also and also != second[int(at)]:
+            yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
         if words in CAUSE_WORDS.values() and words not in (*named[int(at)][:1], counted.get(int(at))):
             yield f"the verdict says {words} at N={at}, the table {named[int(at)]}"
     for fact in headline(analysis).facts:

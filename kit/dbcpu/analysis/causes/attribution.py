@@ -1,4 +1,4 @@
-"""Why did this session take longer than one alone?
+"""Why did this session take longer than one alone, or than the fastest beside it?
 
 The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left. What the pace
 of its CPUs explains of the inflation is taken out first and named by itself; the rules are for the rest.
@@ -7,17 +7,21 @@ at least 60 % of the loss and leaves no more unexplained than the tolerance allo
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
 tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
 beyond its own: noise of CPU times does not affect these. Then only this part is explained.
+Where sessions of a round are unequal, the parts are weighed over those of the fastest (``over_fastest``): what all of
+them lose alike makes none of them slower than another.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
 from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
+from dbcpu.analysis.causes.over_fastest import Lost, over_fastest
 from dbcpu.analysis.levels.consistency import by_round
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
@@ -32,8 +36,6 @@ from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
 
-ACCOUNTED = 0.6
-LEADING = 0.4
 WORTH_WORDS = 0.15
 MIN_LOSS = 0.03
 """Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
@@ -85,12 +87,20 @@ def attribute(
     views: dict[tuple[int, int], SessionView] = {}
     paces = context.split.sessions if context.split else {}
     delivered = context.as_delivered()
-    for member, shown in zip(context.delivered, context.sessions, strict=True):
-        own_s = throttled[member.round.order].get(member.session.ordinal)
-        watched, pace = seen[member.key], paces.get(member.key)
-        reference = context.reference if pace else delivered
-        case = _Case(member, shown, reference, own_s, watched.evidence, watched.neighbours, core_of, alone, pace)
-        views[member.key] = _view(case, context.rows, groups.get(member.key, ""))
+    together = zip(context.delivered, context.sessions, strict=True)
+    for _, members in groupby(together, key=lambda each: each[0].round.order):
+        cases = []
+        for member, shown in members:
+            own_s = throttled[member.round.order].get(member.session.ordinal)
+            watched, pace = seen[member.key], paces.get(member.key)
+            reference = context.reference if pace else delivered
+            cases.append(
+                _Case(member, shown, reference, own_s, watched.evidence, watched.neighbours, core_of, alone, pace)
+            )
+        lost = over_fastest([_lost(case) for case in cases])
+        for case, found in zip(cases, lost, strict=True):
+            key = case.timed.key
+            views[key] = _view(case, found, context.rows, groups.get(key, ""))
     return views
 
 
@@ -166,13 +176,20 @@ class _Case:
         )  # fmt: skip
 
 
-def _view(case: _Case, rows: int, group: str) -> SessionView:
+def _lost(case: _Case) -> Lost:
+    """The loss of a session against one alone, in parts."""
+    span = case.timed.span
+    if span is None or case.reference is None or not case.timed.round.shares_known:
+        return _weighed(case, None, None)
+    reference_s = case.reference.elapsed_s * len(span.executions)
+    return _weighed(case, loss(case.timed, case.reference, case.throttled_s), reference_s)
+
+
+def _view(case: _Case, lost: Lost, rows: int, group: str) -> SessionView:
     session, span, each, paced = case.timed.session, case.timed.span, case.timed.round, case.shown.span
-    split = loss(case.timed, case.reference, case.throttled_s) if span and case.reference else None
-    reference_s = case.reference.elapsed_s * len(span.executions) if span and case.reference else None
-    if not each.shares_known:
-        split = reference_s = None
-    cause, evidence, pace_only = _cause(case, split, reference_s)
+    split, reference_s = lost.split, lost.reference_s
+    cause, second = lost.named()
+    evidence = lost.words or partial(_words, case, cause, lost)
     counted_s, counted_cause = _counted(case, split)
     seen = case.evidence
     return SessionView(
@@ -192,6 +209,8 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         gap_s=split.gap_s if split else None,
         reference_s=reference_s,
         cause=cause,
+        second_cause=second,
+        parts=tuple(lost.by_cause().items()),
         evidence=evidence,
         group=group,
         valid=not case.timed.why,
@@ -204,7 +223,7 @@ def _view(case: _Case, rows: int, group: str) -> SessionView:
         pace_s=case.pace_s if case.pace else None,
         pace=case.pace.speed if case.pace else None,
         pieces=case.pace.pieces if case.pace else None,
-        pace_only=pace_only,
+        pace_only=lost.pace_only,
         paced_slowdown=paced.elapsed_s / reference_s if paced is not span and paced and reference_s else None,
     )
 
@@ -244,45 +263,45 @@ def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
     return evidence.queue_idle_s if cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) else None
 
 
-def _cause(case: _Case, split: Loss | None, reference_s: float | None) -> tuple[str, str | Words, bool]:
-    """The cause, the evidence in words, and whether the pace of its CPUs is all that it lost anything to."""
+def _weighed(case: _Case, split: Loss | None, reference_s: float | None) -> Lost:
+    """The parts of a loss that is more than noise; else why there is none, in words."""
     if case.timed.why:
-        return Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}", False
+        return Lost(split, reference_s, Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}", valid=False)
     if not case.timed.round.shares_known:
-        return Cause.NONE, "only the rate of the whole round is known", False
+        return Lost(None, None, Cause.NONE, "only the rate of the whole round is known")
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
-        return Cause.UNEXPLAINED, "no valid single-session baseline", False
+        return Lost(split, reference_s, Cause.UNEXPLAINED, "no valid single-session baseline")
     slowdown = case.timed.span.elapsed_s / reference_s
-    within_s, whole_s = case.reference.tolerance * reference_s, split.total_s
-    split = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
-    if split.total_s <= within_s:
-        counted = counted_only(split, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
-        if counted is None and whole_s > within_s:
-            return *_by_pace(case, slowdown), True
+    within_s = case.reference.tolerance * reference_s
+    beside = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
+    if beside.total_s <= within_s:
+        counted = counted_only(beside, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
+        if counted is None and split.total_s > within_s:
+            cause, words = _by_pace(case, slowdown)
+            return Lost(split, reference_s, cause, words, pace_only=True, slowdown=slowdown)
         if counted is None:
             tolerance = case.reference.tolerance
-            return Cause.NONE, lambda: f"{times(slowdown)}: within noise (tolerance {percent(tolerance)})", False
-        split = counted
-    shares = _shares(case, split)
-    by_cause: dict[str, float] = {}
-    for share in shares:
-        by_cause[share.cause] = by_cause.get(share.cause, 0.0) + share.seconds
-    named = {cause: lost_s for cause, lost_s in by_cause.items() if cause != Cause.UNEXPLAINED}
-    cause = max(named, key=lambda name: named[name], default=Cause.UNEXPLAINED)
-    accounted_s = sum(named.values())
-    left_over = split.total_s - accounted_s > case.reference.tolerance * case.timed.span.elapsed_s
-    if left_over or accounted_s < ACCOUNTED * split.total_s or named[cause] < LEADING * split.total_s:
-        cause = Cause.UNEXPLAINED
-    return cause, partial(_words, case, slowdown, cause, shares, split.total_s, whole_s), False
+            words = partial(_noise_words, slowdown, tolerance)
+            return Lost(split, reference_s, Cause.NONE, words, slowdown=slowdown)
+        beside = counted
+    tolerated_s = case.reference.tolerance * case.timed.span.elapsed_s
+    shares = tuple(_shares(case, beside))
+    return Lost(
+        split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerated_s
+    )
 
 
-def _words(case: _Case, slowdown: float, cause: str, shares: Sequence[Share], beside_s: float, whole_s: float) -> str:
-    """The evidence: what is worth words of the loss ``beside_s`` the pace, and the pace, of the ``whole_s``."""
-    ordered = sorted(shares, key=lambda share: (share.cause != cause, -share.seconds))
-    parts = [share.words() for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
-    if case.pace_s >= WORTH_WORDS * whole_s:
+def _noise_words(slowdown: float, tolerance: float) -> str:
+    return f"{times(slowdown)}: within noise (tolerance {percent(tolerance)})"
+
+
+def _words(case: _Case, cause: str, lost: Lost) -> str:
+    """The evidence: what is worth words of the loss beside the pace, and the pace, of the whole."""
+    ordered = sorted(lost.shares, key=lambda share: (share.cause != cause, -share.seconds))
+    parts = [share.words() for share in ordered if share.seconds >= WORTH_WORDS * lost.beside_s]
+    if lost.split is not None and case.pace_s >= WORTH_WORDS * lost.split.total_s:
         parts.append(_pace_words(case))
-    return f"{times(slowdown)}: {'; '.join(parts) or 'many small parts'}"
+    return f"{times(lost.slowdown)}: {'; '.join(parts) or 'many small parts'}"
 
 
 def _by_pace(case: _Case, slowdown: float) -> tuple[str, Words]:

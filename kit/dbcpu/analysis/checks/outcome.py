@@ -57,6 +57,16 @@ def slow_together(given: CheckInput) -> Finding | None:
     )
 
 
+def memory_remote(given: CheckInput) -> Finding | None:
+    """Where some are beside their memory, what the others lose is measured, and is a cause."""
+    counted = [each for each in given.sessions if not each.why]
+    if not counted or not all(each.remote for each in counted):
+        return None
+    nodes = sorted({node for each in counted for node in each.session.memory_nodes})
+    bound = f"memory is bound to {'node' if len(nodes) == 1 else 'nodes'} {ranges(nodes)}"
+    return noted("memory-remote", f"all {plural(len(counted), 'session')} ran on other NUMA nodes; their {bound}")
+
+
 def misplaced(given: CheckInput) -> Finding | None:
     seen = [each for each in given.levels if each.share(each.misplaced_s) > REGIME_SHARE]
     if not seen:
@@ -232,6 +242,7 @@ CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
     impossible_figures,
     uneven_sessions,
     slow_together,
+    memory_remote,
     misplaced,
     topology_differs,
     shared_cores,

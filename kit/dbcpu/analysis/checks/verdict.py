@@ -264,9 +264,10 @@ class _Words:
             return "as by a turbo frequency that falls with the number of busy cores"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
-        sentence = self._sentence(cause, level)
+        sentence, second = self._sentence(cause, level), Cause(level.second_cause)
+        also = f", and {second.words} as well" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
-        how = f", with lower confidence: {unseen}" if unseen else ""
+        how = f"{also}, with lower confidence: {unseen}" if unseen else also
         return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:

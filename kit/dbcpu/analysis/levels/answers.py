@@ -4,10 +4,10 @@ The one definition that the verdict, headline, capacity, findings, colours, chec
 
 ``even`` is about shares: ``no`` when the slowest over the fastest is beyond chance and tolerance, or when what the
 kernel counted (run-queue wait, throttling, steal, sleep) differs between the sessions by more than 10 %; ``yes`` when
-the true ratio is below 1.10 with 95 % confidence (``apart_bound``), and rounds are alike. ``full_speed`` is about the
-median session against one alone: ``no`` when it is slower beyond chance, or was kept waiting for more than 10 % by
-what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the vCPUs nothing runs at full
-speed. All else is ``undecided``: not having found a difference is no answer.
+the true ratio is below 1.10 with 95 % confidence (``apart_bound``, ``degrees_bound``), and rounds are alike.
+``full_speed`` is about the median session against one alone: ``no`` when it is slower beyond chance, or was kept
+waiting for more than 10 % by what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the
+vCPUs nothing runs at full speed. All else is ``undecided``: not having found a difference is no answer.
 """
 
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics import apart_bound
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
 from dbcpu.analysis.statistics.outlying_range import outlying
 from dbcpu.analysis.statistics.range_bound import upper_bound
 from dbcpu.analysis.statistics.robust import median_factor
@@ -37,6 +38,8 @@ SLOWED_ALARM = 0.001
 POWER = 0.80
 MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
+MIN_ALONE, MAX_ALONE = 3.0, 0.03
+"""Of single sessions: degrees of freedom that show how little they vary; and a scatter above which they are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,9 @@ class Seen:
     slowdown, or form a slow group, and others do not. ``slow``: in most rounds half of the sessions or more have a
     cause. ``vcpus``: that the sessions may use, None where not known. ``scatter``: of the medians of rounds of one
     level, over all levels that share no cores; None where none of them has two. ``logs``: logarithms of the times of
-    the sessions, by round; () where they are not known one by one.
+    the sessions, by round; () where they are not known one by one. ``cpus``: where each of them mostly ran; () of
+    rounds in which two shared one. ``alone``: scatter of the logarithms of the times of single sessions.
+    ``sorted``: sessions may have been put in an order of their times, as in a file of somebody else.
     """
 
     sessions: int
@@ -73,6 +78,9 @@ class Seen:
     vcpus: int | None
     scatter: Chance | None = None
     logs: tuple[tuple[float, ...], ...] = ()
+    cpus: tuple[tuple[int, ...], ...] = ()
+    alone: Chance | None = None
+    sorted: bool = False
 
     @property
     def beyond(self) -> bool:
@@ -256,17 +264,34 @@ def _even_bound(seen: Seen, reference: Reference) -> float | None:
     if reference.noise_range is None or not seen.ratios:
         return None
     if seen.logs and apart_bound.distinguish(len(seen.logs), seen.sessions):
-        return float(np.exp(apart_bound.upper_bound(_usual_rounds(seen))))
+        return float(np.exp(_apart_at_most(seen)))
     mean = float(np.mean(np.log(seen.ratios)))
     return float(np.exp(upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)))
 
 
-def _usual_rounds(seen: Seen) -> tuple[tuple[float, ...], ...]:
+def _apart_at_most(seen: Seen) -> float:
+    """The largest difference of logarithms that is possible: of a few sessions, or by degrees; lasting, or in turns."""
+    usual = _usual_rounds(seen)
+    logs = tuple(seen.logs[at] for at in usual)
+    times, cpus = np.array(logs), [seen.cpus[at] if seen.cpus else () for at in usual]
+    bounds = [apart_bound.upper_bound(logs)] + ([] if seen.sorted else [lasting_bound(times)])
+    if all(cpus) and len({frozenset(each) for each in cpus}) == 1:
+        bounds.append(lasting_bound(np.take_along_axis(times, np.argsort(cpus, axis=1), axis=1)))
+    alone = seen.alone
+    known = alone is not None and alone.freedom >= MIN_ALONE and alone.spread <= MAX_ALONE
+    # Above the vCPUs sessions differ by whose turn it was, of which one alone shows nothing.
+    if alone is not None and known and seen.sessions > 2 and not seen.beyond:
+        bounds.append(scatter_bound(times, alone))
+    return max(bounds)
+
+
+def _usual_rounds(seen: Seen) -> tuple[int, ...]:
     """All but those that stand apart, where these are so few that the usual round is not like them."""
-    few = _apart(seen)
+    few, every = _apart(seen), range(len(seen.logs))
     if not 0 < few <= may_stand_apart(len(seen.logs)):
-        return seen.logs
-    return tuple(sorted(seen.logs, key=lambda logs: max(logs) - min(logs))[:-few])
+        return tuple(every)
+    widest = sorted(every, key=lambda at: max(seen.logs[at]) - min(seen.logs[at]))
+    return tuple(widest[:-few])
 
 
 def _slowdown_chance(seen: Seen, reference: Reference) -> Chance:

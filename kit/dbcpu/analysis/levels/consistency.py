@@ -27,17 +27,18 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.noise import gap_gate
-from dbcpu.analysis.levels.outcome import over_ideal
+from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
+from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.record import Round
+from dbcpu.record import IMPORTED, Round
 
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
@@ -176,6 +177,7 @@ def _level(
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
+        second_cause=second_cause([views[each.key] for members in used for each in members], main_cause),
         counted_slowdown=counted.slowdown if counted else None,
         counted_cause=_main_cause(
             [[(views[e.key].counted_cause, views[e.key].counted_s or 0.0) for e in members] for members in used]
@@ -235,6 +237,9 @@ def _seen(
         logs=tuple(tuple(float(np.log(span.per_execution_s)) for span in _spans(members)) for members in rounds)
         if level > 1 and all(members[0].round.shares_known for members in rounds)
         else (),
+        cpus=tuple(usual_cpus(members) for members in rounds),
+        alone=context.alone_at(level),
+        sorted=context.record.header.plan.sampler == IMPORTED,
     )
 
 

@@ -1,12 +1,13 @@
 """What all levels of a variant say together: up to where it is fine, where something is lost, what is undecided."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.results.run import LevelView, SessionView
 
 GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
 
@@ -88,6 +89,13 @@ def is_counted_only(level: LevelView) -> bool:
 def lost_to(level: LevelView) -> Cause:
     """What a level lost most to: of its slowdown, or of what was only counted."""
     return Cause(level.counted_cause if is_counted_only(level) else level.main_cause)
+
+
+def second_cause(views: Sequence[SessionView], main: str) -> str:
+    """What most of the sessions that lost most to the main cause lost to as well; 'none' without such a cause."""
+    second = Counter(each.second_cause for each in views if each.cause == main)
+    name, many = second.most_common(1)[0] if second else (Cause.NONE, 0)
+    return name if 2 * many > second.total() else Cause.NONE
 
 
 def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:

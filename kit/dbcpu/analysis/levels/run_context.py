@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dbcpu.analysis.levels.solo_reference import reference, solo, stolen_alone
+from dbcpu.analysis.levels.solo_reference import reference, scatter, solo, stolen_alone
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
@@ -12,6 +12,7 @@ from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_coun
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import RunRecord
 
 SAME_PACE = 1.10
@@ -24,7 +25,8 @@ class RunContext:
 
     ``sessions`` are at one pace where the witness allows it (see ``levels_at_one_pace``), else as ``delivered``;
     ``delivered_reference`` is what the reference is without the witness. ``paces``: at those levels and at all others.
-    ``at_one_pace``: all sessions so, as far as their pace is known.
+    ``at_one_pace``: all sessions so, as far as their pace is known. ``alone`` and ``delivered_alone``: scatter of the
+    logarithms of the times of single sessions, None with fewer than two.
     """
 
     record: RunRecord
@@ -39,6 +41,8 @@ class RunContext:
     paces: Mapping[int, PaceRatio] = field(default_factory=dict)
     levels_at_one_pace: frozenset[int] = frozenset()
     at_one_pace: tuple[Timed, ...] = ()
+    alone: Chance | None = None
+    delivered_alone: Chance | None = None
 
     @property
     def rows(self) -> int:
@@ -55,6 +59,10 @@ class RunContext:
         if self.split is None or level in self.levels_at_one_pace:
             return self.reference
         return self.as_delivered()
+
+    def alone_at(self, level: int) -> Chance | None:
+        """By how much single sessions differ where they are timed as those of this level."""
+        return self.alone if self.split is None or level in self.levels_at_one_pace else self.delivered_alone
 
     def as_delivered(self) -> Reference | None:
         """The reference with the noise of times that nothing was taken out of."""
@@ -83,7 +91,11 @@ def run_context(record: RunRecord, known: Reference | None = None) -> RunContext
     scale = _scale(known.pace) if known and known.pace else None
     usual = known is None or scale is not None
     found = split(record, sessions, solo(record, sessions), cores or vcpus, scale) if usual else None
-    plain = RunContext(record, sessions, known or delivered, vcpus, cores, usable_cores(record), sessions, delivered)
+    alone = scatter(solo(record, sessions))
+    plain = RunContext(
+        record, sessions, known or delivered, vcpus, cores, usable_cores(record), sessions, delivered,
+        alone=alone, delivered_alone=alone,
+    )  # fmt: skip
     return plain if found is None else _with_witness(plain, found, known)
 
 
@@ -119,6 +131,7 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
         paces={level: ratio for level in levels if level > 1 and (ratio := found.ratio(level)) is not None},
         levels_at_one_pace=frozenset(same),
         at_one_pace=evened,
+        alone=scatter(solo(record, paced)),
     )
 
 

@@ -15,6 +15,7 @@ from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.stolen import stolen_s
 from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.run import SPREADS, Reference
+from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import RunRecord
 
@@ -42,6 +43,12 @@ def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     kept = whole if len(whole) >= MIN_WHOLE else first
     near = [each for each in kept if not each.remote]
     return tuple(sorted(near or kept, key=lambda each: each.round.order))
+
+
+def scatter(alone: Sequence[Timed]) -> Chance | None:
+    """Of the logarithms of the times of single sessions; None of fewer than two."""
+    logs = np.log([each.span.per_execution_s for each in alone if each.span])
+    return pooled([logs]) if logs.size > 1 else None
 
 
 def reference(

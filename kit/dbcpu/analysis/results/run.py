@@ -105,6 +105,9 @@ class SessionView:
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
     ``counted_cause``: to what most of that was lost, 'none' below 5 % of its time.
+    ``cause``: what most of the loss is, of a session 1.10 times slower than the fastest of its round: what most of that
+    is. ``second_cause``: the next one, where it is more than a third of the first. ``parts``: seconds of the loss by
+    cause, as far as the evidence goes.
     ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs; ``pace`` is their speed meanwhile (1: full) by
     so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that. ``paced_slowdown``: without
     it, at levels whose figures are at one pace.
@@ -127,6 +130,8 @@ class SessionView:
     reference_s: float | None
     cause: str
     evidence: _Said = _Said()
+    second_cause: str = "none"
+    parts: tuple[tuple[str, float], ...] = ()
     group: str = ""
     valid: bool = True
     why: str = ""
@@ -177,7 +182,8 @@ class LevelView:
     reached (None where that is impossible), and
     ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, ``main_cause`` first and
-    then the commonest; that is what most rounds lost most sessions to, 'none' if nothing was lost. ``even``
+    then the commonest; that is what most rounds lost most sessions to, 'none' if nothing was lost.
+    ``second_cause``: where it took more than a third of that from the same sessions. ``even``
     (equal shares) and ``full_speed`` (as fast as alone) are this level's answers; ``even_bound``, ``slowdown_low``,
     ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``). ``counted_slowdown``: of the median
     session by what the kernel counted alone; ``counted_cause``: what most rounds counted most of it for.
@@ -227,6 +233,7 @@ class LevelView:
     detectable: float | None = None
     counted_slowdown: float | None = None
     counted_cause: str = "none"
+    second_cause: str = "none"
     alone_s: float | None = None
     misplaced_s: float | None = None
     sharing_s: float | None = None

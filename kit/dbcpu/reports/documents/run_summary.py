@@ -19,6 +19,7 @@ from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
 LEVELS_OF_A_CURVE = 4
 """Fewer levels show no knee, see docs/methods.md."""
+SHOWN_CPUS = 8
 
 
 def causes(level: LevelView) -> str:
@@ -163,24 +164,26 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
 
 
 def _pace(record: RunRecord, analysis: Analysis) -> str:
-    """What the witness showed, and what is made of it."""
+    """What the witness showed of the CPUs' own speed, and what is made of it."""
     if not any(each.witness for each in record.rounds):
         return ""
     pace = analysis.reference.pace if analysis.reference else None
     if pace is None:
-        return f"times are as delivered: the witness did {FEWEST} pieces beside fewer than two single sessions"
-    speeds, parts = analysis.two_speeds, []
-    if speeds is not None:
-        each = listed(
-            [f"CPU {cpu} {percent(share)}" for cpu, share in zip(speeds.cpus, speeds.by_cpu, strict=True)][:8]
+        return (
+            "the speed of the CPUs themselves is not known, times are as delivered: the witness did "
+            f"{FEWEST} pieces beside fewer than two single sessions"
         )
-        parts.append(f"slow by turns with at most one session, of the time: {each}")
+    speeds, parts = analysis.two_speeds, ["the witness measured the speed of the CPUs themselves"]
+    if speeds is not None:
+        of_cpus = list(zip(speeds.cpus, speeds.by_cpu, strict=True))[:SHOWN_CPUS]
+        slow = listed([f"CPU {cpu} was slow for {percent(share)}" for cpu, share in of_cpus])
+        parts[0] += f": with at most one session {slow} of the time"
     delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
     same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
     if same:
-        parts.append(f"figures of N={short_ranges(same)} are at one pace, tables of sessions as delivered")
-    exponent = f"exponent {pace.exponent:.2f} (SE {pace.exponent_error:.2f})"
-    parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise; {exponent}")
+        where = f"the figures of N={short_ranges(same)}"
+        parts.append(f"{where} are without what its changes cost (at one pace), tables of sessions with it (as delivered)")
+    parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
 
 

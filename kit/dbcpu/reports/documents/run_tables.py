@@ -23,7 +23,7 @@ from dbcpu.analysis.placement.timeline import (
     timeline,
 )
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_published
@@ -147,7 +147,7 @@ def slowed_table(analysis: Analysis) -> Table:
     columns = (
         Column("ordinal", "session"),
         Column("slowdown", "slowdown", times),
-        Column("cause", "cause", kind="name", value=lambda view: CAUSE_WORDS[view.cause] if view.valid else EXCLUDED),
+        Column("cause", "cause", kind="name", value=_causes),
         Column("evidence", "evidence", kind="text", brief=_without_slowdown),
     )
     named = slowed(analysis)
@@ -155,6 +155,12 @@ def slowed_table(analysis: Analysis) -> Table:
     kind = ", as delivered" if paced else ""
     where = f"Slowed sessions at N = {named[0].level} (round {named[0].repeat + 1}{kind})" if named else ""
     return Table(where, columns, named, worst_first=True)
+
+
+def _causes(view: SessionView) -> str:
+    """The cause, and the second one where it is worth naming."""
+    second = "" if view.second_cause == Cause.NONE else f", {CAUSE_WORDS[view.second_cause]}"
+    return f"{CAUSE_WORDS[view.cause]}{second}" if view.valid else EXCLUDED
 
 
 def _without_slowdown(evidence: str) -> str:

@@ -116,6 +116,7 @@ LEVELS = Table(
         column("slower", NUMBER, "sessions with a cause other than none", "view.slower", "sessions"),
         column("main_cause", TEXT, "what most rounds lost most sessions to", "view.main_cause"),
         column("counted_cause", TEXT, "the same by what the kernel counted", "view.counted_cause"),
+        column("second_cause", TEXT, "to what else, where that is more than a third", "view.second_cause"),
         column("regime", TEXT, "how the sessions spent their time", "view.regime"),
         column("p50_s", NUMBER, "half of the executions take at most so long", "view.details?.p50_s"),
         column("p95_s", NUMBER, "95 % of the executions", "view.details?.p95_s"),

@@ -11,6 +11,7 @@ from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers, may_sta
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import three_on_two
 from support.builders.record import record, round_of, session, workload
@@ -180,3 +181,30 @@ def test_equal_sessions_on_a_quiet_host_are_called_equal() -> None:
     quiet = SimulatedHost(cores=4, threads=1, noise=0.01)
     found = explain(simulate(quiet, (1, 2, 4), 6, 1))
     assert [(each.even, each.full_speed) for each in found.levels] == [(YES, YES)] * 3
+
+
+def by_degrees(cpus: tuple[tuple[int, ...], ...] = (), order: tuple[tuple[int, ...], ...] = ()) -> Seen:
+    """Four sessions, each 3 % slower than the next, in six rounds; in this ``order``, by default always the same."""
+    logs = 0.03 * np.array(order or ((0, 1, 2, 3),) * 6) + np.random.default_rng(1).normal(0.0, 0.005, (6, 4))
+    return replace(seen(1.09), logs=tuple(map(tuple, logs.tolist())), cpus=cpus)
+
+
+TURNS = ((0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2), (3, 2, 1, 0), (1, 0, 3, 2))
+
+
+def test_sessions_that_are_slow_by_degrees_in_each_round_are_not_called_even() -> None:
+    assert answers(by_degrees(), reference()).even is UNDECIDED
+    assert answers(replace(by_degrees(), sorted=True), reference()).even is YES, "a file may have put them in order"
+
+
+def test_cpus_that_are_slow_by_degrees_are_found_by_where_sessions_ran() -> None:
+    assert answers(by_degrees(order=TURNS), reference()).even is YES, "nothing shows that it is no noise"
+    assert answers(by_degrees(order=TURNS, cpus=TURNS), reference()).even is UNDECIDED
+    moved = (*TURNS[:5], ())
+    assert answers(by_degrees(order=TURNS, cpus=moved), reference()).even is YES, "two sessions shared a CPU"
+
+
+@pytest.mark.parametrize(("alone", "expected"), [(0.005, UNDECIDED), (0.04, YES)])
+def test_single_sessions_that_vary_much_less_show_that_it_is_no_noise(alone: float, expected: Answer) -> None:
+    level = replace(by_degrees(order=TURNS), alone=Chance(alone, 5.0))
+    assert answers(level, reference()).even is expected

@@ -1,0 +1,24 @@
+"""On which CPU did each session of a round mostly run?"""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.placement.valid_sessions import Timed
+
+MOSTLY = 0.5
+"""Of the time that it was seen runnable."""
+
+
+def usual_cpus(members: Sequence[Timed]) -> tuple[int, ...]:
+    """A CPU for each session; () where one was not seen, had no such CPU, or shared it with another."""
+    found = [_usual_cpu(each) for each in members]
+    known = [each for each in found if each is not None]
+    return tuple(known) if len(set(known)) == len(found) else ()
+
+
+def _usual_cpu(member: Timed) -> int | None:
+    lasted_s: dict[int, float] = {}
+    for each in member.session.residency:
+        if each.state == "R":
+            lasted_s[each.cpu] = lasted_s.get(each.cpu, 0.0) + each.to_s - each.from_s
+    most = max(lasted_s, key=lambda cpu: lasted_s[cpu], default=None)
+    return most if most is not None and lasted_s[most] > MOSTLY * sum(lasted_s.values()) else None
