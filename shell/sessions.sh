@@ -82,6 +82,15 @@ report() {
         }' "out.$1"
 }
 
+# The CPUs that the sessions may use, where these are not all: as the kernel says, else those of cpu-set.
+allowed_cpus() {
+    allowed=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status 2>/dev/null) || allowed=''
+    allowed=${allowed:-${DBCPU_CPU_SET:-}}
+    case $allowed in '' | *[!0-9,-]*) return 0 ;; esac
+    count=$(echo "$allowed" | tr ',' '\n' | awk -F- '{ n += (NF > 1 ? $2 : $1) - $1 + 1 } END { print n }')
+    [ "$cpus" -gt 0 ] && [ "$count" -ge "$cpus" ] || echo " allowed=$allowed"
+}
+
 describe_run() {
-    echo "kind=shell version=$shell_name${shell_version:+-$shell_version} workers=$program"
+    echo "kind=shell version=$shell_name${shell_version:+-$shell_version} workers=$program$(allowed_cpus)"
 }

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dbcpu.errors import UsageError
@@ -183,3 +184,9 @@ def not_varied(notes: Iterable[str]) -> tuple[str, ...]:
     """The sentences about variants that were requested and left out, of a run's ``notes``."""
     before, after = NOT_VARIED.split("{}")
     return tuple(note for note in notes if note.startswith(before) and after in note)
+
+
+def jobs_that_wait(pieces: int, blocking: int) -> tuple[bool, ...]:
+    """Which of a pool's jobs only wait, in their order: ``blocking``, spread evenly, the same in every round."""
+    before = [(at * blocking + pieces // 2) // pieces for at in range(pieces + 1)]
+    return tuple(after > earlier for earlier, after in pairwise(before))

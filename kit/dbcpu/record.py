@@ -153,6 +153,7 @@ class Plan:
     round's sessions share ``pieces`` executions among them) or together (several ``parties``; a round's variant is the
     name of one party alone, or together). ``sizes``: further workloads; a round's variant is then its size.
     ``cores``: behind the vCPUs, where they are known although no topology was read.
+    ``blocking``: so many of the ``pieces`` of a pool only wait, ``block_s`` each.
     """
 
     target: str
@@ -174,6 +175,8 @@ class Plan:
     sizes: tuple[WorkloadInfo, ...] = ()
     parties: tuple[Party, ...] = ()
     cores: int | None = None
+    blocking: int | None = None
+    block_s: Finite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +303,8 @@ class Session:
     ``cpu_s`` and ``run_delay_s`` are exact counters over the round (schedstat; ``cpu_source`` says ``stat`` where only
     10 ms ticks exist). ``migrations`` is the kernel's count, ``migrations_seen`` what the polls saw. ``answer_ok`` is
     None when no execution ended, or no answer is known. ``db`` holds counter deltas. ``ran_instead``, longest
-    first, and ``wake_ups`` are known where the kernel's trace was taken (``Round.trace``).
+    first, and ``wake_ups`` are known where the kernel's trace was taken (``Round.trace``). ``blocked``: jobs of a pool
+    that only waited, none of the ``executions``.
     """
 
     ordinal: int
@@ -326,6 +330,7 @@ class Session:
     waits: tuple[Wait, ...] = ()
     ran_instead: tuple[RanInstead, ...] = ()
     wake_ups: WakeUps | None = None
+    blocked: tuple[Execution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,13 +457,15 @@ class ServerUse:
     """What the database's processes hold at the end of a round, while its sessions are still connected.
 
     ``processes``: the sessions' own, their parent and its other children where they are the database's. ``pss_bytes``
-    counts shared memory once (smaps_rollup, proc(5)); None where it may not be read.
+    counts shared memory once (smaps_rollup, proc(5)), and ``sockets`` one that several processes hold; None where they
+    may not be read.
     """
 
     processes: int
     threads: int
     rss_bytes: int
     pss_bytes: int | None = None
+    sockets: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from support.paths import ROOT
 COMMANDS = documented_commands()
 
 RUN_BY = {
+    r"simulate .*--(soak|pool|together|workload) .*": "tests/unit/simulator/test_experiments.py",
     r"simulate .*--(variants baseline,node|steal|yield|quota|turbo|threads 2).*": "tests/unit/cli/test_simulate.py",
     r"simulate .*--sessions.*|simulate 2x20x2.*": "tests/contracts/test_contract_documented_code.py",
     r"export .*(--(parquet|csv) \w+|pftrace.*|trace\.json)": "tests/contracts/test_contract_documented_code.py",
@@ -50,6 +51,7 @@ RUN_BY = {
     r"store upgrade .*|list --history --store postgresql.*": "tests/server/test_store_shared.py",
     r"shell/nightly .*": "tests/unit/shell/test_nightly.py",
     r"shell/(increment|gzip-pipe|sample-psr) .*": "tests/shell/test_sessions.py",
+    r"shell/cpu-set .*": "tests/shell/test_cpu_set.py",
     r"shell/smt .*": "tests/shell/test_smt.py",
     r"shell/psql-fanout .*": "tests/server/test_psql_fanout.py",
     r"shell/sqlplus-fanout .*": "tests/server/test_sqlplus_fanout.py",
@@ -160,7 +162,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         shutil.copy(made / ("managed.json.gz" if name == "rds" else f"run-{at + 1}.json.gz"), made / f"{name}.json.gz")
     text = (ROOT / "docs" / "published.md").read_text("utf-8")
     (loops,) = re.findall(r"^```\n(# label: a loop.*?)^```", text, re.M | re.S)
-    for name in ("loops.csv", "counting", "counting-smt-off", "pipes"):
+    for name in ("loops.csv", "counting", "counting-smt-off", "pipes", "on-0", "on-0-1", "on-0-3"):
         (made / name).write_text(loops.replace("box7", name), "utf-8")
     yield made
 

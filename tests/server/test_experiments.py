@@ -224,6 +224,9 @@ def test_a_pool_shares_out_exactly_the_work_there_is(measure: Measure) -> None:
     assert six is not None
     assert six.processes == two.processes + 4
     assert six.rss_bytes > two.rss_bytes > 0
+    assert two.sockets is not None
+    assert six.sockets is not None
+    assert six.sockets >= two.sockets + 4
     assert explain(record).pool is not None
 
 
@@ -231,6 +234,22 @@ def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) ->
     record = measure(PoolShape(9), Request("sqlite", "sqlite"), sessions="3", repeats=1)
     (done,) = loaded(record)
     assert sum(len(session.executions) for session in done.sessions) == 9
+
+
+@pytest.mark.parametrize("kind", ["embedded", "sqlite"])
+def test_jobs_that_only_wait_hold_their_sessions_and_are_no_work(measure: Measure, kind: str) -> None:
+    record = measure(PoolShape(24, 6, 0.05), Request(kind, kind), sessions="2,24", repeats=1)
+    assert (record.header.plan.blocking, record.header.plan.block_s) == (6, 0.05)
+    for each in loaded(record):
+        blocked = [one for session in each.sessions for one in session.blocked]
+        assert sum(len(session.executions) for session in each.sessions) == 18
+        assert len(blocked) == 6
+        assert all(one.elapsed_s >= 0.05 and (one.server_elapsed_s or 0.0) >= 0.05 for one in blocked)
+    assert not any(session.blocked for each in record.rounds if each.anchor for session in each.sessions)
+    found = explain(record)
+    assert found.pool is not None
+    assert [each.active for each in found.pool.sizes] == [2, 24]
+    assert not {"failed-session", "wrong-answer"} & {each.code for each in found.findings}
 
 
 def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None:

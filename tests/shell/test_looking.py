@@ -14,8 +14,8 @@ from plugins.shell_kit import SCRIPTS, Kit
 from support.archives import unpack
 from support.paths import ROOT
 
-KIT = ("increment", "gzip-pipe", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology", "smt",
-       "capture-host", "session")  # fmt: skip
+KIT = ("increment", "gzip-pipe", "cpu-set", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology",
+       "smt", "capture-host", "session")  # fmt: skip
 HOSTS = sorted(path for path in (ROOT / "tests/hosts").glob("*.tar.gz") if "512" not in path.name)
 
 

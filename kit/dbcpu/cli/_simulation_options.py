@@ -96,6 +96,8 @@ HOST_OPTIONS = (
                "Another process, bound to CPU 0, wants it for this share of the time, 0 to 1."),
     HostOption("--toggle", "RATIO[:SECONDS]", _toggle, "not RATIO or RATIO:SECONDS such as 1.8:0.2, RATIO from 1 to 4",
                "Each CPU is by turns RATIO times slower, as by a stranger on its core; a state lasts SECONDS (0.2)."),
+    HostOption("--rebalance", "SECONDS", _of("rebalance_s", float), "no number from 0.01 to 60",
+               "How often its scheduler balances.  [default: 0.2]"),
     HostOption("--scheduler", "NAME", _of("scheduler", str), "", "frozen, sticky, rotating or smt_balancing."),
 )  # fmt: skip
 
@@ -116,12 +118,43 @@ _RUN_OPTIONS = (
     click.option("--label", default="", metavar="TEXT", help="Label stored with the run.  [default: what the host is]"),
     click.option("--variants", metavar="LIST",
                  help="Such as baseline,smt_off or node:0, taken in turns; then: dbcpu compare RUN."),
+    click.option("--workload", metavar="NAME",
+                 help="Work like cartesian, mixed (short waits) or increment (a shell that counts)."),
+)  # fmt: skip
+
+
+_EXPERIMENT_OPTIONS = (
+    click.option("--soak", "soak_s", type=Duration(), metavar="TIME",
+                 help="A soak of --sessions N, as by dbcpu soak."),
+    click.option("--pool", type=click.IntRange(1), metavar="M",
+                 help="M jobs through pools of --sessions K, as by dbcpu pool."),
+    click.option("--blocking", type=click.IntRange(0), default=0, metavar="B",
+                 help="With --pool: B of the jobs only wait."),
+    click.option("--block-for", "block_s", type=Duration(3600.0), default=1.0, metavar="TIME",
+                 help="How long each of these waits.  [default: 1s]"),
+    click.option("--together", metavar="N:N",
+                 help="Two databases or more at once, so many sessions of each, as by dbcpu run --together."),
+    click.option("--cpus", multiple=True, metavar="CPUS",
+                 help="With --together, once for each: the CPUs that its sessions may use."),
 )  # fmt: skip
 
 
 def simulation_options(function: Function) -> Function:
-    """The parameters of ``simulate``, and those of ``_host_options``."""
-    return together(*_RUN_OPTIONS, _host_options)(function)
+    """The parameters of ``simulate``, and those of ``_host_options`` and ``_experiment``."""
+    return together(*_RUN_OPTIONS, _experiment, _host_options)(function)
+
+
+def _experiment(function: Function) -> Function:
+    """``experiment``: what the options say of a soak, a pool or several databases."""
+
+    @functools.wraps(function)
+    def collected(*args: Any, **given: Any) -> Any:
+        from dbcpu.simulator import Experiment
+
+        own = {name: given.pop(name) for name in ("soak_s", "pool", "blocking", "block_s", "together", "cpus")}
+        return function(*args, experiment=Experiment(**own), **given)
+
+    return together(*_EXPERIMENT_OPTIONS)(collected)  # type: ignore[return-value]
 
 
 def _host_options(function: Function) -> Function:

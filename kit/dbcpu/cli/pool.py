@@ -13,23 +13,27 @@ from dbcpu.cli import _options as options
               help="Number of jobs (executions) in total.")  # fmt: skip
 @click.option("--active", default="auto", show_default=True, metavar="K",
               help="Pool sizes (active sessions): 10,100 or 1-8; auto: near the vCPUs, 10, and M.")  # fmt: skip
+@click.option("--blocking", type=click.IntRange(0, 1_000_000), default=0, metavar="B",
+              help="B of the jobs only wait, as for a lock or a disk.")  # fmt: skip
+@click.option("--block-for", "block_s", type=options.Duration(3600.0), default=1.0, metavar="TIME",
+              help="How long each of these waits.  [default: 1s]")  # fmt: skip
 @options.workload_option
 @options.size_option
 @options.repeats_option
 @options.watching_options()
 @options.fail_on_option
-def command(target: str, work: int, active: str, **given: Any) -> int:
+def command(target: str, work: int, active: str, blocking: int, block_s: float, **given: Any) -> int:
     """Run M jobs on TARGET through pools of different size: how many active sessions are enough?
 
     Each session takes the next job as soon as it is free, as in a connection or thread pool. The table has, for each
-    pool size K: total time, time per job, memory, processes and context switches. The verdict is the smallest pool
+    pool size K: total time, time per job, memory, sockets and context switches. The verdict is the smallest pool
     that is fast enough.
 
     \b
     Examples: dbcpu pool --work 100 --active 10,100
-              dbcpu pool postgresql://dba@db1/postgres --size medium
+              dbcpu pool --work 100 --blocking 30 --active 2,4,10,30
     """
     from dbcpu.workflows.launch import launch_pool, split_options
 
     choices, delivery = split_options(sessions=active, **given)
-    return launch_pool(target, choices, delivery, options.confirm, work=work)
+    return launch_pool(target, choices, delivery, options.confirm, work=work, blocking=blocking, block_s=block_s)

@@ -1,13 +1,18 @@
-"""What a database's processes hold of memory, processes and threads, as /proc shows it.
+"""What a database's processes hold of memory, processes, threads and sockets, as /proc shows it.
 
-Source: proc(5), status and smaps_rollup
+Source: proc(5), status, smaps_rollup and fd
 """
 
+import re
 from collections.abc import Iterable
 
+from dbcpu.errors import HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.reading import bytes_of
 from dbcpu.record import ServerUse
+
+_SOCKET = re.compile(r"-> socket:\[(\d+)\]$", re.MULTILINE)
+_LISTING_S = 10.0
 
 
 def server_use(host: Host, sessions: Iterable[int]) -> ServerUse | None:
@@ -37,7 +42,17 @@ def server_use(host: Host, sessions: Iterable[int]) -> ServerUse | None:
         threads=sum(int(status.get("Threads", "1")) for status in found.values()),
         rss_bytes=sum(bytes_of(status.get("VmRSS")) or 0 for status in found.values()),
         pss_bytes=sum(known) if len(known) == len(shares) else None,
+        sockets=_sockets(host, found),
     )
+
+
+def _sockets(host: Host, pids: Iterable[int]) -> int | None:
+    """Different sockets among the open files of all of them; None where not all may be looked at."""
+    try:
+        listing = host.run(("ls", "-l", *(f"/proc/{pid}/fd" for pid in sorted(pids))), _LISTING_S)
+    except HostError:
+        return None
+    return len(set(_SOCKET.findall(listing.stdout))) if listing.code == 0 else None
 
 
 def _status(host: Host, pid: int) -> dict[str, str] | None:

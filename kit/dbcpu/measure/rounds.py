@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dbcpu.errors import GateError, ServerError
 from dbcpu.hosts.base import Host
@@ -25,7 +25,10 @@ from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Execution, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord
 from dbcpu.record import Session as SessionRecord
-from dbcpu.targets.base import Outcome, Session, Target, Work
+from dbcpu.targets.base import Outcome, Target, Work
+
+if TYPE_CHECKING:
+    from dbcpu.measure.shared_jobs import Jobs  # only a pool has any
 
 MIN_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
@@ -83,7 +86,7 @@ class Setting:
     """Everything a round needs. ``host`` is where the server processes run, None if its /proc cannot be read.
 
     ``solo_s``: seconds per execution of a single session, from the calibration; deadlines follow from it.
-    ``not_sampled``: why the sampler in use sees nothing, or ''. ``pieces``: executions that the sessions of a round
+    ``not_sampled``: why the sampler in use sees nothing, or ''. ``jobs``: those that the sessions of a round
     share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
     ``gathered`` is called with the verified sessions before they are released. ``witness``: of the CPUs' pace, if any.
     ``patience``: for a quiet host before each round. ``unseen``: where the host does not list all its processes.
@@ -100,7 +103,7 @@ class Setting:
     clock_ticks: int
     kit_pids: tuple[int, ...] = ()
     not_sampled: str = ""
-    pieces: int | None = None
+    jobs: "Jobs | None" = None
     weighed: bool = False
     gathered: Callable[[Sequence[Member]], object] = lambda _: None
     conditions: RoundConditions = field(default_factory=Unchanged)
@@ -189,11 +192,12 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.apply_to(spec, [member.server for member in gate.members])
+        again = _first_jobs(setting.jobs, gate.members)
         setting.gathered(gate.members)
         quiet = settled(setting)
         counted_before = host_counters.reading(setting.target) if setting.not_sampled else None
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
-        released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, _more(setting, spec.level))
+        released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, again)
         sampled = setting.sampler.stop()
         counted_after = host_counters.reading(setting.target) if counted_before else None
         paced = setting.witness.end() if setting.witness else None
@@ -233,24 +237,22 @@ def _pids(members: Sequence[Member]) -> list[int]:
     return [process.pid for process in watched_of(members)]
 
 
-def _more(setting: Setting, level: int) -> Again | None:
-    """The next of the pieces that the sessions share; each began with one."""
-    if setting.pieces is None:
+def _first_jobs(jobs: "Jobs | None", members: Sequence[Member]) -> Again | None:
+    """Give each session the first of the jobs that they share; what gives them the others."""
+    if jobs is None:
         return None
-    left = iter(range(setting.pieces - level))
-
-    def again(session: Session) -> tuple[int, None] | None:
-        # One step of a range's iterator is not interrupted by another thread.
-        return None if session.failed() or next(left, None) is None else (1, None)
-
-    return again
+    queue = jobs.queue()
+    queue.begin(member.session for member in members)
+    return queue.again
 
 
 def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
     """Twenty times the expected time of the round under fair sharing, and at least a minute."""
     share = max(1.0, level / max(1, vcpus or setting.vcpus))
-    executions = math.ceil(setting.pieces / level) if setting.pieces else setting.executions or 1
-    expected_s = setting.for_s or setting.solo_s * executions * share
+    jobs = setting.jobs
+    executions = math.ceil(jobs.pieces / level) if jobs else setting.executions or 1
+    waits_s = jobs.blocking * jobs.block_s if jobs else 0.0
+    expected_s = setting.for_s or setting.solo_s * executions * share + waits_s
     return max(MIN_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
 
 
@@ -320,6 +322,7 @@ def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Rele
         error=outcome.error,
         db=outcome.db,
         waits=outcome.waits,
+        blocked=tuple(_execution(one, released, clock) for one in outcome.blocked),
     )
     if seen is None:
         return session

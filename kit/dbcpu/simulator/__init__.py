@@ -10,13 +10,15 @@ another process, and four ways of balancing. What is not: time slices, caches, w
 
 from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import SCHEDULERS, SimulatedHost
+from dbcpu.simulator.now import Experiment, simulate_now
 from dbcpu.simulator.presets import host_with, listing, preset, presets
 from dbcpu.simulator.rounds import SimulatedWork, simulate_round
-from dbcpu.simulator.runs import simulate, simulate_now, simulate_rounds
+from dbcpu.simulator.runs import simulate, simulate_rounds
 
 __all__ = [
     "SCHEDULERS",
     "Clockwork",
+    "Experiment",
     "SimulatedHost",
     "SimulatedWork",
     "Trace",

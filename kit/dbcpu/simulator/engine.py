@@ -1,6 +1,6 @@
 """The virtual clock: advances all sessions from event to event and keeps every integral on the way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,7 @@ class Trace:
     ``executions``: (start, end) per session. ``sleeps`` (N): how often each waited for something.
     ``work_s`` is in seconds of a session alone that never waits.
     ``truth``: seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum.
+    ``blocked``: (start, end) of the jobs of a pool that only waited, per session.
     """
 
     times_s: Floats
@@ -54,6 +55,7 @@ class Trace:
     throttled_periods: int
     throttled_s: float
     truth: Mapping[str, Floats]
+    blocked: tuple[tuple[tuple[float, float], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class _Rates:
 class Clockwork:
     """One round on ``host``: ``sessions`` sessions of which each execution is ``work_s`` seconds alone.
 
-    Fixed work when ``executions`` is given; else new ones begin until ``for_s``.
+    Fixed work when ``executions`` is given; else new ones begin until ``for_s``. With ``jobs`` all share these:
+    each is an execution, or waits ``block_s``. ``held``: the CPUs of each session, where they differ.
     """
 
     def __init__(
@@ -88,11 +91,14 @@ class Clockwork:
         rng: np.random.Generator,
         executions: int | None = 1,
         for_s: float | None = None,
+        jobs: Sequence[bool] | None = None,
+        block_s: float = 0.0,
+        held: Sequence[tuple[int, ...]] = (),
     ) -> None:
         self.host, self.rng, self.work_s = host, rng, work_s
         self.executions, self.for_s = executions, for_s
         self.now = 0.0
-        self.scheduler = Scheduler(host, sessions, rng)
+        self.scheduler = Scheduler(host, sessions, rng, held)
         self.alive = np.ones(sessions, dtype=np.bool_)
         self.left = np.array([self._amount() for _ in range(sessions)])
         self.asleep = np.zeros(sessions, dtype=np.bool_)
@@ -101,6 +107,13 @@ class Clockwork:
         self.sleeps = np.zeros(sessions, dtype=np.intp)
         self.began = np.zeros(sessions)
         self.done: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
+        self.blocked: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
+        self.blocking = np.zeros(sessions, dtype=np.bool_)
+        self.block_s = block_s
+        self._jobs = None if jobs is None else iter(jobs)
+        if jobs is not None:
+            for session in range(sessions):
+                self._take_job(session)
         self.foreign = np.zeros(len(host.online), dtype=np.intp)
         self.steal = np.zeros(len(host.online))
         self.pool_s = 0.0
@@ -186,7 +199,16 @@ class Clockwork:
             throttled_periods=self.throttled_periods,
             throttled_s=self.throttled_s,
             truth=truth,
+            blocked=tuple(tuple(each) for each in self.blocked),
         )
+
+    def _take_job(self, session: int) -> None:
+        """The next of the jobs that are shared; without one the session has ended."""
+        waits = next(self._jobs or iter(()), None)
+        self.alive[session] = waits is not None
+        self.left[session] = self._amount() if waits is False else 0.0 if waits is None else float("inf")
+        self.asleep[session] = self.blocking[session] = bool(waits)
+        self.wakes[session] = self.now + self.block_s if waits else float("inf")
 
     def _amount(self) -> float:
         return self.work_s * max(0.1, 1 + self.host.noise * float(self.rng.standard_normal()))
@@ -214,7 +236,8 @@ class Clockwork:
         on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)
         turbo = float(host.turbo[int((on_core > 0).sum())])
         together = 1 - host.all_slow if busy.sum() > 1 else 1.0
-        remote = np.where(host.node_of[cpu] == self.home, 1.0, 1 - host.remote_slowdown)
+        near = 1 / host.nodes if host.interleaved else host.node_of[cpu] == self.home
+        remote = 1 - host.remote_slowdown * (1 - near) * np.ones(len(cpu))
         run = share * usable[cpu]
         threads = host.thread_speed[on_core[host.core_of]][cpu]
         by_sessions = np.bincount(host.core_of[sessions > 0], minlength=host.all_cores)
@@ -271,7 +294,8 @@ class Clockwork:
     def _off_cpu(self, share: Floats, lost: Floats, stolen: Floats, queue: NDArray[np.intp]) -> dict[str, Floats]:
         """Time without CPU: stolen, interrupted, throttled, or waiting behind sessions and other processes."""
         waiting = self.runnable - share
-        asleep = {"sleep": (self.alive & self.asleep).astype(float)} if self.host.waits else {}
+        sleeps = self.host.waits or self._jobs is not None
+        asleep = {"sleep": (self.alive & self.asleep).astype(float)} if sleeps else {}
         if self.throttled:
             return {"throttled": waiting, **asleep}
         behind = np.divide(self.foreign[self.scheduler.cpu], queue - 1, out=np.zeros(len(queue)), where=queue > 1)
@@ -300,6 +324,9 @@ class Clockwork:
         for session in ended:
             self.done[session].append((float(self.began[session]), self.now))
             self.began[session] = self.now
+            if self._jobs is not None:
+                self._take_job(int(session))
+                continue
             more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
             self.left[session] = self._amount() if more else 0.0
             self.alive[session] = more
@@ -308,7 +335,7 @@ class Clockwork:
         self.sleeps += tired
         self.wakes[tired] = self.now + self.host.wait_s
         self.wakes[~self.alive] = float("inf")
-        if (ended.size and not self.alive[ended].all()) or tired.any():
+        if (ended.size and not self.runnable[ended].all()) or tired.any():
             self.scheduler.settle(self.runnable, self.foreign)
 
     def _due(self) -> None:
@@ -321,6 +348,10 @@ class Clockwork:
             self.next_steal += STEAL_CHANGES_S
         for woken in np.flatnonzero(self.wakes <= due):
             self.asleep[woken], self.wakes[woken], self.burst[woken] = False, float("inf"), self._burst()
+            if self.blocking[woken]:
+                self.blocked[woken].append((float(self.began[woken]), self.now))
+                self.began[woken] = self.now
+                self._take_job(int(woken))
             self.scheduler.settle(self.runnable, self.foreign)
         if self.next_neighbour <= due:
             wants = not self.foreign[host.noisy_cpu]

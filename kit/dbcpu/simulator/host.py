@@ -47,11 +47,12 @@ class SimulatedHost:
     speed lost, in proportion, when all cores are busy. ``turbo_steps`` instead: (cores, GHz), the frequency while
     at most so many cores are busy; the last holds for more, as in published turbo tables. ``remote_slowdown``: on
     another node than where the session's memory is: where it began, or ``memory_node`` if all are bound to that one
-    (which is what the record then shows). ``held``: the CPUs that sessions may use; () for all. ``all_slow``: share of
-    speed that every session loses once two CPUs are busy. ``noisy_neighbour``: share of time during which another
-    process wants CPU ``noisy_cpu``, to which it is bound. ``toggle``: each CPU by itself is by turns so many times
-    slower for a witness' piece, as beside a stranger on its core, for ``toggle_slow`` of the time; a state lasts
-    ``toggle_s`` on average. ``toggle_form``: instead by a walk or steps between both speeds, one per ``toggle_s``.
+    (which is what the record then shows), or all nodes in turn (``interleaved``). ``held``: the CPUs that sessions
+    may use; () for all. ``all_slow``: share of speed that every session loses once two CPUs are busy.
+    ``noisy_neighbour``: share of time during which another process wants CPU ``noisy_cpu``, to which it is bound.
+    ``toggle``: each CPU by itself is by turns so many times slower for a witness' piece, as beside a stranger on its
+    core, for ``toggle_slow`` of the time; a state lasts ``toggle_s`` on average.
+    ``toggle_form``: instead by a walk or steps between both speeds, one per ``toggle_s``.
     Sessions slow down by this to the power of ``pace_exponent``. ``pace_hz``: pieces of a witness per second; None: as
     many as a run takes where CPUs toggle, else none. ``waits``: share of its time alone that a session sleeps,
     ``wait_s`` at a time, after each burst of work. ``rebalance_s``: seconds between two balancings. ``noise``: relative
@@ -78,6 +79,7 @@ class SimulatedHost:
     turbo_steps: tuple[tuple[int, float], ...] = ()
     remote_slowdown: float = 0.1
     memory_node: int | None = None
+    interleaved: bool = False
     held: tuple[int, ...] = ()
     all_slow: float = 0.0
     noisy_neighbour: float = 0.0
@@ -148,7 +150,7 @@ class SimulatedHost:
                 ("toggle form", self.toggle_form, f"one of {', '.join(FORMS)}", self.toggle_form in FORMS),
                 ("pace exponent", self.pace_exponent, "0.2 to 1.5", 0.2 <= self.pace_exponent <= 1.5),
                 ("pace", self.pace_hz or 0.0, "0 to 25 Hz", 0 <= (self.pace_hz or 0.0) <= 25),
-                ("rebalance_s", self.rebalance_s, "at least 0.001", self.rebalance_s >= 0.001),
+                ("rebalance", self.rebalance_s, "at least 0.001 s", self.rebalance_s >= 0.001),
                 ("waits", self.waits, "0 to 0.95", 0 <= self.waits <= 0.95),
                 ("wait", self.wait_s, "0.001 to 10 s", 0.001 <= self.wait_s <= 10),
                 ("noise", self.noise, "0 to 0.2", 0 <= self.noise <= 0.2),

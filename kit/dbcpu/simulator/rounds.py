@@ -1,6 +1,6 @@
 """A simulated round in the form of a measured one: polled residency, exact counters, /proc/stat grains."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -40,11 +40,16 @@ BOOTED_S = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class SimulatedWork:
-    """What a session does: executions of ``rows`` rows; fixed work, or fixed time when ``for_s`` is given."""
+    """What a session does: executions of ``rows`` rows; fixed work, or fixed time when ``for_s`` is given.
+
+    ``jobs``: instead, what all sessions share: each is an execution, or waits ``block_s``.
+    """
 
     rows: int
     executions: int | None = 1
     for_s: float | None = None
+    jobs: tuple[bool, ...] | None = None
+    block_s: float = 0.0
 
 
 def simulate_round(
@@ -60,8 +65,19 @@ def simulate_round(
 
     The same ``rng`` state gives the same round.
     """
-    clockwork = Clockwork(host, spec.level, work.rows / host.mrows_per_s / 1e6, rng, work.executions, work.for_s)
-    return as_round(host, spec, clockwork.run(), rng, hz, released_s, started_at)
+    return as_round(host, spec, traced(host, spec.level, work, rng), rng, hz, released_s, started_at)
+
+
+def traced(
+    host: SimulatedHost,
+    sessions: int,
+    work: SimulatedWork,
+    rng: np.random.Generator,
+    held: tuple[tuple[int, ...], ...] = (),
+) -> Trace:
+    """All that happens in a round of so many sessions; ``held``: the CPUs of each, where they differ."""
+    solo_s = work.rows / host.mrows_per_s / 1e6
+    return Clockwork(host, sessions, solo_s, rng, work.executions, work.for_s, work.jobs, work.block_s, held).run()
 
 
 def as_round(
@@ -72,14 +88,17 @@ def as_round(
     hz: float = 20.0,
     released_s: float = 0.0,
     started_at: datetime = EPOCH,
+    held: tuple[tuple[int, ...], ...] = (),
 ) -> Round:
-    """``trace`` as dbcpu would have measured it."""
+    """``trace`` as dbcpu would have measured it; ``held``: the CPUs of each session, where they differ."""
     # The trace's clock starts when the last session has been sent its work.
     sent_s = np.sort(rng.uniform(0, SKEW_S, spec.level))
     begin_s = float(sent_s[-1]) + 0.00005
     end_s = begin_s + float(trace.times_s[-1])
     polls = _polls(end_s, hz, rng)
     sessions = tuple(_session(host, spec, trace, i, float(sent_s[i]), begin_s, polls, rng) for i in range(spec.level))
+    if held:
+        sessions = tuple(replace(each, allowed_cpus=cpus) for each, cpus in zip(sessions, held, strict=True))
     quota = host.quota_cpus
     group = CgroupUse(GROUP, quota, trace.periods, trace.throttled_periods, trace.throttled_s, tuple(range(spec.level)))
     edges, series = _timeline(host, trace, begin_s, end_s)
@@ -146,6 +165,7 @@ def _session(
         migrations=int(trace.moves[ordinal]),
         migrations_seen=sum(before != after for before, after in pairwise(seen)),
         residency=residency,
+        blocked=_blocked(trace, ordinal, begin_s),
     )
 
 
@@ -157,13 +177,21 @@ def _executions(
     ahead = int((trace.cpu[0, :ordinal] == first_cpu).sum())
     found: list[Execution] = []
     start_s = sent_s
+    waits = trace.blocked[ordinal] if trace.blocked else ()
     for index, (began_s, ended_s) in enumerate(trace.executions[ordinal]):
-        waited_s = min(ahead * SLICE_S, (ended_s - began_s) / 2) if index == 0 else 0.0
+        waited_s = min(ahead * SLICE_S, (ended_s - began_s) / 2) if index == 0 and began_s == 0 else 0.0
+        if began_s < 0 or waits:  # begun in the segment before, or after a job that only waited
+            start_s = begin_s + began_s
         server_start_s, server_end_s = begin_s + began_s + waited_s, begin_s + ended_s
         answer_s = server_end_s + float(rng.uniform(0.00002, 0.0001))
         found.append(Execution(start_s, answer_s - start_s, server_start_s, server_end_s - server_start_s))
         start_s = answer_s
     return tuple(found)
+
+
+def _blocked(trace: Trace, ordinal: int, begin_s: float) -> tuple[Execution, ...]:
+    waits = trace.blocked[ordinal] if trace.blocked else ()
+    return tuple(Execution(begin_s + at, to - at, begin_s + at, to - at) for at, to in waits)
 
 
 def _residency(trace: Trace, ordinal: int, polls: Floats, begin_s: float) -> tuple[Residency, ...]:

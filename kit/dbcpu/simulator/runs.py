@@ -1,17 +1,15 @@
 """A whole simulated run: levels and repeats in the order a measurement would have, as a RunRecord."""
 
 import hashlib
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 import numpy as np
 
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.hosts.topology import usable_cores, usable_vcpus
+from dbcpu.hosts.topology import usable_vcpus
 from dbcpu.plan import (
     AA,
     MAX_SESSIONS,
@@ -20,12 +18,10 @@ from dbcpu.plan import (
     RoundSpec,
     blocks,
     executions_for,
-    parse_levels,
     rounds,
 )
 from dbcpu.record import BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
-from dbcpu.simulator.presets import host_with
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
 from dbcpu.simulator.variants import under
 
@@ -51,6 +47,7 @@ def simulate(
     variants: tuple[str, ...] = (BASELINE,),
     planner: Planner | None = None,
     run_effect: float = 0.0,
+    workload: str = "",
 ) -> RunRecord:
     """Simulate every level ``repeats`` times, in the seeded order of ``plan.rounds``, solo anchors included.
 
@@ -60,6 +57,7 @@ def simulate(
     Of ``executions``, ``seconds`` (fixed work that takes about as long alone) and ``for_s`` (fixed time) at
     most one is used; by default each session does one execution. The same arguments give the same record.
     ``run_effect``: relative standard deviation of the speed of whole runs; ``seed`` draws that of this run.
+    ``workload``: what the record calls the work; '' is cartesian, or mixed where sessions wait.
 
     Raises:
         UsageError: a number makes no sense, or the size is unknown.
@@ -81,49 +79,74 @@ def simulate(
         for variant in variants:
             under(host, variant)
         specs = blocks(dict.fromkeys(variants, levels), repeats, seed)
-    vcpus, source = usable_vcpus(host.info())
-    workload = WorkloadInfo(
-        name="mixed" if host.waits else "cartesian",
-        size=size,
-        n=SIZES[size],
-        rows=rows,
-        sql="simulated",
-        sql_hash=hashlib.sha256(b"simulated").hexdigest(),
-        answer=str(rows),
-    )
-    header = Header(
-        run_id=run_id or f"simulated-{host.name}-{seed}",
-        label=label or host.about,
-        # Several runs are simulated in one second: a history needs their order.
-        started_at=started_at.isoformat(timespec="milliseconds" if started_at.microsecond else "seconds"),
-        status="complete",
-        tool_version=__version__,
-        plan=Plan(
-            target=host.name,
-            workload=workload,
-            levels=levels,
-            repeats=repeats,
-            seed=seed,
-            executions=fixed,
-            for_s=for_s,
-            sampler="simulated",
-            hz=hz,
-            vcpus=vcpus,
-            vcpus_source=source,
-            variants=variants,
-            rounds=len(specs) if planner is None else None,
-        ),
-        host=host.info(),
-        database=Database("simulated", __version__, driver="simulator", driver_on_host=False),
-        driver=Driver("simulator", pid=1, start_ticks=None, python="", boot_id=None),
-        notes=("simulated: no machine was measured",),
-    )
+    plan = plan_of(host, size, levels, repeats, seed, hz, workload)
+    planned = None if planner else len(specs)
+    plan = replace(plan, executions=fixed, for_s=for_s, variants=variants, rounds=planned)
+    header = header_of(host, plan, run_id, label, started_at)
     work = SimulatedWork(rows, fixed, for_s)
     made: list[Round] = []
     asked = iter(specs) if planner is None else _asked(planner(header), made)
     for each in simulate_rounds(_of_this_run(host, run_effect, seed), asked, work, seed, hz, started_at):
         made.append(each)
     return RunRecord(header, tuple(made))
+
+
+def workload_of(host: SimulatedHost, size: str, name: str = "") -> WorkloadInfo:
+    """The work of a size. Raises UnknownName."""
+    if size not in SIZES:
+        raise UnknownName("size of workload 'cartesian'", size, SIZES)
+    rows = SIZES[size] ** 4
+    sql = f"simulated {name}".rstrip()
+    return WorkloadInfo(
+        name=name or ("mixed" if host.waits else "cartesian"),
+        size=size,
+        n=SIZES[size],
+        rows=rows,
+        sql=sql,
+        sql_hash=hashlib.sha256(sql.encode()).hexdigest(),
+        answer=str(rows),
+    )
+
+
+def plan_of(
+    host: SimulatedHost, size: str, levels: tuple[int, ...], repeats: int, seed: int, hz: float, workload: str = ""
+) -> Plan:
+    """A plan of one execution each. Raises UnknownName."""
+    vcpus, source = usable_vcpus(host.info())
+    return Plan(
+        target=host.name,
+        workload=workload_of(host, size, workload),
+        levels=levels,
+        repeats=repeats,
+        seed=seed,
+        executions=1,
+        for_s=None,
+        sampler="simulated",
+        hz=hz,
+        vcpus=vcpus,
+        vcpus_source=source,
+    )
+
+
+def header_of(host: SimulatedHost, plan: Plan, run_id: str | None, label: str, started_at: datetime) -> Header:
+    """The header of a complete run."""
+    return Header(
+        run_id=run_id or f"simulated-{host.name}-{plan.seed}",
+        label=label or host.about,
+        # Several runs are simulated in one second: a history needs their order.
+        started_at=started_at.isoformat(timespec="milliseconds" if started_at.microsecond else "seconds"),
+        status="complete",
+        tool_version=__version__,
+        plan=plan,
+        host=host.info(),
+        database=simulated_database(),
+        driver=Driver("simulator", pid=1, start_ticks=None, python="", boot_id=None),
+        notes=("simulated: no machine was measured",),
+    )
+
+
+def simulated_database() -> Database:
+    return Database("simulated", __version__, driver="simulator", driver_on_host=False)
 
 
 def _asked(next_round: NextRound, done: list[Round]) -> Iterator[RoundSpec]:
@@ -137,38 +160,6 @@ def _of_this_run(host: SimulatedHost, run_effect: float, seed: int) -> Simulated
         return host
     rng = np.random.default_rng([seed, *b"run effect"])
     return replace(host, mrows_per_s=host.mrows_per_s * float(np.exp(run_effect * rng.standard_normal())))
-
-
-def simulate_now(
-    name: str | None,
-    sessions: str = "auto",
-    variants: str | None = None,
-    changes: Mapping[str, Any] | None = None,
-    words: str = "",
-    **choices: Any,
-) -> RunRecord:
-    """A run as if it had been measured just now, of the host that ``host_with`` makes of name, changes and words.
-
-    ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``. It has a run_id of
-    its own; its default label is the host's.
-
-    Raises:
-        UsageError: an unknown name, a wrong number, or two kinds of amount.
-    """
-    amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
-    if len(amounts) > 1:
-        raise UsageError("of --executions, --seconds and --for only one can be given")
-    if variants is not None:
-        choices["variants"] = tuple(dict.fromkeys((BASELINE, *(each.strip() for each in variants.split(",")))))
-    host = host_with(name, changes or {}, words)
-    now = datetime.now(UTC)
-    return simulate(
-        host,
-        parse_levels(sessions, usable_vcpus(host.info())[0], usable_cores(host.info())),
-        **choices,
-        run_id=f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
-        started_at=now,
-    )
 
 
 def simulate_rounds(

@@ -1,5 +1,8 @@
 """Where sessions run: initial placement and balancing, as far as the kernel knows the cores."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,18 +12,34 @@ Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class HeldGroup:
+    """Sessions that may use the same CPUs: flags by session, and by CPU."""
+
+    members: Flags
+    usable: Flags
+
+
 class Scheduler:
     """Keeps ``cpu`` (session -> CPU) and ``moves`` (session -> migrations). All arrays are per session or CPU.
 
-    ``alive`` marks sessions that are runnable, ``foreign`` counts other processes that are, by CPU.
+    ``alive`` marks sessions that are runnable, ``foreign`` counts other processes that are, by CPU. ``held``: CPUs of
+    each session, where they differ among them.
     """
 
-    def __init__(self, host: SimulatedHost, sessions: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, host: SimulatedHost, sessions: int, rng: np.random.Generator, held: Sequence[tuple[int, ...]] = ()
+    ) -> None:
         self.host = host
         self.rng = rng
         self.cores = host.known_core_of
         self.cpu: Ints = np.zeros(sessions, dtype=np.intp)
         self.moves: Ints = np.zeros(sessions, dtype=np.intp)
+        every = np.ones(sessions, dtype=np.bool_)
+        sets = {cpus: [each == cpus for each in held] for cpus in held}
+        self.groups = [
+            HeldGroup(np.array(members), np.isin(np.arange(len(host.online)), cpus)) for cpus, members in sets.items()
+        ] or [HeldGroup(every, host.is_usable)]
 
     def place(self) -> None:
         """Spread all sessions, one after the other: an idle core first, then an idle CPU, then the shortest queue.
@@ -31,9 +50,12 @@ class Scheduler:
         host, count = self.host, len(self.host.online)
         queue, on_core, on_node = np.zeros(count), np.zeros(count), np.zeros(host.nodes)
         chance = self.rng.random(count)
-        slow = 1e4 * (host.core_speed[host.core_of] < 1) + np.where(host.is_usable, 0.0, np.inf)
+        slow = 1e4 * (host.core_speed[host.core_of] < 1)
+        out = np.zeros((len(self.cpu), count))
+        for each in self.groups:
+            out[np.ix_(each.members, ~each.usable)] = np.inf
         for session in self.rng.permutation(len(self.cpu)):
-            order = queue * 1e9 + on_core[self.cores] * 1e5 + slow + on_node[host.node_of] + chance
+            order = queue * 1e9 + on_core[self.cores] * 1e5 + slow + on_node[host.node_of] + chance + out[session]
             chosen = int(np.argmin(order))
             self.cpu[session] = chosen
             queue[chosen] += 1
@@ -44,19 +66,21 @@ class Scheduler:
         """What happens at once when a CPU falls idle, or a queue grows beside an idle CPU."""
         if self.host.scheduler == "frozen":
             return
-        while self._pull_to_idle_cpu(alive, foreign):
-            pass
-        if self.host.scheduler == "smt_balancing":
-            while self._pull_to_idle_core(alive, foreign):
+        for each in self.groups:
+            while self._pull_to_idle_cpu(alive, foreign, each):
                 pass
+            if self.host.scheduler == "smt_balancing":
+                while self._pull_to_idle_core(alive, foreign, each):
+                    pass
 
     def balance(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> None:
         """The periodic balancing. ``left``: work that each session still has to do."""
         if self.host.scheduler == "frozen":
             return
-        self._rotate_queues(alive, foreign)
-        if self.host.scheduler == "rotating":
-            self._swap_shared_with_lone(alive, foreign, left)
+        for each in self.groups:
+            self._rotate_queues(alive, foreign, each)
+            if self.host.scheduler == "rotating":
+                self._swap_shared_with_lone(alive, foreign, left, each)
 
     def _queues(self, alive: Flags, foreign: Ints) -> Ints:
         return np.bincount(self.cpu[alive], minlength=len(foreign)) + foreign
@@ -65,48 +89,54 @@ class Scheduler:
         self.cpu[session] = cpu
         self.moves[session] += 1
 
-    def _any_on(self, cpu: int, alive: Flags) -> int:
-        return int(self.rng.choice(np.flatnonzero(alive & (self.cpu == cpu))))
+    def _any_on(self, cpu: int, alive: Flags, group: HeldGroup) -> int:
+        return int(self.rng.choice(np.flatnonzero(alive & group.members & (self.cpu == cpu))))
 
-    def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints) -> bool:
+    def _has_own(self, alive: Flags, group: HeldGroup, cpus: int) -> Flags:
+        """CPUs on which a session of the group is ready to run."""
+        return np.bincount(self.cpu[alive & group.members], minlength=cpus) > 0
+
+    def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         queue = self._queues(alive, foreign)
-        crowded = np.where(queue > foreign, queue, 0)
-        idle = (queue == 0) & self.host.is_usable
+        crowded = np.where(self._has_own(alive, group, len(queue)), queue, 0)
+        idle = (queue == 0) & group.usable
         if crowded.max(initial=0) < 2 or not idle.any():
             return False
         source = int(self.rng.choice(np.flatnonzero(crowded == crowded.max())))
         on_core = np.bincount(self.cores, weights=queue)[self.cores]
-        self._move(self._any_on(source, alive), int(np.argmin(np.where(idle, on_core, np.inf))))
+        self._move(self._any_on(source, alive, group), int(np.argmin(np.where(idle, on_core, np.inf))))
         return True
 
-    def _pull_to_idle_core(self, alive: Flags, foreign: Ints) -> bool:
+    def _pull_to_idle_core(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         queue = self._queues(alive, foreign)
         busy_threads = np.bincount(self.cores, weights=queue > 0)[self.cores]
-        idle = np.flatnonzero((busy_threads == 0) & self.host.is_usable)
-        shared = np.flatnonzero((busy_threads >= 2) & (queue > foreign))
+        idle = np.flatnonzero((busy_threads == 0) & group.usable)
+        shared = np.flatnonzero((busy_threads >= 2) & self._has_own(alive, group, len(queue)))
         if not idle.size or not shared.size:
             return False
         crowded = shared[busy_threads[shared] == busy_threads[shared].max()]
-        self._move(self._any_on(int(self.rng.choice(crowded)), alive), int(idle[0]))
+        self._move(self._any_on(int(self.rng.choice(crowded)), alive, group), int(idle[0]))
         return True
 
-    def _rotate_queues(self, alive: Flags, foreign: Ints) -> None:
+    def _rotate_queues(self, alive: Flags, foreign: Ints, group: HeldGroup) -> None:
         """Queues differ: each of the longest hands one session to one of the shortest."""
-        queue, usable = self._queues(alive, foreign), self.host.is_usable
+        queue, usable = self._queues(alive, foreign), group.usable
         most, least = queue[usable].max(), queue[usable].min()
         if most < 2 or most == least:
             return
-        sources = self.rng.permutation(np.flatnonzero(usable & (queue == most) & (queue > foreign)))
+        own = self._has_own(alive, group, len(queue))
+        sources = self.rng.permutation(np.flatnonzero(usable & (queue == most) & own))
         targets = self.rng.permutation(np.flatnonzero(usable & (queue == least)))
         for source, target in zip(sources, targets, strict=False):
-            self._move(self._any_on(int(source), alive), int(target))
+            self._move(self._any_on(int(source), alive, group), int(target))
 
-    def _swap_shared_with_lone(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> None:
+    def _swap_shared_with_lone(self, alive: Flags, foreign: Ints, left: NDArray[np.float64], group: HeldGroup) -> None:
         """Those on shared cores with most work left change places with lone ones that have least left."""
         queue = self._queues(alive, foreign)
         shared_cpu = np.bincount(self.cores, weights=queue > 0)[self.cores] >= 2
-        behind = sorted(np.flatnonzero(alive & shared_cpu[self.cpu]), key=lambda session: -left[session])
-        ahead = sorted(np.flatnonzero(alive & ~shared_cpu[self.cpu]), key=lambda session: left[session])
+        own = alive & group.members
+        behind = sorted(np.flatnonzero(own & shared_cpu[self.cpu]), key=lambda session: -left[session])
+        ahead = sorted(np.flatnonzero(own & ~shared_cpu[self.cpu]), key=lambda session: left[session])
         for slow, fast in zip(behind, ahead, strict=False):
             if left[slow] <= left[fast]:
                 break

@@ -58,6 +58,17 @@ def _node(host: SimulatedHost, argument: str) -> SimulatedHost:
     return replace(held, memory_node=nodes[0]) if len(nodes) == 1 else held
 
 
+def _memory(host: SimulatedHost, argument: str) -> SimulatedHost:
+    """All memory on one node, or from all nodes in turn; the CPUs stay as they are."""
+    if argument == "interleave":
+        return replace(host, interleaved=True, memory_node=None)
+    if not argument.isdecimal() or int(argument[:9]) >= host.nodes:
+        raise UsageError(
+            f"memory:{argument[:40]} is neither interleave nor a memory node of {host.name}: 0 to {host.nodes - 1}"
+        )
+    return replace(host, memory_node=int(argument))
+
+
 def _held(host: SimulatedHost, cpus: Iterable[int]) -> SimulatedHost:
     found = tuple(cpus)
     if not found or max(found) >= len(host.online):
@@ -71,5 +82,6 @@ _KINDS: Mapping[str, Callable[[SimulatedHost, str], SimulatedHost]] = {
     "cpus": _cpus,
     "ncpus": _ncpus,
     "node": _node,
+    "memory": _memory,
 }
-NAMES = (BASELINE, "smt_off", "one_per_core", "cpus:0-3", "ncpus:4", "node:0")
+NAMES = (BASELINE, "smt_off", "one_per_core", "cpus:0-3", "ncpus:4", "node:0", "memory:interleave")

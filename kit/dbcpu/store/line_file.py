@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from dbcpu.errors import RecordFormatError
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import (
     BASELINE,
     UNSET,
@@ -130,7 +131,8 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
     run, workload = lines.run, lines.workload
     sql = "\n".join(lines.sql)
     started = datetime.fromtimestamp(epoch_s(run["started"]), UTC)
-    cpus = int(run.get("cpus", "0")) or None
+    allowed = parse_cpu_list(run.get("allowed", ""))
+    cpus = len(allowed) or int(run.get("cpus", "0")) or None
     sampled = any(session.residency for round_ in rounds for session in round_.sessions)
     kind, workers = run.get("kind", "oracle"), run.get("workers", "sqlplus")
     for_s = float(workload["for_s"]) if "for_s" in workload else None
@@ -161,7 +163,7 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
             sampler="ps" if sampled else "none",
             hz=1.0,
             vcpus=cpus,
-            vcpus_source="getconf" if cpus else "unknown",
+            vcpus_source="affinity" if allowed else "getconf" if cpus else "unknown",
         ),
         host=_host(lines),
         database=Database(
@@ -258,8 +260,14 @@ def _host(lines: Lines) -> HostInfo | None:
         kernel=lines.run.get("release", ""),
         cpu_model="CPU not recorded",
         topology=Topology(cpus, smt_active=smt),
-        limits=Limits(tuple(sorted(groups))),
+        limits=Limits(_allowed(lines) or tuple(sorted(groups))),
     )
+
+
+def _allowed(lines: Lines) -> tuple[int, ...]:
+    """The CPUs of the host that the sessions could use; () where they could use all."""
+    known = {cpu for cpu, _, _ in lines.cpus}
+    return tuple(cpu for cpu in parse_cpu_list(lines.run.get("allowed", "")) if cpu in known)
 
 
 def _round(lines: Lines, order: int) -> Round:
@@ -267,8 +275,9 @@ def _round(lines: Lines, order: int) -> Round:
     starts = [start for session in round_lines.sessions.values() for start, _, _ in session.executions[:1]]
     released_s = min(starts, default=round_lines.released_s)
     kind = lines.run.get("kind", "oracle")
+    allowed = _allowed(lines)
     sessions = tuple(
-        _session(ordinal, round_lines, released_s, lines.workload["answer"], kind)
+        replace(_session(ordinal, round_lines, released_s, lines.workload["answer"], kind), allowed_cpus=allowed)
         for ordinal in sorted(round_lines.sessions)
     )
     times_s, series = line_counters.timeline(

@@ -242,6 +242,10 @@ def _ticks(values: dict[str, str]) -> Ticks:
 def _run(values: dict[str, str]) -> dict[str, str]:
     """Raises KeyError or ValueError where a record could not be made of it."""
     epoch_s(values["started"])
+    try:
+        parse_cpu_list(values.get("allowed", ""))
+    except UsageError as error:
+        raise ValueError(str(error)) from None
     _whole(values.get("cpus", "0"), most=MAX_CPUS)
     _whole(values.get("ticks_per_s", DEFAULT_TICKS_PER_S), 1)
     return {**values, "host": values["host"]}

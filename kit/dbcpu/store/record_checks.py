@@ -75,10 +75,11 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     yield from _within(plan.repeats, 0, MAX_WHOLE, "plan.repeats")
     for name, value in (("executions", plan.executions), ("pieces", plan.pieces)):
         yield from _within(value, 1, MAX_WHOLE, f"plan.{name}")
+    yield from _within(plan.blocking, 0, plan.pieces or 0, "plan.blocking")
     yield from _within(plan.rounds, 0, MAX_WHOLE, "plan.rounds")
     for name, count in (("vcpus", plan.vcpus), ("cores", plan.cores)):
         yield from _within(count, 1, MAX_CPUS, f"plan.{name}")
-    for name, time_s in (("for_s", plan.for_s), ("segment_s", plan.segment_s)):
+    for name, time_s in (("for_s", plan.for_s), ("segment_s", plan.segment_s), ("block_s", plan.block_s)):
         yield from _above_0(time_s, f"plan.{name}")
     if plan.hz or plan.sampler not in UNSAMPLED:
         yield from _above_0(plan.hz, "plan.hz")

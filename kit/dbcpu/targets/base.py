@@ -68,6 +68,8 @@ class Outcome:
     error: str | None = None
     db: Mapping[str, float] = field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
+    blocked: tuple[Execution, ...] = ()
+    """Jobs that only waited, see ``Blocks``."""
 
     def followed_by(self, later: "Outcome") -> "Outcome":
         """Both as one: of a session that delivered twice before anybody asked."""
@@ -78,6 +80,7 @@ class Outcome:
             error=self.error or later.error,
             db={name: self.db.get(name, 0.0) + later.db.get(name, 0.0) for name in {**self.db, **later.db}},
             waits=self.waits + later.waits,
+            blocked=self.blocked + later.blocked,
         )
 
 
@@ -160,6 +163,22 @@ class Target(AbstractContextManager["Target"], Protocol):
 
     def findings(self) -> tuple[Finding, ...]:
         """What in the database would distort a measurement, for ``doctor``."""
+
+
+@runtime_checkable
+class Blocks(Protocol):
+    """A session that can be given a job which only waits: it holds its session and uses no CPU."""
+
+    def block(self, for_s: float) -> None:
+        """The next ``start``, of one execution, waits so long on the server instead; ``Outcome.blocked`` has it."""
+
+
+@runtime_checkable
+class HasBlockingJobs(Protocol):
+    """A target all sessions of which are ``Blocks``."""
+
+    blocks_by: str
+    """What such a job calls, as a person would write it: ``pg_sleep``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,9 +128,15 @@ def launch_soak(
     return launch(request, choices, delivery, confirm, experiment=_shape("soak", options), keeps=False)
 
 
-def launch_pool(target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, work: int) -> int:
-    """``dbcpu pool``: ``work`` pieces. Raises as ``launch``."""
-    experiment = _shape("pool", ExperimentOptions(pieces=work))
+def launch_pool(
+    target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, work: int, blocking: int, block_s: float
+) -> int:
+    """``dbcpu pool``: ``work`` pieces, of which ``blocking`` wait ``block_s`` each. Raises as ``launch``."""
+    if blocking >= work:
+        raise UsageError(
+            f"--blocking {blocking} leaves none of the {work} jobs to compute; give fewer, or a larger --work"
+        )
+    experiment = _shape("pool", ExperimentOptions(pieces=work, blocking=blocking, block_s=block_s))
     if choices.sessions != "auto":
         experiment.levels(choices.sessions, 1, 1)  # said before anything is started
     return launch(resolve(target), choices, delivery, confirm, experiment=experiment)

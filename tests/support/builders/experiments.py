@@ -90,20 +90,28 @@ def soak(times: Times, segments: int = 12, sessions: int = 4, seed: int = 1, **p
     return record(rounds, experiment="soak", segment_s=SEGMENT_S, executions=None, for_s=SEGMENT_S * segments, **plan)
 
 
-def pool(totals: dict[int, float], pieces: int = 20, rounds: int = 3, noise: float = 0.0) -> RunRecord:
+def pool(
+    totals: dict[int, float], pieces: int = 20, rounds: int = 3, noise: float = 0.0, blocked: int = 0
+) -> RunRecord:
     """By K: the total in seconds. Every session does the same number of pieces; memory is 10 MB and 5 MB a session.
 
-    ``noise``: the second round of a K takes so much more of its total, the third so much less.
+    ``noise``: the second round of a K takes so much more of its total, the third so much less. ``blocked``: so many of
+    the pieces wait a second each, before all others of the first sessions.
     """
     made = [round_of(0, [session(0, [0.5] * 5)], 2.5, anchor=True)]
     for repeat in range(rounds):
         for active, total_s in totals.items():
-            each = pieces // active
+            each = (pieces - blocked) // active
             took_s = total_s * (1 + noise * (0, 1, -1)[repeat % 3])
-            members = [session(ordinal, [took_s / each] * each) for ordinal in range(active)]
-            use = ServerUse(active + 5, active + 5, (10 + 5 * active) * 10**6, (10 + 2 * active) * 10**6)
+            waiting_of = [blocked // active + (ordinal < blocked % active) for ordinal in range(active)]
+            members = [
+                replace(session(ordinal, [took_s / each] * each, float(waiting)), blocked=executions([1.0] * waiting))
+                for ordinal, waiting in enumerate(waiting_of)
+            ]
+            use = ServerUse(active + 5, active + 5, (10 + 5 * active) * 10**6, (10 + 2 * active) * 10**6, active + 1)
             made.append(replace(round_of(len(made), members, took_s, use=use), repeat=repeat))
-    return record(made, experiment="pool", pieces=pieces, executions=1)
+    waits: dict[str, object] = {"blocking": blocked, "block_s": 1.0} if blocked else {}
+    return record(made, experiment="pool", pieces=pieces, executions=1, **waits)
 
 
 def together(alone_s: Sequence[float], beside_s: Sequence[float], rounds: int = 3, apart: bool = True) -> RunRecord:

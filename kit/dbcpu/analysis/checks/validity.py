@@ -9,7 +9,7 @@ from dbcpu.analysis.levels.noise import cpu_noise
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
-from dbcpu.analysis.placement.valid_sessions import clock_basis
+from dbcpu.analysis.placement.valid_sessions import ONLY_WAITED, clock_basis
 from dbcpu.analysis.results.run import SPREADS
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
@@ -56,7 +56,7 @@ def work_not_done(given: CheckInput) -> Finding | None:
 
 def failed_sessions(given: CheckInput) -> Finding | None:
     failed = [each for each in given.sessions if each.why and each.session.answer_ok is not False and not each.undone]
-    failed = [each for each in failed if not each.round.error]
+    failed = [each for each in failed if not each.round.error and each.why != ONLY_WAITED]
     if not failed:
         return None
     reasons = dict.fromkeys(plain(each.why) for each in failed)

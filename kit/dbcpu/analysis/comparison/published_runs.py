@@ -15,7 +15,7 @@ MEASURED = "measured"
 
 
 def published_runs(sides: Sequence[MeasuredSide]) -> Published:
-    """Throughput, and the mean and least time of an execution, of each side at full load.
+    """Throughput, and the mean, least and 95th percentile of the time of an execution, of each side at full load.
 
     At N = its vCPUs, or, where some side lacks that, at the largest N that all have. The configuration is the side's
     name. Ratios have no intervals here: ``compare`` of the runs alone tests them.
@@ -55,10 +55,12 @@ def _rows(side: MeasuredSide, level: int | None) -> Iterator[Measurement]:
         if one.level == level and one.valid and one.elapsed_s and one.executions
     ]
     unit = side.first.analysis.unit
+    late_s = [view.details.p95_s for view in views if view.details and view.details.p95_s]
     figures = {
         f"{unit}, all sessions": geometric_mean([view.throughput or 0.0 for view in views]) if views else None,
         "average seconds": sum(elapsed_s) / len(elapsed_s) if elapsed_s else None,
         "least seconds": min(elapsed_s, default=None),
+        "p95 seconds": sum(late_s) / len(late_s) if late_s else None,
     }
     for metric, value in figures.items():
         if value:

@@ -1,5 +1,6 @@
 """What each variant does against the first, in sentences and in ratios."""
 
+from dbcpu.analysis.comparison.second_threads import of_variants
 from dbcpu.analysis.comparison.sentences import NAMES, comparative, unshown_words
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
@@ -20,9 +21,10 @@ Ratio = tuple[float, float | None, float | None]
 
 
 def variant_sentences(found: Variants) -> tuple[str, ...]:
-    """A sentence per variant but the first, and one on what sharing cores costs if that was measured."""
+    """A sentence per variant but the first, and those on what sharing cores costs and SMT off does, if measured."""
     others = found.variants[1:]
-    return tuple(_sentence(found.first, each, found.telling) for each in others) + _penalties(found)
+    said = tuple(_sentence(found.first, each, found.telling) for each in others)
+    return (*said, *_penalties(found), *of_variants(found))
 
 
 def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:

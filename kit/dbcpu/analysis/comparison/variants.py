@@ -92,6 +92,7 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
         # A single slow session of many rounds is no cause of the level's time.
         cause=view.main_cause if view.slower else "none",
         moves_per_s=view.details.moves_per_s if view.details else None,
+        p95_s=view.details.p95_s if view.details and not view.at_one_pace else None,
     )
 
 

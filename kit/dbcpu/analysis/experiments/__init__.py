@@ -185,7 +185,9 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
         if small:
             parts.insert(0, f"too few are N={ranges(small)}")
         text = "; ".join(parts)
-        return f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide."
+        return (
+            f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide.{_waiting(found)}"
+        )
     enough, most = found.size(found.enough), found.sizes[-1]
     cpus = f" on {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
     first = (
@@ -199,7 +201,25 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe:
         said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
-    return f"{said}{_impossible(found, analysis)}."
+    return f"{said}{_impossible(found, analysis)}.{_waiting(found)}"
+
+
+def _waiting(found: Pool) -> str:
+    """What jobs that only wait cost the others, where the sizes show it: they hold sessions that those need."""
+    known = [each for each in found.sizes if each.done_s is not None]
+    if not found.blocking or len(known) < 2:
+        return ""
+    few, many = known[0], min(known, key=lambda each: each.done_s or 0.0)
+    waits = f"{plural(found.blocking, 'job')} only {'waits' if found.blocking == 1 else 'wait'}"
+    first = (
+        f" {waits} ({seconds(found.block_s)} each) and {'holds' if found.blocking == 1 else 'hold'} a session meanwhile"
+    )
+    if few is many:
+        return f"{first}: the others are done earliest with {plural(few.active, 'session')}."
+    return (
+        f"{first}: half of the others are done after {seconds(few.done_s)} with {plural(few.active, 'session')}, "
+        f"after {seconds(many.done_s)} with {many.active}."
+    )
 
 
 def _limit(found: Pool) -> str:
@@ -211,7 +231,7 @@ def _limit(found: Pool) -> str:
 def _impossible(found: Pool, analysis: Analysis) -> str:
     """A caveat where only more sessions than vCPUs are enough: CPU-only work has no gain from them."""
     vcpus = analysis.vcpus
-    if vcpus is None or found.enough is None or found.enough <= vcpus:
+    if vcpus is None or found.enough is None or found.enough <= vcpus or found.blocking:
         return ""
     if not any(each.active >= vcpus and each.enough is Answer.NO for each in found.sizes):
         return ""

@@ -1,6 +1,7 @@
 """How many active sessions are enough for a given amount of CPU work, and what more of them cost.
 
 The total is the time from the first send to the last end, a piece's time the mean of an execution in its session.
+Pieces that only wait belong to the total and have no other part in the figures.
 Medians over rounds. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
 when it is above 1.10 of a larger one's with as much; all else is undecided. The noise is that of the totals of rounds
 of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
@@ -17,6 +18,9 @@ from dbcpu.analysis.results.experiments import Pool, PoolSize
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import Round, RunRecord
 
+MIN_PIECES = 20
+"""Of fewer pieces 5 % are less than one."""
+
 
 def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     """The answer, or None when no round did all of its work."""
@@ -24,7 +28,9 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     rounds: dict[int, list[list[Timed]]] = {}
     for done in record.rounds:
         members = [each for each in sessions if each.round is done]
-        whole = sum(len(each.span.executions) for each in members if each.span and not each.why) == pieces
+        computed = sum(len(each.span.executions) for each in members if each.span and not each.why)
+        waited = sum(len(each.session.blocked) for each in members if not each.session.error)
+        whole = computed + waited == pieces
         if whole and not done.anchor:
             rounds.setdefault(done.level, []).append(members)
     if not rounds:
@@ -36,7 +42,8 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     enough = {level: _enough(level, totals, noise) for level in totals}
     sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s, enough[level]) for level in totals)
     best = min(sizes, key=lambda each: each.total_s)
-    return Pool(pieces, sizes, best.active, _detectable(totals, noise))
+    plan = record.header.plan
+    return Pool(pieces, sizes, best.active, _detectable(totals, noise), plan.blocking or 0, plan.block_s)
 
 
 def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -> Answer:
@@ -84,6 +91,9 @@ def _size(
     ]
     uses = [members[0].round.server_use for members in rounds]
     piece_s, total_s = float(np.median(pieces_s)), float(np.median(totals))
+    spans = [each.span for members in rounds for each in members if each.span]
+    took_s = [end - start for span in spans for start, end in span.executions]
+    done_s = [end for span in spans for _, end in span.executions]
     return PoolSize(
         active=active,
         enough=enough,
@@ -97,12 +107,22 @@ def _size(
         processes=_median(use.processes for use in uses if use),
         threads=_median(use.threads for use in uses if use),
         switches=_median(each for members in rounds if (each := _switches(members[0].round)) is not None),
+        fast_s=_share(took_s, 5),
+        slow_s=_share(took_s, 95),
+        done_s=_share(done_s, 50),
+        late_s=_share(done_s, 95),
+        sockets=_median(use.sockets for use in uses if use and use.sockets is not None),
     )
 
 
+def _share(values: Sequence[float], percent: int) -> float | None:
+    return float(np.percentile(values, percent)) if len(values) >= MIN_PIECES else None
+
+
 def _total_s(members: Sequence[Timed]) -> float:
-    spans = [each.span for each in members if each.span]
-    return max(span.end_s for span in spans) - min(span.start_s for span in spans)
+    spans = [(each.span.start_s, each.span.end_s) for each in members if each.span]
+    spans += [(one.start_s, one.start_s + one.elapsed_s) for each in members for one in each.session.blocked]
+    return max(end_s for _, end_s in spans) - min(start_s for start_s, _ in spans)
 
 
 def _switches(done: Round) -> int | None:

@@ -46,7 +46,8 @@ def rate_sum(spans: Sequence[Span], rows: int, pace: Callable[[int], float] | No
     """
     start_s, end_s = max(span.start_s for span in spans), min(span.end_s for span in spans)
     if end_s <= start_s:
-        return sum(rows / span.per_execution_s for span in spans) / 1e6
+        # A session that holds a job which only waits does no work meanwhile.
+        return sum(rows / (span.per_execution_s + span.blocked_s / len(span.executions)) for span in spans) / 1e6
     from_s, to_s = np.array([each for span in spans for each in span.executions]).T
     inside_s = np.clip(np.minimum(to_s, end_s) - np.maximum(from_s, start_s), 0.0, None)
     whole_s = np.clip(start_s - from_s, 0.0, None) + inside_s + _after(spans, to_s, pace)

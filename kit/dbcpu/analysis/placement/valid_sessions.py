@@ -19,21 +19,26 @@ MIN_LEFT = 0.05
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
 _COUNTED = ("cpu_s", "run_delay_s")
+ONLY_WAITED = "its jobs only waited"
 SERVER_CLOCK = "server"
 """``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds."""
+    """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds.
+
+    ``blocked_s``: what jobs took meanwhile that only waited; it is no part of ``elapsed_s``.
+    """
 
     executions: tuple[tuple[float, float], ...]
     start_s: float
     end_s: float
+    blocked_s: float = 0.0
 
     @property
     def elapsed_s(self) -> float:
-        return self.end_s - self.start_s
+        return self.end_s - self.start_s - self.blocked_s
 
     @property
     def per_execution_s(self) -> float:
@@ -170,7 +175,7 @@ def _why_left_out(round_: Round, session: Session) -> str:
     if session.error:
         return session.error
     if not session.executions:
-        return "no execution ended"
+        return ONLY_WAITED if session.blocked else "no execution ended"
     return "wrong answer" if session.answer_ok is False else ""
 
 
@@ -180,7 +185,9 @@ def _span(session: Session, basis: str) -> Span:
     else:
         executions = tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions))
     last_s = executions[0][1] if len(executions) == 1 else max(end_s for _, end_s in executions)
-    return Span(executions, executions[0][0], last_s)
+    first_s = executions[0][0]
+    between = (each.elapsed_s for each in session.blocked if first_s <= each.start_s < last_s)
+    return Span(executions, first_s, last_s, sum(between))
 
 
 def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, float]:

@@ -217,7 +217,8 @@ class VariantRow:
     """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
 
     ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level. ``moves_per_s``:
-    of one session to another CPU, as the kernel counts them; None where it is not known.
+    of one session to another CPU, as the kernel counts them; None where it is not known. ``p95_s``: 95 % of the
+    single executions are faster; None of too few of them.
     """
 
     variant: str
@@ -234,6 +235,7 @@ class VariantRow:
     ratio: float | None
     cause: str
     moves_per_s: float | None = None
+    p95_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

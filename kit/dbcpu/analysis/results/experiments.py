@@ -130,7 +130,9 @@ class Soak:
 class PoolSize:
     """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round.
 
-    ``enough``: no when it is too small, yes when no other size is faster by a tenth or more, else undecided.
+    ``enough``: no when it is too small, yes when no other size is faster by a tenth or more, else undecided. Times of
+    jobs are of those that compute: ``fast_s`` and ``slow_s``, 5 % and 95 % of them are faster, and ``done_s`` and
+    ``late_s``, half and 95 % of them are done so long after the release, waiting for a session included.
     """
 
     active: int
@@ -145,16 +147,26 @@ class PoolSize:
     processes: float | None
     threads: float | None
     switches: float | None
+    fast_s: float | None = None
+    slow_s: float | None = None
+    done_s: float | None = None
+    late_s: float | None = None
+    sockets: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise."""
+    """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise.
+
+    ``blocking`` of the pieces only wait, ``block_s`` each.
+    """
 
     pieces: int
     sizes: tuple[PoolSize, ...]
     best: int
     detectable: float | None
+    blocking: int = 0
+    block_s: float | None = None
 
     @property
     def enough(self) -> int | None:

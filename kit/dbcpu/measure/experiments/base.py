@@ -54,6 +54,9 @@ class ExperimentOptions:
     """Sizes that take turns in a soak, the first that of the run."""
     pieces: int = 100
     """Executions that the sessions of a pool share."""
+    blocking: int = 0
+    """So many of them only wait, ``block_s`` each."""
+    block_s: float = 1.0
     group: tuple[GroupMember, ...] = ()
     """Targets that are measured together."""
 

@@ -1,6 +1,7 @@
 """So much CPU work through K sessions at a time, for several K: how many active sessions are enough?
 
-A round's sessions share M executions: each takes the next as soon as it is free, as the threads of a pool do.
+A round's sessions share M jobs: each takes the next as soon as it is free, as the threads of a pool do. Some of the
+jobs may only wait, as for a lock, a disk or another server.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,12 +9,15 @@ from dataclasses import dataclass, replace
 
 from dbcpu import plan
 from dbcpu.errors import UsageError
+from dbcpu.formatting import plain, plural, seconds
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.measure.shared_jobs import Jobs
+from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Plan, Round
-from dbcpu.targets.base import Target
+from dbcpu.targets.base import HasBlockingJobs, Target
 
 OVERHEAD_S = 0.6
 ALONE = 5
@@ -22,9 +26,18 @@ ALONE = 5
 
 @dataclass(frozen=True, slots=True)
 class PoolShape(ExperimentShape):
-    """``pieces`` is M; the levels are the K."""
+    """``pieces`` is M, of which ``blocking`` only wait, ``block_s`` each; the levels are the K."""
 
     pieces: int = 100
+    blocking: int = 0
+    block_s: float = 1.0
+
+    def opened(self, target: Target, workload: Workload) -> None:
+        if self.blocking and not isinstance(target, HasBlockingJobs):
+            raise UsageError(
+                f"--blocking needs a database whose sessions can be told to wait, and {plain(target.kind)} is none; "
+                "leave it out, or try --workload mixed"
+            )
 
     def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
         """``auto``: half the vCPUs, as many, twice as many, ten, and all at once."""
@@ -49,16 +62,22 @@ class PoolShape(ExperimentShape):
         return tuple(replace(each, order=order) for order, each in enumerate(ordered))
 
     def foreseen(self, preview: Preview, specs: Sequence[RoundSpec], solo_s: float, vcpus: int) -> Preview:
-        every_s, alone_s = self.pieces * solo_s, self._alone * solo_s
+        every_s, alone_s = (self.pieces - self.blocking) * solo_s, self._alone * solo_s
+        waits_s = self.blocking * self.block_s
         pools = [each for each in specs if not each.anchor]
-        lasting = [every_s / min(each.level, vcpus) + OVERHEAD_S for each in pools]
+        lasting = [
+            max(every_s / min(each.level, vcpus), (every_s + waits_s) / each.level) + OVERHEAD_S for each in pools
+        ]
         amount = f"{self.pieces} pieces of work shared by the sessions of a round"
+        if self.blocking:
+            amount += f" ({plural(self.blocking, 'piece')} of them only wait, {seconds(self.block_s)} each)"
         return replace(
             preview, amount=amount, duration_s=sum(lasting) + 2 * alone_s, cpu_s=len(pools) * every_s + 2 * alone_s
         )
 
     def planned(self, made: Plan, target: Target) -> Plan:
-        return replace(made, experiment="pool", pieces=self.pieces, executions=1, for_s=None)
+        made = replace(made, experiment="pool", pieces=self.pieces, executions=1, for_s=None)
+        return replace(made, blocking=self.blocking, block_s=self.block_s) if self.blocking else made
 
     def rounds(
         self,
@@ -67,8 +86,9 @@ class PoolShape(ExperimentShape):
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],
     ) -> Iterator[Round]:
-        pool = replace(setting, executions=1, for_s=None, pieces=self.pieces, weighed=True)
-        alone = replace(pool, pieces=self._alone)
+        jobs = Jobs(self.pieces, self.blocking, self.block_s)
+        pool = replace(setting, executions=1, for_s=None, jobs=jobs, weighed=True)
+        alone = replace(pool, jobs=Jobs(self._alone))
         for spec in specs:
             begun(spec)
             yield run_round(alone if spec.anchor else pool, spec)
@@ -79,5 +99,5 @@ class PoolShape(ExperimentShape):
 
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:
-    """``options.pieces`` in all."""
-    return PoolShape(options.pieces)
+    """``options.pieces`` in all, of which ``options.blocking`` wait."""
+    return PoolShape(options.pieces, options.blocking, options.block_s)

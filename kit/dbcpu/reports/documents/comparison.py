@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from dbcpu.analysis.comparison.figures import ABSOLUTE, FULL_PACE, METRICS
+from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     METRIC_WORDS,
     UNIT_WORDS,
@@ -114,6 +115,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         "A figure of a run is the median over its rounds, one of several runs their mean. p is of Student's t with the "
         "run as the unit, or, of rounds, of the exact Mann-Whitney test; a decision is taken at 0.5 %.",
         *mixed,
+        *of_sides(comparison),
         known,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, state_words, unshown_words
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
@@ -69,6 +70,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         *_one_run_a_side(comparison),
         *_undecided(comparison),
         *unseen(_decisions(comparison)),
+        *of_sides(comparison),
         *filter(None, (left_out_words(side) for side in comparison.sides[1:])),
     )
     if sizing is None or not sizing.needs:

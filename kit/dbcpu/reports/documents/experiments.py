@@ -1,6 +1,6 @@
 """A soak, a pool and several targets as tables and lines."""
 
-from dbcpu.analysis.results.experiments import Soak
+from dbcpu.analysis.results.experiments import Pool, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import count, duration, number, percent, plain, plural, ranges, rate, seconds, times
 from dbcpu.reports.document import Column, Table
@@ -46,13 +46,22 @@ _POOL = (
     Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done"),
     Column("piece_s", "per job", seconds, unit="s", meaning="mean time of one job, median over rounds"),
+    Column("fast_s", "5 %", seconds, unit="s", meaning="5 % of the jobs take less"),
+    Column("slow_s", "95 %", seconds, unit="s", meaning="95 % of the jobs take less"),
+    Column("done_s", "half done", seconds, unit="s",
+           meaning="half of the jobs that compute are done so long after the release"),
+    Column("late_s", "95 % done", seconds, unit="s", meaning="95 % of the jobs that compute are done by then"),
     Column("x_alone", "slowdown", number, meaning="time of a job / single-session time"),
     Column("pieces_per_s", "jobs/s", lambda value: number(value, 1), meaning="throughput"),
+)  # fmt: skip
+_SERVER = (
+    _POOL[0],
     Column("rss_bytes", "RSS MB", _megabytes, unit="bytes",
            meaning="memory of the server's processes, shared memory in each"),
     Column("pss_bytes", "PSS MB", _megabytes, unit="bytes", meaning="the same with shared memory counted once"),
     Column("processes", "processes", count, meaning="of the server"),
     Column("threads", "threads", count, meaning="of them"),
+    Column("sockets", "sockets", lambda value: number(value, 0), meaning="open in them, each counted once"),
     Column("switches", "switches", lambda value: number(value, 0),
            meaning="context switches of the sessions in a round"),
 )  # fmt: skip
@@ -78,8 +87,7 @@ def experiment_tables(analysis: Analysis) -> tuple[Table, ...]:
     if analysis.soak is not None:
         found += _soak(analysis.soak)
     if analysis.pool is not None:
-        jobs = plural(analysis.pool.pieces, "job")
-        found.append(Table(f"{jobs} through pools of active sessions", _POOL, analysis.pool.sizes))
+        found += _pool(analysis.pool)
     if analysis.together is not None:
         found.append(Table("Each target separately and together with the others", _PARTY, analysis.together.parties))
     return tuple(found)
@@ -106,6 +114,18 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     lines += [("gap", f"{duration(gap.to_s - gap.from_s)} from {number(gap.from_s / 60, 1)} min: {plain(gap.why)}")
               for gap in soak.gaps]  # fmt: skip
     return tuple(lines)
+
+
+def _pool(pool: Pool) -> list[Table]:
+    jobs = plural(pool.pieces, "job")
+    if pool.blocking:
+        jobs += f", of which {pool.blocking} only wait ({seconds(pool.block_s)} each),"
+    columns = tuple(each for each in _POOL if pool.blocking or each.key not in ("done_s", "late_s"))
+    held = tuple(each for each in _SERVER if any(getattr(size, each.key) is not None for size in pool.sizes))
+    return [
+        Table(f"{jobs} through pools of active sessions", columns, pool.sizes),
+        *([Table("What the server holds at the end of a round", held, pool.sizes)] if len(held) > 1 else []),
+    ]
 
 
 def _soak(soak: Soak) -> list[Table]:

@@ -39,6 +39,8 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     amount = f"{plural(plan.executions, 'execution')} each" if plan.executions else f"for {plan.for_s or 0:g} s"
     if plan.pieces:
         amount = f"{plural(plan.pieces, 'job')} shared by the sessions of a round"
+        if plan.blocking:
+            amount += f", {plan.blocking} of which only wait, {seconds(plan.block_s)} each"
     started = header.started_at or "date not known"
     lines = [
         (

@@ -85,6 +85,10 @@ def details_table(analysis: Analysis) -> Table:
     def worth(level: LevelView) -> float | None:
         return level.throughput / alone if level.throughput and alone else None
 
+    def between_moves(level: LevelView) -> float | None:
+        moves_per_s = level.details.moves_per_s if level.details else None
+        return 1 / moves_per_s if moves_per_s else None
+
     def of(field: str) -> Callable[[LevelView], float | None]:
         return lambda level: getattr(level.details, field) if level.details else None
 
@@ -101,6 +105,8 @@ def details_table(analysis: Analysis) -> Table:
                meaning="throughput / that of a single session: what the used CPUs are worth"),
         Column("moves_per_s", "moves/s", number, unit="1/s", value=of("moves_per_s"),
                meaning="moves of one session to another CPU"),
+        Column("between_moves_s", "s per move", partial(number, digits=1), unit="s", value=between_moves,
+               meaning="how long a session stays on one CPU; - where none moved"),
     )  # fmt: skip
     return Table("Percentiles, CPU utilisation and moves between CPUs", columns, analysis.levels)
 

@@ -65,6 +65,9 @@ class LibpqSession:
         self._cancelled = self._cut_short = False
         self._answered = 0
         self._told = False
+        self._block_s: float | None = None
+        self._blocking = False
+        self._blocked: list[Execution] = []
 
     # --- before the gate
 
@@ -104,9 +107,14 @@ class LibpqSession:
 
     # --- between release and the last answer: nothing here prints, writes a file or waits
 
+    def block(self, for_s: float) -> None:
+        """See ``targets.base.Blocks``."""
+        self._block_s = for_s
+
     def start(self, executions: int | None, until_s: float | None) -> float:
         if self._told:
-            self._executions, self._told = [], False
+            self._executions, self._blocked, self._told = [], [], False
+        self._blocking = self._block_s is not None
         self._wanted, self._until_s = executions, until_s
         self._queued = self._answered = 0
         stamp_s = self._previous_s = time.monotonic()
@@ -155,7 +163,7 @@ class LibpqSession:
             error = error or "cancelled"
         if self._wrong is not None:
             error = error or f"the answer was {self._wrong}, not {self._answer}: the work was not done"
-        return Outcome(tuple(self._executions), ok, error)
+        return Outcome(tuple(self._executions), ok, error, blocked=tuple(self._blocked))
 
     def cancel(self) -> None:
         # The server heeds no request that comes between two executions: then nothing but this tells.
@@ -185,7 +193,11 @@ class LibpqSession:
     def _send(self, count: int) -> None:
         connection = self._connection
         for _ in range(count):
-            connection.send_query_prepared(STATEMENT, None)
+            if self._blocking:
+                connection.send_query_params(stamped(f"select pg_sleep({self._block_s})").encode(), None)
+                self._block_s = None
+            else:
+                connection.send_query_prepared(STATEMENT, None)
             connection.send_flush_request()
         connection.pipeline_sync()
         self._queued += count
@@ -229,12 +241,11 @@ class LibpqSession:
     def _take(self, result: pq.abc.PGresult, now: float) -> None:
         if result.status == pq.ExecStatus.TUPLES_OK:
             began, answer, ended = (text(result.get_value(0, column)) or "" for column in range(3))
-            self._executions.append(
-                Execution(self._previous_s, now - self._previous_s, float(began), float(ended) - float(began))
-            )
+            done = Execution(self._previous_s, now - self._previous_s, float(began), float(ended) - float(began))
+            (self._blocked if self._blocking else self._executions).append(done)
             self._previous_s = now
             self._answered += 1
-            if answer != self._answer:
+            if answer != self._answer and not self._blocking:
                 self._wrong = answer
         elif result.status != pq.ExecStatus.PIPELINE_ABORTED:
             self._fail("cancelled" if self._cancelled else result.get_error_message())

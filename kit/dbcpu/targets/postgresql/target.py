@@ -52,6 +52,7 @@ class LibpqTarget:
     """See ``targets.base.Target``."""
 
     kind = "postgresql"
+    blocks_by = "pg_sleep"
 
     def __init__(self, conninfo: str, *, private: bool = False) -> None:
         self.private = private

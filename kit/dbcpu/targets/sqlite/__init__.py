@@ -45,6 +45,8 @@ class SqliteSession:
         self._answers: set[str] = set()
         self._told = False
         self._error: str | None = None
+        self._block_s: float | None = None
+        self._blocked: list[Execution] = []
         try:
             self._started_at_s = self._answer(timeout_s).get("started_at_s")
         except ServerError as error:
@@ -63,10 +65,19 @@ class SqliteSession:
     def warm(self) -> None:
         self._ask("warm")
 
+    def block(self, for_s: float) -> None:
+        """See ``targets.base.Blocks``."""
+        self._block_s = for_s
+
     def start(self, executions: int | None, until_s: float | None) -> float:
         if self._told:
             self._executions, self._answers, self._error, self._told = [], set(), None, False
-        request = json.dumps({"do": "start", "executions": executions, "until_s": until_s}).encode() + b"\n"
+            self._blocked = []
+        order = {"do": "start", "executions": executions, "until_s": until_s}
+        if self._block_s is not None:
+            order = {"do": "block", "for_s": self._block_s}
+            self._block_s = None
+        request = json.dumps(order).encode() + b"\n"
         sent_s = self._previous_s = time.monotonic()
         try:
             self._commands.sendall(request)
@@ -100,7 +111,7 @@ class SqliteSession:
 
     def outcome(self, *, more: bool = False) -> Outcome:
         self._told = True
-        return Outcome(tuple(self._executions), self._right(), self._error)
+        return Outcome(tuple(self._executions), self._right(), self._error, blocked=tuple(self._blocked))
 
     def _right(self) -> bool | None:
         expected = self._work.answer if self._work else ""
@@ -125,6 +136,10 @@ class SqliteSession:
             self._executions.append(Execution(self._previous_s, elapsed_s, server_start_s, ended_s - begun_s))
             self._previous_s = ended_s
             self._answers.add(result)
+        for server_start_s, begun_s, ended_s in answer.get("blocked", ()):
+            done = Execution(self._previous_s, ended_s - self._previous_s, server_start_s, ended_s - begun_s)
+            self._blocked.append(done)
+            self._previous_s = ended_s
         self._error = answer.get("error", self._error)
         return bool(answer.get("done"))
 
@@ -186,6 +201,7 @@ class SqliteTarget:
 
     kind = "sqlite"
     private = True
+    blocks_by = "a wait of the session's process"
 
     def __init__(self, database: str = IN_MEMORY) -> None:
         self._name = database

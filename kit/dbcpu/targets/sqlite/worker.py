@@ -3,8 +3,8 @@
     python sqlite_session.py DATABASE SOCKET CONTROL
 
 SOCKET and CONTROL are inherited descriptors. On SOCKET come requests, each answered by one or more lines:
-``prepare`` (setup, sql, warm_sql, timeout_s), ``warm``, ``start`` (executions or until_s). On CONTROL one
-byte cancels, and the end of the stream, which is also the death of the driver, ends this process at once.
+``prepare`` (setup, sql, warm_sql, timeout_s), ``warm``, ``start`` (executions or until_s), ``block`` (for_s). On
+CONTROL one byte cancels, and the end of the stream, which is also the death of the driver, ends this process at once.
 An execution that takes longer than timeout_s ends the process by SIGALRM.
 Stands alone: it imports nothing of dbcpu, so that it starts in milliseconds without site-packages.
 """
@@ -85,6 +85,13 @@ class Worker:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._idle.set()
+
+    def do_block(self, for_s: float) -> Iterator[dict[str, Any]]:
+        """``blocked``: as ``ran``, without an answer; a cancel ends the wait."""
+        server_start_s, begun_s = time.time(), time.monotonic()
+        cancelled = self._cancelled.wait(for_s)
+        blocked = [] if cancelled else [(server_start_s, begun_s, time.monotonic())]
+        yield {"done": True, "blocked": blocked, **({"error": "cancelled"} if cancelled else {})}
 
     def _loop(self, executions: int | None, until_s: float | None) -> Iterator[dict[str, Any]]:
         """``ran``: [server start (epoch s), begun (monotonic s), ended (monotonic s), answer as text] each."""

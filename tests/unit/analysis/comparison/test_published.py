@@ -158,6 +158,13 @@ def test_ten_times_the_threads_are_one_per_cent_sooner_and_ten_times_slower_each
     assert value(pool, "server", "10 threads", "s per call") * 10 == pytest.approx(
         value(pool, "server", "10 threads", "total s"), rel=0.15
     )
+    # The calls that were printed: uneven through few threads, alike through many, and all of them ten times as long.
+    calls = [each for each in pool.measurements if each.label == "five calls"]
+    few, many = ([each.value for each in calls if each.configuration.startswith(f"{size} ")] for size in (10, 100))
+    assert len(few) == len(many) == 5
+    assert max(few) / min(few) == pytest.approx(1.385, abs=0.001)
+    assert max(many) / min(many) < 1.002
+    assert sum(many) / sum(few) == pytest.approx(10.15, abs=0.01)
 
 
 def test_local_cores_and_memory_keep_a_virtual_partition_within_one_per_cent() -> None:

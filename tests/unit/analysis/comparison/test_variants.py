@@ -125,7 +125,9 @@ def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> N
     assert throughput.outcome == "less"
     assert throughput.ratio == pytest.approx(1 / 1.3, rel=0.03)
     assert spread.outcome == "less"
-    (sentence,) = shown(varied).verdict
+    sentence, beside = shown(varied).verdict
+    assert "found its throughput maintained; here smt_off has 23 % less than baseline at N=8" in beside
+    assert "second threads do 30 % more on full cores (two sessions on one core take 1.54x as long each)" in beside
     assert sentence.startswith(
         "smt_off against baseline: throughput at N=8 is 23 % lower; max/min at N=4-8 (3 levels) is "
     )

@@ -136,3 +136,31 @@ def test_the_time_of_a_job_is_of_the_same_kind_as_that_of_a_single_session() -> 
     found = explain(replace(run, rounds=tuple(rounds))).pool
     assert found is not None
     assert (found.sizes[0].piece_s, found.sizes[0].x_alone) == pytest.approx((0.5, 1.0))
+
+
+def test_jobs_that_wait_count_for_the_total_and_delay_the_others_where_sessions_are_few() -> None:
+    analysis = explain(build.pool({2: 12.0, 8: 4.0}, blocked=4))
+    assert analysis.pool is not None
+    two, eight = analysis.pool.sizes
+    assert (analysis.pool.blocking, analysis.pool.block_s) == (4, 1.0)
+    assert (two.total_s, eight.total_s) == pytest.approx((14.0, 5.0))
+    assert two.done_s is not None
+    assert eight.done_s is not None
+    assert two.done_s > eight.done_s
+    assert two.piece_s == pytest.approx(12.0 / 8)
+    assert "4 jobs only wait (1.00 s each) and hold a session meanwhile: half of the others are done after" in (
+        analysis.verdict
+    )
+    assert "failed-session" not in {each.code for each in analysis.findings}
+
+
+def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:
+    record = build.pool({2: 5.0, 10: 5.0})
+    text = "\n".join(
+        str(table.caption) for section in document(record, explain(record)).sections for table in section.tables
+    )
+    assert "What the server holds at the end of a round" in text
+    pool = explain(record).pool
+    assert pool is not None
+    assert [each.sockets for each in pool.sizes] == [3, 11]
+    assert pool.sizes[0].slow_s == pytest.approx(0.5)

@@ -186,7 +186,7 @@ def test_a_published_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_two_published_files_are_shown_as_one() -> None:
     files = [str(PUBLISHED / f"{name}.csv") for name in ("numa-policies", "thread-pool")]
     shown = published_document(files)
-    assert {line.label for line in shown.records().rows} == {"Box A", "Box B", "server"}
+    assert {line.label for line in shown.records().rows} == {"Box A", "Box B", "server", "five calls"}
     assert any(note.startswith("thread-pool: Source:") for note in shown.notes)
 
 
@@ -382,7 +382,8 @@ def test_own_runs_stand_beside_published_figures_normalised_to_the_first_of_them
         ("1A", 4, "average seconds"),
         ("1A", 4, "least seconds"),
     ]
-    assert [line.ratio for line in rows] == pytest.approx([1, 1, 1, 0.5, 2, 2], rel=0.05)
+    assert [line.ratio for line in rows] == pytest.approx([1, 1, 1, 1, 0.5, 2, 2, 2], rel=0.05)
+    assert [line.configuration for line in rows if line.metric == "p95 seconds"] == ["1A", "4A"]
     assert content.front.caveats == content.verdict[-1:]
     assert "are of runs of dbcpu; all others were measured by others" in content.verdict[0]
     assert len({line.label for line in content.records().rows}) == 2

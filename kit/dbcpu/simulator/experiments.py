@@ -1,0 +1,172 @@
+"""A soak, a pool and several databases at once on a simulated host, in the form of measured ones."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from dbcpu.errors import UsageError
+from dbcpu.plan import MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
+from dbcpu.record import BASELINE, Party, Plan, Round, RunRecord
+from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.rounds import EPOCH, SimulatedWork, as_round, simulate_round, traced
+from dbcpu.simulator.runs import PAUSE_S, header_of, plan_of, simulated_database
+from dbcpu.simulator.segments import segment
+
+TOGETHER = "together"
+ALONE = 5
+"""Executions of a single session before and after, of a pool and a soak."""
+MAX_SEGMENT_S, MIN_SEGMENT_S, SEGMENTS = 60.0, 2.0, 10
+MAX_SOAK_S = 4 * 3600.0
+MAX_PIECES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What every simulated experiment has to know."""
+
+    size: str = "medium"
+    workload: str = ""
+    repeats: int = 3
+    seed: int = 0
+    hz: float = 20.0
+    label: str = ""
+    run_id: str | None = None
+    started_at: datetime = EPOCH
+
+
+class _Clock:
+    """Makes rounds one after the other, each with a random source of its own."""
+
+    def __init__(self, host: SimulatedHost, given: RunOptions) -> None:
+        self.host, self.given, self.now_s = host, given, PAUSE_S
+
+    def rng(self, spec: RoundSpec) -> np.random.Generator:
+        return np.random.default_rng([self.given.seed, spec.order, spec.level, *spec.variant.encode()])
+
+    def round(self, spec: RoundSpec, work: SimulatedWork, held: tuple[tuple[int, ...], ...] = ()) -> Round:
+        given, rng = self.given, self.rng(spec)
+        if held:
+            trace = traced(self.host, spec.level, work, rng, held)
+            made = as_round(self.host, spec, trace, rng, given.hz, self.now_s, given.started_at, held)
+        else:
+            made = simulate_round(self.host, spec, work, rng, given.hz, self.now_s, given.started_at)
+        self.now_s += (made.cost.window_s if made.cost else 0.0) + PAUSE_S
+        return made
+
+
+def simulate_soak(host: SimulatedHost, sessions: int, for_s: float, given: RunOptions) -> RunRecord:
+    """``sessions`` in a loop for ``for_s``, in segments as ``dbcpu soak`` has them, between single sessions.
+
+    Raises:
+        UsageError: a number makes no sense.
+    """
+    _check_levels((sessions,))
+    if not MIN_SEGMENT_S <= for_s <= MAX_SOAK_S:
+        raise UsageError(f"a simulated soak of {for_s:g} s is not between 2 s and {MAX_SOAK_S / 3600:g} h")
+    segment_s = max(MIN_SEGMENT_S, min(MAX_SEGMENT_S, for_s / SEGMENTS))
+    plan = plan_of(host, given.size, tuple(sorted({1, sessions})), 1, given.seed, given.hz, given.workload)
+    plan = replace(plan, experiment="soak", executions=None, for_s=for_s, segment_s=segment_s)
+    clock, rows = _Clock(host, given), plan.workload.rows
+    alone = SimulatedWork(rows, ALONE)
+    made = [clock.round(RoundSpec(1, 0, BASELINE, 0, anchor=True), alone)]
+    spec = RoundSpec(sessions, 0, BASELINE, 1)
+    rng = clock.rng(spec)
+    whole = traced(host, sessions, SimulatedWork(rows, None, for_s), rng)
+    edges_s = [*np.arange(0.0, for_s - 0.5 * segment_s, segment_s), float(whole.times_s[-1])]
+    for at, (from_s, to_s) in enumerate(itertools.pairwise(edges_s)):
+        part = segment(whole, float(from_s), float(to_s))
+        spec = replace(spec, repeat=at, order=1 + at)
+        made.append(as_round(host, spec, part, rng, given.hz, clock.now_s + float(from_s), given.started_at))
+    clock.now_s += float(whole.times_s[-1]) + PAUSE_S
+    made.append(clock.round(RoundSpec(1, 1, BASELINE, len(made), anchor=True), alone))
+    return _record(host, plan, given, made)
+
+
+def simulate_pool(
+    host: SimulatedHost,
+    pieces: int,
+    active: tuple[int, ...],
+    given: RunOptions,
+    blocking: int = 0,
+    block_s: float = 1.0,
+) -> RunRecord:
+    """``pieces`` jobs through pools of ``active`` sessions; ``blocking`` of them only wait, ``block_s`` each.
+
+    Raises:
+        UsageError: a number makes no sense.
+    """
+    _check_levels(active)
+    if not max(active) <= pieces <= MAX_PIECES:
+        raise UsageError(f"{pieces} jobs are not between {max(active)}, the largest pool, and {MAX_PIECES}")
+    if not 0 <= blocking < pieces:
+        raise UsageError(f"--blocking {blocking} leaves none of the {pieces} jobs to compute; give fewer")
+    plan = plan_of(host, given.size, active, given.repeats, given.seed, given.hz, given.workload)
+    plan = replace(plan, experiment="pool", pieces=pieces)
+    if blocking:
+        plan = replace(plan, blocking=blocking, block_s=block_s)
+    rows = plan.workload.rows
+    shared = SimulatedWork(rows, jobs=jobs_that_wait(pieces, blocking), block_s=block_s)
+    alone = SimulatedWork(rows, min(ALONE, pieces))
+    pools = [each for each in rounds(active, given.repeats, given.seed, (BASELINE,)) if not each.anchor]
+    singles = [RoundSpec(1, given.repeats + at, BASELINE, 0, anchor=True) for at in range(2)]
+    clock = _Clock(host, given)
+    made = [
+        clock.round(replace(each, order=order), alone if each.anchor else shared)
+        for order, each in enumerate([singles[0], *pools, singles[1]])
+    ]
+    return _record(host, plan, given, made)
+
+
+def simulate_together(
+    host: SimulatedHost, sessions: Sequence[int], cpus: Sequence[tuple[int, ...]], given: RunOptions
+) -> RunRecord:
+    """Several databases, ``sessions`` of each, alone and all at once, in turns; ``cpus``: of each, () for all.
+
+    Raises:
+        UsageError: a number makes no sense.
+    """
+    _check_levels((*sessions, sum(sessions)))
+    online = tuple(host.online)
+    sets = tuple(each or online for each in cpus or [()] * len(sessions))
+    if len(sessions) < 2 or len(sets) != len(sessions):
+        raise UsageError("give --together the sessions of two databases or more, such as 4:8, and --cpus once for each")
+    if beyond := {cpu for each in sets for cpu in each} - set(online):
+        raise UsageError(f"{host.name} has the CPUs {online[0]} to {online[-1]}, and no CPU {min(beyond)}")
+    names = [f"database-{at}" for at in range(1, len(sessions) + 1)]
+    plan = plan_of(
+        host, given.size, tuple(sorted({*sessions, sum(sessions)})), given.repeats, given.seed, given.hz, given.workload
+    )
+    parties = tuple(
+        Party(name, simulated_database(), plan.workload, many, own if cpus else ())
+        for name, many, own in zip(names, sessions, sets, strict=True)
+    )
+    plan = replace(plan, experiment=TOGETHER, parties=parties, variants=(*names, TOGETHER))
+    held = {name: (own,) * many for name, many, own in zip(names, sessions, sets, strict=True)}
+    held[TOGETHER] = tuple(own for name in names for own in held[name])
+    kinds = [*zip(names, sessions, strict=True), (TOGETHER, sum(sessions))]
+    turns = [
+        RoundSpec(many, at, name, 0)
+        for at in range(given.repeats)
+        for name, many in (kinds if at % 2 == 0 else kinds[::-1])
+    ]
+    alone = [RoundSpec(1, given.repeats + at, name, 0, anchor=True) for at in range(2) for name in names]
+    ordered = [*alone[: len(names)], *turns, *alone[len(names) :]]
+    clock, work = _Clock(host, given), SimulatedWork(plan.workload.rows)
+    made = [
+        clock.round(replace(each, order=order), work, held[each.variant][: each.level])
+        for order, each in enumerate(ordered)
+    ]
+    return _record(host, plan, given, made)
+
+
+def _check_levels(levels: Sequence[int]) -> None:
+    if not levels or not 1 <= min(levels) <= max(levels) <= MAX_SESSIONS:
+        raise UsageError(f"{', '.join(map(str, levels))} are not between 1 and {MAX_SESSIONS} sessions")
+
+
+def _record(host: SimulatedHost, plan: Plan, given: RunOptions, made: Sequence[Round]) -> RunRecord:
+    plan = replace(plan, rounds=len(made) if plan.experiment != "soak" else None)
+    return RunRecord(header_of(host, plan, given.run_id, given.label, given.started_at), tuple(made))

@@ -1,0 +1,128 @@
+"""``dbcpu simulate``: a run of any kind as if it had been measured just now."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dbcpu.errors import UnknownName, UsageError
+from dbcpu.hosts.topology import parse_cpu_list, usable_cores, usable_vcpus
+from dbcpu.plan import parse_levels
+from dbcpu.record import BASELINE, RunRecord
+from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_soak, simulate_together
+from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.presets import host_with
+from dbcpu.simulator.runs import simulate
+
+WORKLOADS: Mapping[str, Mapping[str, Any]] = {
+    "cartesian": {},
+    "mixed": {"waits": 0.1, "wait_s": 0.001},
+    "increment": {"smt_yield": 0.0},
+}
+"""By name, what the work of the real workload makes of a host: ``mixed`` sleeps 1 ms after 9 ms of CPU; two shells that
+only count, on one core, take twice as long as one."""
+_OF_A_SWEEP = ("executions", "seconds", "for_s", "run_effect")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """At most one of these: a soak of so long, a pool of so many jobs, or several databases at once."""
+
+    soak_s: float | None = None
+    pool: int | None = None
+    blocking: int = 0
+    block_s: float = 1.0
+    together: str | None = None
+    cpus: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Those that were given."""
+        given = (("--soak", self.soak_s), ("--pool", self.pool), ("--together", self.together))
+        return tuple(name for name, value in given if value is not None)
+
+
+def simulate_now(
+    name: str | None,
+    sessions: str = "auto",
+    variants: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    words: str = "",
+    experiment: Experiment | None = None,
+    workload: str | None = None,
+    **choices: Any,
+) -> RunRecord:
+    """A run as if it had been measured just now, of the host that ``host_with`` makes of name, changes and words.
+
+    ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``. It has a run_id of
+    its own; its default label is the host's.
+
+    Raises:
+        UsageError: an unknown name, a wrong number, or what does not go with each other.
+    """
+    if workload is not None and workload not in WORKLOADS:
+        raise UnknownName("workload of a simulated host", workload, WORKLOADS)
+    amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
+    if len(amounts) > 1:
+        raise UsageError("of --executions, --seconds and --for only one can be given")
+    made = {**(WORKLOADS[workload] if workload else {}), **(changes or {})}
+    named = ", ".join(filter(None, (f"workload {workload}" if workload and WORKLOADS[workload] else "", words)))
+    host = host_with(name, made, named)
+    now = datetime.now(UTC)
+    own: dict[str, Any] = {
+        "run_id": f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
+        "started_at": now,
+        "workload": workload or "",
+    }
+    if experiment is not None and (experiment.options or experiment.blocking or experiment.cpus):
+        _check(experiment, variants, choices)
+        kept = {key: value for key, value in choices.items() if key not in _OF_A_SWEEP}
+        return _experiment(host, sessions, experiment, RunOptions(**kept, **own))
+    if variants is not None:
+        choices["variants"] = tuple(dict.fromkeys((BASELINE, *(each.strip() for each in variants.split(",")))))
+    return simulate(host, _levels(host, sessions), **choices, **own)
+
+
+def _levels(host: SimulatedHost, sessions: str) -> tuple[int, ...]:
+    return parse_levels(sessions, usable_vcpus(host.info())[0], usable_cores(host.info()))
+
+
+def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any]) -> None:
+    if len(wanted.options) != 1:
+        raise UsageError(
+            f"{' and '.join(wanted.options)} do not go with each other; give one of them"
+            if wanted.options
+            else "--blocking goes with --pool, and --cpus with --together; give that, too"
+        )
+    (option,) = wanted.options
+    if wanted.blocking and wanted.pool is None:
+        raise UsageError(f"--blocking goes with --pool, not with {option}")
+    if wanted.cpus and wanted.together is None:
+        raise UsageError(f"--cpus goes with --together, not with {option}; hold all sessions by --variants cpus:0-3")
+    if variants is not None or any(choices.get(name) for name in _OF_A_SWEEP):
+        raise UsageError(
+            f"{option} does not go with --variants, --executions, --seconds, --for or --run-effect; leave these out"
+        )
+
+
+def _experiment(host: SimulatedHost, sessions: str, wanted: Experiment, given: RunOptions) -> RunRecord:
+    if wanted.soak_s is not None:
+        levels = _levels(host, str(usable_vcpus(host.info())[0]) if sessions == "auto" else sessions)
+        if len(levels) != 1:
+            raise UsageError(f"--soak has one number of sessions; give one, such as --sessions {levels[-1]}")
+        return simulate_soak(host, levels[0], wanted.soak_s, given)
+    if wanted.pool is not None:
+        vcpus = usable_vcpus(host.info())[0]
+        near = sorted({max(1, vcpus // 2), vcpus, 2 * vcpus, 10, wanted.pool})
+        auto = tuple(each for each in near if each <= wanted.pool)
+        active = auto if sessions == "auto" else _levels(host, sessions)
+        return simulate_pool(host, wanted.pool, active, given, wanted.blocking, wanted.block_s)
+    if sessions != "auto":
+        raise UsageError(
+            "--together has the sessions of each database itself, as in --together 4:8; leave --sessions out"
+        )
+    parts = (wanted.together or "").split(":")
+    if not all(part.isdecimal() and len(part) < 6 and int(part) for part in parts):
+        raise UsageError(f"--together {(wanted.together or '')[:40]!r} is not the sessions of each database, as in 4:8")
+    return simulate_together(host, [int(part) for part in parts], [parse_cpu_list(each) for each in wanted.cpus], given)

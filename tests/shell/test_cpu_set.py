@@ -1,0 +1,109 @@
+"""cpu-set: taskset for real, and the processor sets of other systems by stand-ins that note how they are called."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dbcpu.store import line_file
+from plugins.shell_kit import Kit
+
+CPU = str(min(os.sched_getaffinity(0)))
+PSRSET = """#!/bin/sh
+echo "$*" >>"$NOTES"
+case $1 in
+-c) echo "created processor set 7"; exit "${REFUSED:-0}" ;;
+-e) shift 2; exec "$@" ;;
+esac
+"""
+OTHER = """#!/bin/sh
+echo "${0##*/} $*" >>"$NOTES"
+"""
+
+
+@pytest.fixture
+def notes(one_kit: Kit, tmp_path: Path) -> Path:
+    """Where stand-ins note their arguments."""
+    one_kit.environment["NOTES"] = str(tmp_path / "notes")
+    return tmp_path / "notes"
+
+
+def stand_in(kit: Kit, program: str, text: str) -> None:
+    place = Path(kit.environment["PATH"].split(os.pathsep)[0]) / program
+    place.write_text(text)
+    place.chmod(0o755)
+
+
+def test_a_measurement_on_one_cpu_knows_that_it_had_one(kit: Kit) -> None:
+    code, out, err = kit.run("cpu-set", CPU, str(Path(__file__).parents[2] / "shell/increment"), "1,2", "1")
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout")
+    assert (record.header.plan.vcpus, record.header.plan.vcpus_source) == (1, "affinity")
+    assert record.header.host is not None
+    assert record.header.host.limits.allowed_cpus == (int(CPU),)
+    assert {session.allowed_cpus for each in record.rounds for session in each.sessions} == {(int(CPU),)}
+    assert {one.cpu for each in record.rounds for session in each.sessions for one in session.residency} <= {int(CPU)}
+
+
+def test_a_process_that_runs_is_held_there(one_kit: Kit) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        code, _, err = one_kit.run("cpu-set", CPU, "-p", str(process.pid))
+        assert code == 0, err
+        assert os.sched_getaffinity(process.pid) == {int(CPU)}
+        process.kill()
+
+
+def test_the_exit_code_is_that_of_the_program(one_kit: Kit) -> None:
+    assert one_kit.run("cpu-set", CPU, "sh", "-c", "exit 7")[0] == 7
+
+
+def test_on_solaris_a_processor_set_is_made_and_deleted(one_kit: Kit, notes: Path) -> None:
+    stand_in(one_kit, "psrset", PSRSET)
+    code, out, _ = one_kit.run("cpu-set", "-i", "0-1,4", "sh", "-c", 'echo "on $DBCPU_CPU_SET"; exit 3')
+    assert (code, out) == (3, "on 0-1,4\n")
+    assert notes.read_text().splitlines() == [
+        "-c 0 1 4", "-f 7", '-e 7 sh -c echo "on $DBCPU_CPU_SET"; exit 3', "-d 7"
+    ]  # fmt: skip
+
+
+def test_a_processor_set_that_is_refused_is_said(one_kit: Kit, notes: Path) -> None:
+    stand_in(one_kit, "psrset", PSRSET)
+    one_kit.environment["REFUSED"] = "1"
+    code, _, err = one_kit.run("cpu-set", "0", "true")
+    assert code == 3
+    assert "psrset -c refused: created processor set 7" in err
+    assert notes.read_text().splitlines() == ["-c 0"]
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "noted"),
+    [
+        ("execrset", ("0-3", "true"), "execrset -c 0-3 -e true"),
+        ("attachrset", ("0-3", "-p", str(os.getpid())), f"attachrset -c 0-3 {os.getpid()}"),
+    ],
+)
+def test_on_aix_it_is_a_resource_set(
+    program: str, arguments: tuple[str, ...], noted: str, one_kit: Kit, notes: Path
+) -> None:
+    for each in {"execrset", program}:
+        stand_in(one_kit, each, OTHER)
+    code, _, err = one_kit.run("cpu-set", *arguments)
+    assert code == 0, err
+    assert notes.read_text().strip() == noted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("0-", "true"), "is not a list of CPUs; give 0-3 or 0,2,4"),
+        (("a", "true"), "is not a list of CPUs"),
+        (("0", "-p", "x"), "x is not a process number"),
+        (("-i", "0", "true"), "-i needs psrset"),
+        (("0",), "usage: cpu-set"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], sentence: str, one_kit: Kit) -> None:
+    code, out, err = one_kit.run("cpu-set", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
