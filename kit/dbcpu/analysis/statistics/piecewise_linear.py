@@ -37,6 +37,8 @@ MIN_BEYOND = 1.02
 COARSE, FINE = (0, 64, 64, 20), (0, 25, 25, 11)
 """Places per axis of a grid with one, two and three axes: everywhere, and near the best ones."""
 MISFIT_PASSES, BISECTIONS = 3, 40
+IN_CACHE = 40_000
+"""Places times levels that are solved at once: more would go to memory and back at each step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +309,10 @@ def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) 
 
 def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
     """Least squares at each row of ``grid`` (G, places); ``sigma`` is relative."""
+    some = max(1, IN_CACHE // n.size)
+    if len(grid) > some:
+        solved = [solve(n, y, sigma, form, grid[at : at + some]) for at in range(0, len(grid), some)]
+        return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__slots__))
     weight = (sigma * y) ** -2
     parts = _parts(n, form, edges(form, grid), int(n.max()))
     normal = np.empty((len(grid), len(parts), len(parts)))
