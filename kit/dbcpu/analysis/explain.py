@@ -43,6 +43,10 @@ def _no_cycles_sought() -> Iterator[None]:
     try:
         yield
     finally:
+        if enabled and not gc.get_freeze_count():
+            # To the old generation without a look: the next collection of new objects would go through all of them.
+            gc.freeze()
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

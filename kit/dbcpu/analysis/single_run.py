@@ -20,6 +20,7 @@ from dbcpu.analysis.levels.representative_round import level_to_show, usual_orde
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
+from dbcpu.analysis.placement.residency import stretches_kept
 from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, Reference
@@ -37,7 +38,11 @@ def explain_variant(
     record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Reference | None = None
 ) -> Analysis:
     """Explain a record of one variant; ``known`` is the reference of another variant, if that is what counts."""
-    record = without_scaled_cpu(record)
+    with stretches_kept():
+        return _explained(without_scaled_cpu(record), licence_rules, known)
+
+
+def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:
     context = run_context(record, known)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watch(context)

@@ -15,6 +15,7 @@ The cross table counts shared and slow sessions, without a model.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +94,9 @@ def _table(
     seen: Mapping[Key, Watch],
     views: Mapping[Key, SessionView],
 ) -> _Table | None:
+    around = cores_of(context.record).siblings.values() if seen else ()
+    if not any(len(each) > 1 for each in around):
+        return None
     rows, reference = [], context.reference
     for each in context.delivered:
         evidence, cpu_s, view = seen[each.key].evidence, each.session.cpu_s, views[each.key]
@@ -102,13 +106,10 @@ def _table(
             continue
         alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
         rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != Cause.NONE))
-    around = cores_of(context.record).siblings.values() if seen else ()
-    if not rows or not any(len(each) > 1 for each in around):
+    if not rows:
         return None
-    most = max(len(evidence.shared_s) for _, _, evidence, _ in rows)
-    shares = np.zeros((len(rows), most))
-    for row, (_, _, evidence, _) in enumerate(rows):
-        shares[row, : len(evidence.shared_s)] = np.array(evidence.shared_s) / sum(evidence.shared_s)
+    shares = np.array(list(zip_longest(*(evidence.shared_s for _, _, evidence, _ in rows), fillvalue=0.0))).T
+    shares = np.ascontiguousarray(shares / shares.sum(axis=1, keepdims=True))
     return _Table(
         np.array([order for order, *_ in rows]),
         np.array([speed for _, speed, _, _ in rows]),

@@ -165,12 +165,13 @@ def not_checked(given: CheckInput) -> Finding | None:
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:
+    sessions = [each.session for each in given.sessions]
     counted = [
-        (each.session.migrations, each.session.migrations_seen)
-        for each in given.sessions
-        if each.session.migrations is not None and each.session.migrations_seen is not None
+        (each.migrations, each.migrations_seen)
+        for each in sessions
+        if each.migrations is not None and each.migrations_seen is not None
     ]
-    unseen = sum(max(0, moved - seen) for moved, seen in counted)
+    unseen = sum(moved - seen for moved, seen in counted if moved > seen)
     if not unseen:
         return None
     return noted(
@@ -251,20 +252,20 @@ def client_clock(given: CheckInput) -> Finding | None:
 
 def coarse_clock(given: CheckInput) -> Finding | None:
     """By the elapsed times alone: many different ones, all of them multiples of one step."""
-    times_s = {
-        round(each.server_elapsed_s, 6)
-        for member in given.sessions
-        for each in member.session.executions
-        if each.server_elapsed_s
-    }
-    if len(times_s) < FEW_TIMES or min(times_s) > FINE_ENOUGH * max(CLOCK_STEPS_S):
+    taken_s = [
+        each.server_elapsed_s for member in given.sessions for each in member.session.executions if each.server_elapsed_s
+    ]
+    if not taken_s:
         return None
-    step_s = next((step for step in CLOCK_STEPS_S if all(_is_multiple(each, step) for each in times_s)), None)
-    if step_s is None or min(times_s) >= FINE_ENOUGH * step_s:
+    shortest_s = round(min(taken_s), 6)
+    if shortest_s > FINE_ENOUGH * max(CLOCK_STEPS_S):
+        return None
+    step_s = next((step for step in CLOCK_STEPS_S if all(_is_multiple(round(each, 6), step) for each in taken_s)), None)
+    if step_s is None or shortest_s >= FINE_ENOUGH * step_s or len({round(each, 6) for each in taken_s}) < FEW_TIMES:
         return None
     return noted(
         "coarse-clock",
-        f"all server times are multiples of {seconds(step_s)}, and the shortest execution took {seconds(min(times_s))}",
+        f"all server times are multiples of {seconds(step_s)}, and the shortest execution took {seconds(shortest_s)}",
     )
 
 
@@ -280,7 +281,7 @@ def parallel_plan(given: CheckInput) -> Finding | None:
 
 
 def temp_spill(given: CheckInput) -> Finding | None:
-    spilled = [each for each in given.sessions if each.session.db.get("temp_bytes", 0) > 0]
+    spilled = [each for each in given.sessions if each.session.db and each.session.db.get("temp_bytes", 0) > 0]
     if not spilled:
         return None
     most = max(each.session.db["temp_bytes"] for each in spilled)

@@ -21,7 +21,7 @@ def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
     if not taken_s:
         return None
     known = all(one[0].round.shares_known for one in rounds if one)
-    p50_s, p95_s, p99_s = (_percentile(taken_s, share) if known else None for share in MIN_EXECUTIONS)
+    p50_s, p95_s, p99_s = _percentiles(taken_s) if known else (None, None, None)
     used = [share for one in rounds if one and (share := utilisation(one[0].round)) is not None]
     moves = [each.session.migrations for each in members]
     lasted_s = sum(each.span.elapsed_s for each in members if each.span)
@@ -52,5 +52,7 @@ def utilisation(round_: Round) -> float | None:
     return min(1.0, busy_s / (float(inner.sum()) * len(round_.cpu_timeline)))
 
 
-def _percentile(taken_s: Sequence[float], share: int) -> float | None:
-    return float(np.percentile(taken_s, share)) if len(taken_s) >= MIN_EXECUTIONS[share] else None
+def _percentiles(taken_s: Sequence[float]) -> list[float | None]:
+    """Those of ``MIN_EXECUTIONS``, each None where there are too few."""
+    found = np.percentile(taken_s, tuple(MIN_EXECUTIONS)).tolist()
+    return [value if len(taken_s) >= few else None for value, few in zip(found, MIN_EXECUTIONS.values(), strict=True)]

@@ -144,42 +144,56 @@ class Placement:
         """By session, from what all its stretches met."""
         none = np.zeros(len(cpus))
         # Python's numbers are what the rules reckon with; NumPy's, one by one, are slow.
-        of = {name: np.where(total[name] > 0, total[name], 0.0).tolist() if name in total else none.tolist()
-              for name in COUNTED}  # fmt: skip
-        shared = [np.where(total[name] > 0, total[name], 0.0) if name in total else none for name in SHARED]
-        last = np.max([np.where(busy_s > 0, others, 0) for others, busy_s in enumerate(shared)], axis=0).tolist()
-        beside = np.stack(shared, axis=1).tolist()
+        above = {name: np.where((value := total.get(name, none)) > 0, value, 0.0) for name in (*COUNTED, *SHARED)}
+        of = {name: above[name].tolist() for name in COUNTED}
+        shared = [above[name] for name in SHARED]
+        last = np.max([np.where(busy_s > 0, others, 0) for others, busy_s in enumerate(shared)], axis=0)
+        beside = np.stack(shared, axis=1)[:, : int(last.max(initial=0)) + 1].tolist()
+        unknown = [None] * len(cpus)
         foreign_known = bool(self._foreign.keys.size) or (bool(self._watched) and self.cpu_known)
-        found: list[Evidence | None] = []
-        for at, (session, span) in enumerate(zip(self.round.sessions, self.spans, strict=True)):
-            if not session.residency or span is None:
-                found.append(None)
-                continue
-            own_s, cycles, watched_s = of["own_s"][at], of["cycles"][at], of["watched_s"][at]
-            found.append(
-                Evidence(
-                    watched_s=watched_s,
-                    polls=watched_s * self.hz,
-                    cpus=cpus[at],
-                    shared_queue_s=of["shared_queue_s"][at],
-                    others_cpu_s=of["others_cpu_s"][at] if self.cpu_known else None,
-                    foreign_cpu_s=of["foreign_cpu_s"][at] if foreign_known else None,
-                    shared_s=tuple(beside[at][: last[at] + 1]),
-                    sibling_most_s=of["sibling_most_s"][at],
-                    sibling_foreign_s=of["sibling_foreign_s"][at],
-                    others_busy=of["others_busy_s"][at] / own_s if own_s > 0 else 0.0,
-                    steal_s=of["steal_s"][at] if self._watched else None,
-                    irq_s=of["irq_s"][at],
-                    # A CPU without a session need not be idle.
-                    shared_idle_s=of["shared_idle_s"][at] if self.idle_known else None,
-                    queue_idle_s=of["queue_idle_s"][at] if self.idle_known else None,
-                    remote_s=of["remote_s"][at] if self._bound[at] else None,
-                    mhz=cycles / own_s if cycles > 0 and own_s > 0 else None,
-                    stopped_s=of["stopped_s"][at],
-                    asleep_s=of["asleep_s"][at],
-                )
+        by_session = zip(
+            self.round.sessions, self.spans, cpus, last.tolist(), beside, self._bound,
+            of["own_s"], of["cycles"], of["watched_s"], of["shared_queue_s"],
+            of["others_cpu_s"] if self.cpu_known else unknown,
+            of["foreign_cpu_s"] if foreign_known else unknown,
+            of["sibling_most_s"], of["sibling_foreign_s"], of["others_busy_s"],
+            of["steal_s"] if self._watched else unknown,
+            of["irq_s"],
+            # A CPU without a session need not be idle.
+            of["shared_idle_s"] if self.idle_known else unknown,
+            of["queue_idle_s"] if self.idle_known else unknown,
+            of["remote_s"], of["stopped_s"], of["asleep_s"], strict=True,
+        )  # fmt: skip
+        hz = self.hz
+        return [
+            Evidence(
+                watched_s,
+                watched_s * hz,
+                on,
+                shared_queue_s,
+                others_cpu_s,
+                foreign_cpu_s,
+                tuple(near[: most + 1]),
+                sibling_most_s,
+                sibling_foreign_s,
+                others_busy_s / own_s if own_s > 0 else 0.0,
+                steal_s,
+                irq_s,
+                shared_idle_s,
+                queue_idle_s,
+                remote_s if bound else None,
+                cycles / own_s if cycles > 0 and own_s > 0 else None,
+                stopped_s,
+                asleep_s,
             )
-        return found
+            if session.residency and span is not None
+            else None
+            for session, span, on, most, near, bound, own_s, cycles, watched_s, shared_queue_s, others_cpu_s, (
+                foreign_cpu_s
+            ), sibling_most_s, sibling_foreign_s, others_busy_s, steal_s, irq_s, shared_idle_s, queue_idle_s, (
+                remote_s
+            ), stopped_s, asleep_s in by_session
+        ]
 
     def _met(self, part: Stretches) -> dict[str, Floats]:
         """What these runnable stretches met, each on its CPU."""
@@ -218,17 +232,18 @@ class Placement:
     def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, during = self.occupancy, self.occupancy.during(part)
-        others, crowded = np.minimum(at.others, MAX_OTHERS), at.queued >= 2
-        contended_s = during.of(crowded)
+        others, queued, crowded = np.minimum(at.others, MAX_OTHERS), at.queue >= 2, at.queued >= 2
+        queued_s, most = during.of(queued), int(others.max(initial=0))
+        contended_s = during.of(crowded) if at.foreign.any() else queued_s
         met = {
-            "shared_queue_s": during.of(at.queue >= 2),
-            "sibling_most_s": during.of(others / (others + 1)) * running,
+            "shared_queue_s": queued_s,
+            "sibling_most_s": during.of(others / (others + 1)) * running if most else np.zeros_like(running),
             "others_busy_s": during.of(at.busy_cores - 1) * running,
             "shared_idle_s": np.zeros_like(running),
             "queue_idle_s": np.zeros_like(running),
         }
-        for count in range(int(others.max(initial=0)) + 1):
-            met[f"shared_{count}"] = during.of(others == count) * running
+        for count in range(most + 1):
+            met[f"shared_{count}"] = during.of(others == count if most else np.ones(at.times.size - 1)) * running
         kinds: dict[tuple[int, ...], int] = {}
         kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.round.sessions])[part.session]
         present = set(np.unique(kind).tolist())
@@ -237,10 +252,10 @@ class Placement:
                 continue
             idle = self.occupancy.idle(allowed)
             own = kind == number
-            beside_idle_core_s = during.of((others > 0) & (idle.cores > 0)) * running
+            if most:
+                met["shared_idle_s"] += during.of((others > 0) & (idle.cores > 0)) * running * own
             beside_idle_cpu_s = during.of(crowded & (idle.cpus > 0))
             share = np.divide(beside_idle_cpu_s, contended_s, out=np.zeros_like(running), where=contended_s > 0)
-            met["shared_idle_s"] += beside_idle_core_s * own
             met["queue_idle_s"] += waited_s * share * own
         return met
 

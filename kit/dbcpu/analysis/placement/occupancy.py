@@ -172,9 +172,14 @@ class Occupancy:
         return taken
 
     def _by_core(self, by_cpu: npt.NDArray[np.bool_]) -> Counts:
-        order = np.argsort(self._core, kind="stable")
-        starts = np.searchsorted(self._core[order], np.arange(int(self._core.max(initial=-1)) + 1))
-        return np.asarray(np.add.reduceat(by_cpu[order], starts, axis=0, dtype=np.int32))
+        """(cores, cuts): how many CPUs of each core; the first CPUs of all cores are added, then the second ones."""
+        counts = np.zeros((int(self._core.max(initial=-1)) + 1, by_cpu.shape[1]), dtype=np.int32)
+        left = np.arange(self._core.size)
+        while left.size:
+            cores, at = np.unique(self._core[left], return_index=True)
+            counts[cores] += by_cpu[left[at]]
+            left = np.delete(left, at)
+        return counts
 
 
 class During:
@@ -189,7 +194,7 @@ class During:
 
     def of(self, worth: npt.NDArray[Any]) -> Floats:
         """For each stretch; ``worth`` per second is (CPUs, cuts), or (cuts,) if it is alike on all CPUs."""
-        if not self._ends:
+        if not self._ends or not np.any(worth):
             return np.zeros(self._rows.size)
         worth = np.atleast_2d(np.asarray(worth, dtype=np.float64))
         rows = self._rows if len(worth) > 1 else np.zeros_like(self._rows)
@@ -216,6 +221,8 @@ def by_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
 
 def _relieved(crowd: Counts, together: Counts, idle: Counts) -> Floats:
     """(cuts): how many of ``crowd`` the ``idle`` places relieve; (CPUs, cuts): ``together`` share one CPU or core."""
+    if not (idle.any() and crowd.any()):
+        return np.zeros(idle.shape)
     beyond = (crowd * (together - 1) / np.maximum(together, 1)).sum(axis=0)
     share = np.divide(idle, beyond, out=np.zeros_like(beyond), where=beyond > 0)
     return np.asarray(crowd.sum(axis=0) * np.minimum(1.0, share))

@@ -102,12 +102,14 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
     from_s, to_s = max(start for start, _ in ran), min(end for _, end in ran)
     if to_s <= from_s:
         from_s, to_s = min(start for start, _ in ran), max(end for _, end in ran)
-    allowed = [frozenset(cores).intersection(one.allowed_cpus) or frozenset(cores) for one in each.sessions]
+    every_cpu = frozenset(cores)
+    usable = {one: every_cpu.intersection(one) or every_cpu for one in {one.allowed_cpus for one in each.sessions}}
+    allowed = [usable[one.allowed_cpus] for one in each.sessions]
     occupancy = Occupancy(runnable, by_core(cores), _foreign(each, every, cores))
     last_s = max(to_s, *(end for _, end in ran))
     total_s = np.zeros(5)
     for cpus in dict.fromkeys(allowed):
-        own = runnable.where(np.array([one == cpus for one in allowed])[runnable.session])
+        own = runnable.where(np.array([one == cpus for one in allowed])[runnable.session]) if len(usable) > 1 else runnable
         found = occupancy.sessions(own, sorted(cpus))
         parts = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
         total_s += [*(occupancy.curve(part).during(from_s, to_s) for part in parts),

@@ -1,6 +1,7 @@
 """Residency of all sessions of a round as columns, so that it can be worked on as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +48,9 @@ class Stretches:
 
     def where(self, mask: Mask) -> "Stretches":
         """The rows that ``mask`` marks."""
-        return Stretches(*(getattr(self, name)[mask] for name in Stretches.__slots__))
+        return Stretches(
+            self.session[mask], self.cpu[mask], self.kind[mask], self.from_s[mask], self.to_s[mask], self.cpu_s[mask]
+        )
 
     def clipped(self, spans: Sequence[Span | None]) -> "Stretches":
         """Every stretch cut to its session's (start, end); its CPU time shrinks with it."""
@@ -87,17 +90,45 @@ class Stretches:
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
+_kept: dict[int, tuple[Round, Stretches]] | None = None
+
+
+@contextmanager
+def stretches_kept() -> Iterator[None]:
+    """Meanwhile those of each round are made once, and the rounds that they were made of are held."""
+    global _kept
+    before, _kept = _kept, {} if _kept is None else _kept
+    try:
+        yield
+    finally:
+        _kept = before
+
+
 def stretches(round_: Round) -> Stretches:
     """The residency of all sessions of a round, of each in the order of time."""
+    kept = _kept
+    if kept is None:
+        return _stretches(round_)
+    found = kept.get(id(round_))
+    if found is None or found[0] is not round_:
+        found = kept[id(round_)] = round_, _stretches(round_)
+    return found[1]
+
+
+def _stretches(round_: Round) -> Stretches:
     counts = [len(session.residency) for session in round_.sessions]
     every = [each for session in round_.sessions for each in session.residency]
     session = np.repeat(np.arange(len(counts)), counts)
-    rows = [(each.from_s, each.to_s, np.nan if each.cpu_s is None else each.cpu_s) for each in every]
-    from_s, to_s, cpu_s = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-    order = np.lexsort((from_s, session))
-    cpu = np.array([each.cpu for each in every], dtype=np.int64)[order]
-    kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)[order]
-    from_s, to_s, cpu_s = from_s[order], np.maximum(to_s, from_s)[order], cpu_s[order]
+    # What was not counted, None, becomes NaN.
+    from_s, to_s, cpu_s = (
+        np.array([getattr(each, name) for each in every], dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
+    )
+    cpu = np.array([each.cpu for each in every], dtype=np.int64)
+    kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)
+    if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
+        order = np.lexsort((from_s, session))
+        cpu, kind, from_s, to_s, cpu_s = (each[order] for each in (cpu, kind, from_s, to_s, cpu_s))
+    to_s = np.maximum(to_s, from_s)
     following = np.append(from_s[1:], np.inf)[: from_s.size]
     following[np.append(np.diff(session) != 0, True)[: from_s.size]] = np.inf
     held = following - to_s <= HELD_POLLS / poll_hz(round_)

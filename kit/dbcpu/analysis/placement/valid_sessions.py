@@ -85,6 +85,8 @@ def clock_basis(record: RunRecord) -> str:
     uncertainty_s = max((clock.uncertainty_s for clock in clocks), default=0.0)
     if uncertainty_s <= 0:
         return "mixed"
+    if uncertainty_s <= TRUSTED_CLOCK_SHARE * min(each.elapsed_s for each in executions):
+        return "mixed"  # no session is shorter than its executions
     shortest_s = min(_span(session, "client").elapsed_s for session in sessions)
     return "mixed" if uncertainty_s <= TRUSTED_CLOCK_SHARE * shortest_s else "server"
 
@@ -104,8 +106,9 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     basis, not_done = clock_basis(record), undone(record)
     host = record.header.host
     node = {each.cpu: each.node for each in host.topology.cpus} if host else {}
+    every_node = frozenset(node.values())
     found = tuple(
-        replace(_timed(each, session, basis, not_done), remote=_is_remote(session, node))
+        _timed(each, session, basis, not_done, remote=_is_remote(session, node, every_node))
         for each in rounds
         for session in each.sessions
     )
@@ -127,16 +130,18 @@ def _of_its_span(member: Timed) -> Timed:
     return replace(member, session=replace(session, **counted))
 
 
-def _timed(round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str]) -> Timed:
+def _timed(
+    round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str], *, remote: bool
+) -> Timed:
     span = _span(session, basis) if session.executions else None
     if span is not None and span.elapsed_s <= 0:
-        return Timed(round_, session, None, "its times run backwards")
+        return Timed(round_, session, None, "its times run backwards", remote=remote)
     if basis != "client" and (step := _clock_step(session)):
-        return Timed(round_, session, None, step)
+        return Timed(round_, session, None, step, remote=remote)
     why = _why_left_out(round_, session)
-    if not why and (reason := not_done.get((round_.order, session.ordinal))):
-        return Timed(round_, session, span, f"the work was not done: {reason}", undone=True)
-    return Timed(round_, session, span, why)
+    if not why and not_done and (reason := not_done.get((round_.order, session.ordinal))):
+        return Timed(round_, session, span, f"the work was not done: {reason}", undone=True, remote=remote)
+    return Timed(round_, session, span, why, remote=remote)
 
 
 def _clock_step(session: Session) -> str:
@@ -155,8 +160,8 @@ def _clock_step(session: Session) -> str:
     return f"the server's clock was set forward while it ran: {seen}"
 
 
-def _is_remote(session: Session, node: Mapping[int, int]) -> bool:
-    if not session.memory_nodes or set(node.values()) <= set(session.memory_nodes):
+def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[int]) -> bool:
+    if not session.memory_nodes or every_node.issubset(session.memory_nodes):
         return False
     near_s = far_s = 0.0
     for each in session.residency:

@@ -74,8 +74,9 @@ def undone_in(header: Header, round_: Round, alone_cpu_s: Mapping[str, float] | 
         return {}
     alone_s = (alone_cpu_s or {}).get(round_.variant)
     found = {}
+    same = None if header.plan.parties else _work_of(header, round_, None)
     for session in round_.sessions:
-        kind, work = _work_of(header, round_, session)
+        kind, work = same or _work_of(header, round_, session)
         why = _why(kind, work, session, alone_s) if session.executions else ""
         if why:
             found[session.ordinal] = why
@@ -163,10 +164,10 @@ def _alone_cpu_s(record: RunRecord) -> dict[str, float]:
     return alone
 
 
-def _work_of(header: Header, round_: Round, session: Session) -> tuple[str, WorkloadInfo]:
-    """What the session had to do, and on which kind of database."""
+def _work_of(header: Header, round_: Round, session: Session | None) -> tuple[str, WorkloadInfo]:
+    """What the session had to do, and on which kind of database; None: any, where there are no parties."""
     plan, kind = header.plan, header.database.kind
-    if plan.parties:
+    if plan.parties and session is not None:
         return _of_party(plan, round_, session)
     return kind, next((work for work in plan.sizes if work.size == round_.variant), plan.workload)
 

@@ -155,7 +155,7 @@ def _curves(work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | 
     for _ in range(PASSES):
         if moving is None:
             break
-        together = [moving.hinge.at(sessions) for sessions in range(max(work) + 1)]
+        together = moving.hinge.along(range(max(work) + 1)).tolist()
         measured = _measured(where_sessions_move(work, rows, together), solo)
         if _alike(measured, moving.part):
             break
@@ -341,4 +341,4 @@ def _within(
 
 def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:
     places = sorted({*(float(level) for level in measured.levels if level <= fitted.most), *fitted.places})
-    return tuple((place, fitted.at(place) * solo) for place in places)
+    return tuple((place, value * solo) for place, value in zip(places, fitted.along(places).tolist(), strict=True))

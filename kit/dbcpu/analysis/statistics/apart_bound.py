@@ -110,7 +110,7 @@ def _log_likelihoods(centred: Floats) -> Floats:
     sides = (centred,) if sessions <= FEW + 1 else (centred, -centred[:, ::-1])
     gains = [_few_apart(side, noise) for side in sides]
     if sessions > 2 * FEW + 1:
-        gains.append(np.stack([_share_apart(centred, noise, share) for share in SHARES], axis=-1))
+        gains.append(_shares_apart(centred, noise))
     found: Floats = _peaks(alike[..., None] + np.concatenate(gains, axis=-1)).max(axis=-1)
     found[0] = _peaks(alike[0, :, None])[0]
     return found
@@ -135,23 +135,38 @@ def _few_apart(ordered: Floats, noise: Floats) -> Floats:
     rounds, sessions = ordered.shape
     most, apart = min(FEW, sessions - 1), APARTS[:, None]
     many, steep = np.arange(1, most + 1), apart / noise**2
-    sums = np.zeros((*noise.shape, rounds, most + 1))
-    sums[..., 0] = 1.0
+    sums = np.zeros((most + 1, rounds, *noise.shape))
+    sums[0] = 1.0
+    # The ratio of each session to the slowest ones: that of the session before it, times what it is behind that one.
+    ratio = np.ones((most, rounds, *noise.shape))
+    step = np.exp(steep * np.diff(ordered, axis=1, prepend=ordered[:, :1]).T[..., None, None])
     for at in range(sessions):
         upto = min(at + 1, most)
-        ratio = np.exp(steep[..., None, None] * (ordered[:, at, None] - ordered[:, :upto]))
-        sums[..., 1 : upto + 1] += ratio * sums[..., :upto]
+        ratio[: min(at, most)] *= step[at]
+        sums[1 : upto + 1] += ratio[:upto] * sums[:upto]
     ways = np.array([lgamma(sessions + 1) - lgamma(k + 1) - lgamma(sessions - k + 1) for k in many])
     largest = np.cumsum(ordered, axis=1)[:, :most].sum(axis=0)
     spent = rounds * many * (1 - many / sessions) * (apart**2 / (2 * noise**2))[..., None]
-    gained: Floats = steep[..., None] * largest + np.log(sums[..., 1:]).sum(axis=-2) - rounds * ways - spent
+    logs = np.moveaxis(np.log(sums[1:]).sum(axis=1), 0, -1)
+    gained: Floats = steep[..., None] * largest + logs - rounds * ways - spent
     return gained
 
 
-def _share_apart(centred: Floats, noise: Floats, share: float) -> Floats:
-    """(aparts, noises): each session is slower with probability ``share``."""
-    apart, scale = APARTS[:, None, None, None], noise[..., None, None]
-    fast, slow = centred + share * apart, centred - (1 - share) * apart
-    logs = np.logaddexp(np.log1p(-share) - fast**2 / (2 * scale**2), np.log(share) - slow**2 / (2 * scale**2))
-    gained: Floats = (logs + centred**2 / (2 * scale**2)).sum(axis=(-2, -1))
-    return gained
+def _shares_apart(centred: Floats, noise: Floats) -> Floats:
+    """(aparts, noises, shares): each session is slower with probability SHARES.
+
+    Of each session the logarithm of 1 + the ratio of its two likelihoods, the larger one taken out; the product of up
+    to MAX_SESSIONS of what is left, each up to 2, does not overflow.
+    """
+    apart, share, variance = APARTS[:, None, None], np.array(SHARES), (2 * noise**2)[..., None]
+    fast, slow = share * apart, (share - 1) * apart
+    # The logarithm of the ratio: a constant, and what grows with how late the session is.
+    constant = np.log(share) - np.log1p(-share) + (fast**2 - slow**2) / variance
+    late = 2 * (APARTS[:, None] / variance[..., 0])[..., None, None] * centred
+    found = np.empty(constant.shape)
+    for at in range(share.size):
+        ratio = late + constant[..., at, None, None]
+        left = np.log((1 + np.exp(-np.abs(ratio))).prod(axis=-1)).sum(axis=-1)
+        found[..., at] = left + np.maximum(ratio, 0.0, out=ratio).sum(axis=(-2, -1))
+    # The sum of the sessions' distances of a round from its mean is 0.
+    return np.asarray(found + centred.size * (np.log1p(-share) - fast**2 / variance))

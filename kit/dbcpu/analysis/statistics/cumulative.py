@@ -70,6 +70,9 @@ class Curves:
         return np.asarray(np.interp(within + self._begin[lane], self._times, self._values))
 
 
+NO_CURVES = Curves.of({})
+
+
 def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
     """For each key the cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
@@ -85,10 +88,18 @@ def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curv
 
 
 def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> Curves:
-    """By key, cumulative amounts from one amount per slice between ``times``; none where the numbers do not fit."""
+    """By key, cumulative amounts from one amount per slice between ``times``; none where the numbers do not fit.
+
+    Keys of which all amounts are 0 are left out, for nothing is gained there.
+    """
     ends = np.array(times, dtype=np.float64)
-    fitting = {key: each for key, each in amounts.items() if len(each) + 1 == ends.size}
-    totals = np.zeros((len(fitting), ends.size))
-    if fitting:
-        np.cumsum(list(fitting.values()), axis=1, out=totals[:, 1:])
-    return Curves.of({key: Curve(ends, total) for key, total in zip(fitting, totals, strict=True)})
+    keys = sorted(key for key, each in amounts.items() if len(each) + 1 == ends.size)
+    gained = np.array([amounts[key] for key in keys], dtype=np.float64)
+    if not gained.any():
+        return NO_CURVES
+    some = gained.any(axis=1)
+    many = int(some.sum())
+    totals = np.zeros((many, ends.size))
+    np.cumsum(gained[some], axis=1, out=totals[:, 1:])
+    starts = np.arange(many) * ends.size
+    return Curves(np.array(keys, dtype=np.int64)[some], starts, np.tile(ends, many), totals.ravel())

@@ -37,6 +37,8 @@ MIN_BEYOND = 1.02
 COARSE, FINE = (0, 64, 64, 20), (0, 25, 25, 11)
 """Places per axis of a grid with one, two and three axes: everywhere, and near the best ones."""
 MISFIT_PASSES, BISECTIONS = 3, 40
+IN_CACHE = 40_000
+"""Places times levels that are solved at once: more would go to memory and back at each step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,12 @@ class Hinge:
 
     def at(self, level: float) -> float:
         """The curve at ``level`` sessions, in rates of one session alone."""
-        row = columns(np.array([level], dtype=np.float64), self.form, edges(self.form, self.places), self.most)
-        return float(row[0, 0] @ np.array(self.coefficients))
+        return float(self.along((level,))[0])
+
+    def along(self, levels: Sequence[float]) -> Floats:
+        """The same at each of ``levels``, (levels,)."""
+        rows = columns(np.asarray(levels, dtype=np.float64), self.form, edges(self.form, self.places), self.most)
+        return np.asarray(rows[0] @ np.array(self.coefficients))
 
     @property
     def turbo(self) -> float:
@@ -159,19 +165,46 @@ def best(
         return None
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
     sigma = np.maximum(sigma, MIN_NOISE)
-    scored = [(_score(made), made) for form in FORMS if (made := _fit(n, y, sigma, form)) is not None]
-    for form in FORMS:
-        for knees in combinations(expected, form.knees) if form.knees else ():
-            found = _at_best(n, y, sigma, form, _with_bends(n, form, knees)) if _enough(n, form) else None
-            if found is None:
-                continue
-            credit, made = 0.0, _hinge(n, y, sigma, form, found)
-            if form.knees == 2:
-                if not BEND[0] <= abs(made.further or 0.0) <= BEND[1]:
-                    continue
-                credit = EXPECTED * WORTH
-            scored.append((_score(made) - WORTH * form.knees - credit, _moved(n, y, sigma, form, found)))
-    return min(scored, key=lambda each: each[0], default=(0.0, None))[1]
+    forms = [form for form in FORMS if n.size > form.parameters]
+    candidates = [_Candidate(form) for form in forms]
+    candidates += [_Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)]
+    # No fit is better than one without residuals: what such a one could not win with need not be fitted.
+    score, first, winner = np.inf, 0, None
+    for at in sorted(range(len(candidates)), key=lambda at: candidates[at].least_score):
+        if candidates[at].least_score > score:
+            break
+        found = candidates[at].fitted(n, y, sigma)
+        if found is not None and (found[0], at) < (score, first):
+            (score, winner), first = found, at
+    return winner
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A form with knees to be sought, or with the ``expected`` ones."""
+
+    form: CurveForm
+    expected: tuple[float, ...] = ()
+
+    @property
+    def least_score(self) -> float:
+        """What it would score without residuals: the lower, the better."""
+        shape = EXPECTED * WORTH if len(self.expected) == 2 else 0.0
+        return WORTH * (self.form.parameters - len(self.expected)) - shape
+
+    def fitted(self, n: Floats, y: Floats, sigma: Floats) -> tuple[float, Hinge] | None:
+        """Its score, and the curve; None where no curve of the form makes sense."""
+        form, knees = self.form, self.expected
+        found = _at_best(n, y, sigma, form, _with_bends(n, form, knees) if knees else _everywhere(n, form))
+        if found is None:
+            return None
+        if not knees:
+            made = _moved(n, y, sigma, form, found)
+            return made.chi2 + self.least_score, made
+        given = _hinge(n, y, sigma, form, found)
+        if form.knees == 2 and not BEND[0] <= abs(given.further or 0.0) <= BEND[1]:
+            return None
+        return given.chi2 + self.least_score, _moved(n, y, sigma, form, found)
 
 
 def settled(
@@ -186,7 +219,7 @@ def settled(
     spare, misfit = n.size - hinge.form.parameters, 0.0
     for _ in range(MISFIT_PASSES):
         hinge = _moved(n, y, np.hypot(known, misfit), hinge.form, _Found(hinge.places, hinge.chi2))
-        residuals = np.array([hinge.at(level) for level in levels]) / y - 1
+        residuals = hinge.along(levels) / y - 1
         misfit = _misfit(residuals, known, spare)
     return hinge, tuple(float(each) for each in np.hypot(known, misfit))
 
@@ -203,26 +236,11 @@ def _misfit(residuals: Floats, noise: Floats, spare: int) -> float:
     return high
 
 
-def _fit(n: Floats, y: Floats, sigma: Floats, form: CurveForm) -> Hinge | None:
-    if not _enough(n, form):
-        return None
-    found = _at_best(n, y, sigma, form, _everywhere(n, form))
-    return None if found is None else _moved(n, y, sigma, form, found)
-
-
-def _enough(n: Floats, form: CurveForm) -> bool:
-    return n.size > form.parameters
-
-
 def _moved(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
     """With its bend and knees where they fit best near those that were found."""
     for spread in (0.12, 0.015) if form.places else (0.0,):
         found = _at_best(n, y, sigma, form, _near(found.places, n, spread)) or found
     return _hinge(n, y, sigma, form, found)
-
-
-def _score(hinge: Hinge) -> float:
-    return hinge.chi2 + WORTH * hinge.form.parameters
 
 
 def _everywhere(n: Floats, form: CurveForm) -> Floats:
@@ -291,6 +309,10 @@ def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) 
 
 def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
     """Least squares at each row of ``grid`` (G, places); ``sigma`` is relative."""
+    some = max(1, IN_CACHE // n.size)
+    if len(grid) > some:
+        solved = [solve(n, y, sigma, form, grid[at : at + some]) for at in range(0, len(grid), some)]
+        return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__slots__))
     weight = (sigma * y) ** -2
     parts = _parts(n, form, edges(form, grid), int(n.max()))
     normal = np.empty((len(grid), len(parts), len(parts)))

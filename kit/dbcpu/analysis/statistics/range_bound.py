@@ -9,11 +9,11 @@ Sources: Berger and Boos, "P Values Maximized Over a Confidence Set for the Nuis
 and Nagaraja, "Order Statistics", 2003, section 2.1 (joint distribution of the extremes).
 """
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dbcpu.analysis.statistics.cumulative import Floats
 
@@ -24,6 +24,8 @@ DRAWS, MIN_DRAWS, WORK = 4000, 1000, 60_000
 APART = np.concatenate([np.linspace(0.0, 6.0, 19), np.geomspace(7.0, 40.0, 8)])
 """In standard deviations; beyond the last one the noise moves the statistic by nearly nothing."""
 NOISES = 24
+PASSES, PARTS = 6, 32
+"""Each pass looks at so many parts of the interval at once: 2 ** 30 of the whole."""
 _STEPS = np.linspace(0.0, 1.0, NOISES)
 SEED = 20_261_122
 
@@ -57,22 +59,34 @@ def upper_bound(mean_range: float, sessions: int, rounds: int, noise: NoiseRange
     ``mean_range``: mean over ``rounds`` of the logarithm of slowest over fastest of ``sessions`` (at least 2).
     """
     low, high = 0.0, mean_range + 20.0 * min(noise.high, 1.0) + 1.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_possible(middle, mean_range, sessions, rounds, noise) else (low, middle)
+    for _ in range(PASSES):
+        places = np.linspace(low, high, PARTS + 1)
+        possible = _possible(places[1:-1], mean_range, sessions, rounds, noise)
+        # By halves: the last that is possible, with one beyond it that is not.
+        at, step = 0, PARTS
+        while step := step // 2:
+            at += step if possible[at + step - 1] else 0
+        low, high = float(places[at]), float(places[at + 1])
     return high
 
 
 def is_possible(apart: float, mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> bool:
     """Whether a true difference ``apart`` shows as little as ``mean_range`` at least as often as confidence allows."""
+    return bool(_possible(np.array([apart]), mean_range, sessions, rounds, noise)[0])
+
+
+def _possible(
+    apart: Floats, mean_range: float, sessions: int, rounds: int, noise: NoiseRange
+) -> npt.NDArray[np.bool_]:
     quantiles = low_quantiles(sessions, rounds)
-    high = min(noise.high, max(noise.low, 4.0 * (mean_range + apart)))
-    ends = math.log(max(noise.low, 1e-3 * (apart + 1e-6))), math.log(max(high, 2e-3 * (apart + 1e-6)))
-    spreads = np.exp(ends[0] + (ends[1] - ends[0]) * _STEPS)
-    units = apart / spreads
+    high = np.minimum(noise.high, np.maximum(noise.low, 4.0 * (mean_range + apart)))
+    first = np.log(np.maximum(noise.low, 1e-3 * (apart + 1e-6)))
+    last = np.log(np.maximum(high, 2e-3 * (apart + 1e-6)))
+    spreads = np.exp(first[:, None] + (last - first)[:, None] * _STEPS)
+    units = apart[:, None] / spreads
     beyond = np.maximum(0.0, units - APART[-1])
     least = spreads * (np.interp(units, APART, quantiles) + beyond)
-    return bool(mean_range >= least.min())
+    return np.asarray(mean_range >= least.min(axis=1))
 
 
 @lru_cache(maxsize=512)

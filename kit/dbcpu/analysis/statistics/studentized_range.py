@@ -17,6 +17,7 @@ STEP = 0.05
 RANGES = np.arange(0.0, 16.0 + STEP, STEP)
 """In standard deviations; of 4,096 values the range passes the last with a chance of 1e-25."""
 QUANTILES = np.geomspace(0.5, 5000.0, 400)
+COARSE = 20
 TAIL = 1e-300
 """Probabilities are held above this, for their logarithm is taken."""
 
@@ -37,9 +38,17 @@ def quantile(count: int, rounds: int, freedom: float, alarm: float) -> float:
     logs = np.linspace(-40.0 / freedom - reach, reach, 300)
     half = freedom / 2
     density = np.exp(np.log(2.0) + half * np.log(half) - gammaln(half) + freedom * logs - half * np.exp(2 * logs))
-    weights = density / density.sum()
-    passed = np.exp(np.interp(np.outer(QUANTILES, np.exp(logs)), RANGES, _log_tail(count, rounds))) @ weights
-    return float(np.exp(np.interp(-np.log(alarm), -np.log(np.maximum(passed, TAIL)), np.log(QUANTILES))))
+    weights, truth, tail = density / density.sum(), np.exp(logs), _log_tail(count, rounds)
+
+    def unlikely(quantiles: Floats) -> Floats:
+        """Minus the logarithm of the chance to pass each: it rises with them."""
+        passed = np.exp(np.interp(np.outer(quantiles, truth), RANGES, tail)) @ weights
+        return np.asarray(-np.log(np.maximum(passed, TAIL)))
+
+    # Between which two it lies needs no more than some of them.
+    least = int(np.searchsorted(unlikely(QUANTILES[::COARSE]), -np.log(alarm))) * COARSE
+    near = QUANTILES[max(0, least - COARSE) : least + 1]
+    return float(np.exp(np.interp(-np.log(alarm), unlikely(near), np.log(near))))
 
 
 @lru_cache(maxsize=256)
