@@ -31,7 +31,7 @@ from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import Reference, SessionView
+from dbcpu.analysis.results.run import SPREADS, Reference, SessionView
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
@@ -154,6 +154,12 @@ class _Case:
         return (per_execution_s or 0.0) * (len(self.timed.span.executions) if self.timed.span else 0)
 
     @property
+    def tolerance(self) -> float:
+        """That of its reference, and what the exponent leaves open of its pace part: independent errors."""
+        own = self.reference.tolerance if self.reference else 0.0
+        return float(np.hypot(own, SPREADS * self.pace.error)) if self.pace else own
+
+    @property
     def less_stolen_s(self) -> float:
         """Steal that it was spared of what a single session usually meets; where its pace is known."""
         if self.pace is None or self.evidence is None or self.evidence.steal_s is None:
@@ -272,7 +278,7 @@ def _weighed(case: _Case, split: Loss | None, reference_s: float | None) -> Lost
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
         return Lost(split, reference_s, Cause.UNEXPLAINED, "no valid single-session baseline")
     slowdown = case.timed.span.elapsed_s / reference_s
-    within_s = case.reference.tolerance * reference_s
+    within_s = case.tolerance * reference_s
     beside = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
     if beside.total_s <= within_s:
         counted = counted_only(beside, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
@@ -280,11 +286,11 @@ def _weighed(case: _Case, split: Loss | None, reference_s: float | None) -> Lost
             cause, words = _by_pace(case, slowdown)
             return Lost(split, reference_s, cause, words, pace_only=True, slowdown=slowdown)
         if counted is None:
-            tolerance = case.reference.tolerance
+            tolerance = case.tolerance
             words = partial(_noise_words, slowdown, tolerance)
             return Lost(split, reference_s, Cause.NONE, words, slowdown=slowdown)
         beside = counted
-    tolerated_s = case.reference.tolerance * case.timed.span.elapsed_s
+    tolerated_s = case.tolerance * case.timed.span.elapsed_s
     shares = tuple(_shares(case, beside))
     return Lost(
         split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerated_s

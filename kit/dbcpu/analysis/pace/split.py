@@ -37,11 +37,15 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class SessionPace:
-    """``speed`` of its CPUs while it was there (1: full), ``slower`` than single sessions usually are, ``pieces``."""
+    """``speed`` of its CPUs while it was there (1: full), ``slower`` than single sessions usually are, ``pieces``.
+
+    ``error``: standard error of the logarithm of ``slower`` that the exponent's leaves.
+    """
 
     speed: float
     slower: float
     pieces: int
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,18 @@ def split(
     paces = {key: speed(ns, b, scale.full_ns) for key, ns in beside.items()}
     return Split(
         scale,
-        {key: SessionPace(pace, scale.alone / pace, beside[key].size) for key, pace in paces.items()},
+        {key: _session_pace(scale, pace, beside[key].size) for key, pace in paces.items()},
         seen,
         alike(full, b),
         two_speeds(seen),
     )
+
+
+def _session_pace(scale: Scale, pace: float, pieces: int) -> SessionPace:
+    slower = scale.alone / pace
+    # Speeds are powers of the pieces' time: the logarithm is in proportion to the exponent.
+    error = abs(float(np.log(slower))) * scale.exponent.error / scale.exponent.value
+    return SessionPace(pace, slower, pieces, error)
 
 
 def _stretches(members: Sequence[Timed], pieces: dict[int, RoundPieces]) -> list[Stretch]:
