@@ -1,4 +1,8 @@
-"""``fleet``: databases of the tests' server as a campaign; see support/campaigning.py."""
+"""``fleet``: databases of the tests' server as a campaign; see support/campaigning.py.
+
+In these databases the function that every workload begins with sleeps first: sessions are at work for as long as they
+are told, also those of programs that the campaign starts, and take little CPU.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +14,14 @@ from support.campaigning import HOSTS, Fleet
 from support.driving import Drive
 from support.servers.postgresql import connect
 
+_DROWSY = """
+create or replace function pg_catalog.generate_series(integer, integer) returns setof integer language plpgsql as $$
+begin
+    perform pg_catalog.pg_sleep(0.1);
+    return query select x::integer from pg_catalog.generate_series($1::bigint, $2::bigint) as x;
+end $$
+"""
+
 
 @pytest.fixture
 def fleet(
@@ -20,6 +32,9 @@ def fleet(
     with connect(postgres_url) as connection:
         for name in names:
             connection.execute(f'create database "{name}"')
+    for name in names:
+        with connect(f"{postgres_url.rpartition('/')[0]}/{name}") as connection:
+            connection.execute(_DROWSY)
     upgrade_store(postgres_database)
     try:
         yield Fleet(tmp_path, drive, postgres_url, names, postgres_database)

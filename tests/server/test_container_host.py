@@ -28,8 +28,8 @@ from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
-SMALL = Choices(sessions="1,2", size="tiny", executions=40, repeats=1, seed=1)
-LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes")
+SMALL = Choices(sessions="1,2", size="tiny", executions=20, repeats=1, seed=1)
+LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes", "--workload", "calm")
 QUOTA = QUOTA_US / PERIOD_US
 THROTTLED, THROTTLED_S = attrgetter("throttled_periods"), attrgetter("throttled_s")
 
@@ -80,7 +80,7 @@ def test_a_run_in_a_container_is_sampled_and_its_throttling_counted(box: Box, ro
         assert group.sessions == tuple(range(each.level))
     assert sum(each.cgroups[0].periods for each in record.rounds) > 0
     if not all(sum(of(each.cgroups[0]) for each in record.rounds) > 0 for of in (THROTTLED, THROTTLED_S)):
-        fail_unless_busy("two sessions with one half of a CPU were never throttled")
+        fail_unless_busy("two sessions with a quarter of a CPU were never throttled")
     until(lambda: not box.far_ends(), "the far end has ended")
 
 
@@ -89,7 +89,7 @@ def test_other_load_of_the_node_is_seen_though_it_is_not_listed(box: Box, tmp_pa
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as outside:
         try:
             record, _ = measured(
-                box.server.url, tmp_path, replace(SMALL, sessions="1", executions=200, host=f"exec:{box.enter}")
+                box.server.url, tmp_path, replace(SMALL, sessions="1", executions=30, host=f"exec:{box.enter}")
             )
         finally:
             outside.kill()
@@ -103,7 +103,7 @@ def test_a_quota_above_what_is_seen_shows_in_the_pressure(tmp_path: Path) -> Non
     if not Path("/proc/pressure/cpu").exists():
         pytest.skip("this machine's kernel counts no pressure (psi=0)")
     with boxed(hidden=True) as box:
-        choices = replace(SMALL, sessions="1,2", executions=400, host=f"exec:{box.enter}")
+        choices = replace(SMALL, sessions="1,2", executions=20, host=f"exec:{box.enter}")
         record, _ = measured(box.server.url, tmp_path, choices)
     assert record.header.host is not None
     assert record.header.host.limits.quota_cpus is None
@@ -116,14 +116,14 @@ def test_a_quota_above_what_is_seen_shows_in_the_pressure(tmp_path: Path) -> Non
         assert pressure["/"].full_s is not None
         assert pressure["/"].some_s >= pressure["/"].full_s
     if not sum(one.full_s or 0.0 for each in record.rounds for one in each.pressure):
-        fail_unless_busy("two sessions with one half of a CPU never waited together")
+        fail_unless_busy("two sessions with a quarter of a CPU never waited together")
 
 
 def test_doctor_says_what_is_and_is_not_seen(box: Box, route: str) -> None:
     found = {finding.code: finding.seen for finding in diagnose(resolve(box.server.url, lambda _: None), route)}
     assert "(sampler container)" in found["sampled"]
     assert "through " in found["sampled"]
-    assert found["cpu-quota"] == "a quota allows 0.5 CPUs (cpu.cfs_quota_us of /)"
+    assert found["cpu-quota"] == f"a quota allows {QUOTA:g} CPUs (cpu.cfs_quota_us of /)"
     assert "not listed" in found["hidden-processes"]
     assert "nsenter" not in str(found), "arguments of a command are not shown"
 

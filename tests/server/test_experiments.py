@@ -48,7 +48,7 @@ class AtRound(Watcher):
 
 @pytest.fixture
 def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
-    """Run an experiment and give the stored run."""
+    """Run an experiment and give the stored run. Sessions mostly sleep where the test does not say otherwise."""
     place = Path(tempfile.mkdtemp(prefix="dbcpu-test-"))
     place.chmod(0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -60,7 +60,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
         watcher: Watcher | None = None,
         **chosen: object,
     ) -> RunRecord:
-        choices = Choices(**{"size": "tiny", **chosen})  # type: ignore[arg-type]
+        choices = Choices(**{"size": "tiny", "workload": "calm", **chosen})  # type: ignore[arg-type]
         with open_store(str(tmp_path / "runs.db")) as store:
             run_id = measure_run.run(request, choices, store, watcher or Watcher(), forced=True, experiment=experiment)
             return store.load(run_id)
@@ -71,7 +71,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments of half a second, which is long for size tiny: two sessions take all that time from other tests."""
+    """Segments of half a second, which is long for size tiny."""
     for name in ("MIN_SEGMENT_S", "RETRY_S"):
         monkeypatch.setattr(f"dbcpu.measure.experiments.soak.{name}", 0.5)
 
@@ -119,7 +119,7 @@ def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: 
 
 
 def test_ctrl_c_keeps_what_is_finished(drive: Drive) -> None:
-    driver = drive("soak", "--sessions", "2", "--for", "20s", "--size", "tiny", "--yes")
+    driver = drive("soak", "--sessions", "2", "--for", "20s", "--workload", "calm", "--size", "tiny", "--yes")
     driver.said("round 4 of")
     driver.send(signal.SIGINT)
     code, _, err = driver.finish()
@@ -231,7 +231,7 @@ def test_a_pool_shares_out_exactly_the_work_there_is(measure: Measure) -> None:
 
 
 def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) -> None:
-    record = measure(PoolShape(9), Request("sqlite", "sqlite"), sessions="3", repeats=1)
+    record = measure(PoolShape(9), Request("sqlite", "sqlite"), workload=None, sessions="3", repeats=1)
     (done,) = loaded(record)
     assert sum(len(session.executions) for session in done.sessions) == 9
 
@@ -257,7 +257,7 @@ def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
     group = (GroupMember("one", EMBEDDED, 1, (cpus[0],)), GroupMember("two", EMBEDDED, 2, (cpus[1],)))
-    record = measure(TogetherShape(group), Request("one and two", "together"), executions=10, repeats=2)
+    record = measure(TogetherShape(group), Request("one and two", "together"), workload=None, executions=10, repeats=2)
     assert [party.target for party in record.header.plan.parties] == ["one", "two"]
     both = [each for each in record.rounds if each.variant == "together"]
     assert len(both) == 2
@@ -273,7 +273,7 @@ def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None
 
 def test_different_databases_run_their_own_text_of_the_workload(measure: Measure) -> None:
     group = (GroupMember("pg", EMBEDDED, 1), GroupMember("lite", Request("lite", "sqlite"), 1))
-    record = measure(TogetherShape(group), Request("pg and lite", "together"), executions=3, repeats=1)
+    record = measure(TogetherShape(group), Request("pg and lite", "together"), workload=None, executions=3, repeats=1)
     one, two = record.header.plan.parties
     assert (one.database.kind, two.database.kind) == ("postgresql", "sqlite")
     assert one.workload.sql != two.workload.sql

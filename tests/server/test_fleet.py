@@ -106,7 +106,7 @@ def test_hosts_over_ssh_fail_each_in_its_own_way_and_the_others_are_measured_onc
     own_sshds["no-login"].refuse()
     taken, *free = fleet.databases
     killed: list[str] = []
-    options = ("--sessions", "1", "--for", "1s", "--repeats", "1", "--at-once", "4")
+    options = ("--sessions", "1", "--for", "1s", "--repeats", "1", "--size", "tiny", "--at-once", "4")
 
     def one_is_killed() -> bool:
         killed.extend(filter(None, [killed_amid_its_run(fleet)]))

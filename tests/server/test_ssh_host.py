@@ -36,8 +36,8 @@ pytestmark = [pytest.mark.slow]
 
 ARCHIVES = sorted(TESTS.joinpath("hosts").glob("*.tar.gz"))
 SMALL = Choices(sessions="1,2", size="tiny", executions=20, repeats=1, seed=1)
-LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes")
-"""The first round of one session, the second of two that work for a second or more."""
+LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes", "--workload", "calm")
+"""The first round of one session, the second of two that are at work for a second or more."""
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""
 

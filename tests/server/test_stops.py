@@ -15,10 +15,13 @@ pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 GONE_S = 60.0
 """2 s are promised where nothing else runs; a busy machine takes longer, which is nobody's fault."""
-FOUR = ("--sessions", "4", "--size", "short", "--executions", "4", "--repeats", "1", "--yes")
-"""Three rounds, the second of four sessions that work for a second or two."""
+FOUR = ("--sessions", "4", "--size", "short", "--repeats", "1", "--yes")
+BUSY = (*FOUR, "--executions", "3")
+"""Three rounds, the second of four sessions that compute for a second or two."""
+CALM = (*FOUR, "--executions", "8", "--workload", "calm")
+"""The same, and the four sessions mostly sleep."""
 MANY = ("--sessions", "1-3", "--size", "tiny", "--executions", "20", "--repeats", "50", "--yes")
-STEPS = ("--sessions", "1,2", "--size", "short", "--executions", "6", "--repeats", "1", "--yes")
+STEPS = ("--sessions", "1,2", "--size", "short", "--executions", "6", "--repeats", "1", "--yes", "--workload", "calm")
 
 
 def wait_for(drive: Drive, driver: Driver, stage: str) -> None:
@@ -45,8 +48,10 @@ STAGES = ("starting", "initdb", "server", "baseline", "connecting", "running", "
 every_stage = pytest.mark.parametrize("stage", STAGES)
 
 
-def start(drive: Drive, stage: str) -> Driver:
-    driver = drive("run", *(MANY if stage == "between rounds" else FOUR), exec_it=stage == "starting")
+def start(drive: Drive, stage: str, *, busy: bool = False) -> Driver:
+    as_shells_do = stage in ("starting", "initdb")  # with a true initdb
+    work = MANY if stage == "between rounds" else BUSY if as_shells_do or busy else CALM
+    driver = drive("run", *work, exec_it=as_shells_do)
     wait_for(drive, driver, stage)
     return driver
 
@@ -133,7 +138,7 @@ def test_ctrl_c_again_while_the_clean_up_hangs_leaves_at_once(drive: Drive) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
 def test_other_signals_leave_nothing_behind(drive: Drive, number: signal.Signals) -> None:
-    driver = start(drive, "running").send(number)
+    driver = start(drive, "running", busy=True).send(number)
     code, _, err = driver.finish()
     assert code == (130 if number == signal.SIGTERM else -number), err
     assert_nothing_is_left(drive)
@@ -141,7 +146,7 @@ def test_other_signals_leave_nothing_behind(drive: Drive, number: signal.Signals
 
 
 def test_server_of_a_driver_that_died_with_its_guard_is_cleaned_up_by_the_next_run(drive: Drive) -> None:
-    driver = start(drive, "running")
+    driver = start(drive, "running", busy=True)
     (guard,) = [pid for pid in children(driver.process.pid) if "cleanup_guard.py" in command_line(pid)]
     os.kill(guard, signal.SIGKILL)
     driver.send(signal.SIGKILL)
@@ -169,7 +174,7 @@ def working(server: DebianServer) -> list[int]:
     """Their process ids."""
     rows = server.ask(
         "select pid from pg_stat_activity where application_name = 'dbcpu' and state = 'active'"
-        " and query like '%%generate_series(1, 50)%%' and clock_timestamp() - query_start > interval '50 ms'"
+        " and query like '%%pg_sleep%%' and clock_timestamp() - query_start > interval '50 ms'"
     )
     return [int(row[0]) for row in rows]
 
@@ -183,7 +188,7 @@ def present(server: DebianServer) -> int:
 def test_no_session_of_a_stopped_driver_stays_on_the_server(
     drive: Drive, debian_server: DebianServer, number: signal.Signals
 ) -> None:
-    driver = drive("run", debian_server.url, *FOUR)
+    driver = drive("run", debian_server.url, *CALM)
     driver.said("round 2 of")
     until(lambda: active(debian_server) == 4, "four active sessions")
     driver.send(number)
@@ -213,8 +218,14 @@ def test_crash_of_the_server_keeps_the_rounds_before(drive: Drive, debian_server
 
 def test_one_killed_session_is_marked_and_the_run_goes_on(drive: Drive, debian_server: DebianServer) -> None:
     driver = drive("run", debian_server.url, *STEPS).said("round 2 of")
-    until(lambda: active(debian_server) == 2, "two active sessions")
-    victim = working(debian_server)[0]
+    active_pids: list[int] = []
+
+    def both() -> bool:
+        active_pids[:] = working(debian_server)
+        return len(active_pids) == 2
+
+    until(both, "two active sessions")
+    victim = active_pids[0]
     debian_server.ask("select pg_terminate_backend(%s)", victim)
     code, _, err = driver.finish()
     assert code == 0, err

@@ -120,8 +120,8 @@ def test_what_cannot_be_had_is_refused_before_anything_is_loaded(drive: Drive) -
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_however_it_is_stopped_nothing_is_left_changed(drive: Drive, journals: Path, number: signal.Signals) -> None:
-    # Pinned sessions that work for seconds: the journal holds their affinity meanwhile.
-    long = ("--size", "short", "--executions", "3", "--repeats", "1", "--yes")
+    # Pinned sessions that are at work for seconds: the journal holds their affinity meanwhile.
+    long = ("--workload", "calm", "--size", "short", "--executions", "8", "--repeats", "1", "--yes")
     driver = drive("vary", "--variants", "cpus:0", "--sessions", "2", *long).said("variant cpus:0")
     driver.until(lambda: any(each.entries for each in leftovers()), "their affinity is in the journal")
     driver.send(number)

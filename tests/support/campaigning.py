@@ -27,7 +27,7 @@ QUICK = (
     "--pace",
     "off",
 )
-LONG = ("--sessions", "1", "--for", "1h", "--repeats", "1", "--sampler", "none", "--pace", "off")
+LONG = ("--sessions", "1", "--for", "1h", "--repeats", "1", "--size", "tiny", "--sampler", "none", "--pace", "off")
 PASSWORD = "FLEET_PASSWORD"
 
 

@@ -1,13 +1,15 @@
 """Programs forked from a process that has dbcpu's modules loaded: a start costs hundredths of a second of CPU.
 
-What they share is the start of the interpreter and the imports. Session, folder, environment, limits and standard
-streams are each one's own, and the command line is read by the same ``dbcpu.cli.main``. Tests of the start itself, and
-those that change what an interpreter reads when it starts, need ``python -m dbcpu`` (support/driving.py).
+What they share is the start of the interpreter, the imports, and the cluster that embedded servers have copies of
+(support/servers/kept_cluster.py). Session, folder, environment, limits and standard streams are each one's own, and the
+command line is read by the same ``dbcpu.cli.main``. Tests of the start itself, of initdb, and those that change what an
+interpreter reads when it starts, need ``python -m dbcpu`` (support/driving.py).
 """
 
 import atexit
 import contextlib
 import faulthandler
+import gc
 import json
 import os
 import resource
@@ -21,6 +23,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from support import calm_work
+from support.servers import kept_cluster
 
 MESSAGE_BYTES = 1 << 17
 """Below what a socket of the kernel's default size takes at once; arguments and environment are far smaller."""
@@ -146,6 +151,10 @@ def main() -> None:
     """Until the socket closes; returns in each program's process, too, which then is that program."""
     for module in LOADED:
         __import__(module)
+    kept_cluster.use()
+    calm_work.use()
+    gc.collect()
+    gc.freeze()  # the collector of a child would write to each page of what it shares with all others
     children: dict[int, tuple[int, int]] = {}
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=os.dup(0)) as asked:

@@ -20,7 +20,7 @@ from support.servers.postgresql import DebianServer, installed_binaries
 
 CPU = Path("/sys/fs/cgroup/cpu")
 PRESSURE = Path("/sys/fs/cgroup/unified")
-PERIOD_US, QUOTA_US = 100_000, 50_000
+PERIOD_US, QUOTA_US = 100_000, 25_000
 # Whoever is moved into the group first sees it as the root of all groups, as in a container.
 _INSIDE = """
 for group in "$0" "$1"; do echo $$ >"$group/cgroup.procs" || exit; done; shift
