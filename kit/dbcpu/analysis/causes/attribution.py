@@ -13,7 +13,7 @@ them lose alike makes none of them slower than another.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -170,7 +170,7 @@ class _Case:
     def counted(self) -> Counted:
         evidence, span = self.evidence, self.timed.span
         if evidence is None or span is None or not (evidence.steal_s or evidence.irq_s or evidence.mhz):
-            return Counted(unseen=self.alone.unseen)
+            return _nothing_counted(self.alone.unseen)
         executions, cpu_s = len(span.executions), self.timed.session.cpu_s or 0.0
         slow_s = 0.0
         if evidence.mhz is not None and self.alone.mhz:
@@ -180,6 +180,11 @@ class _Case:
             max(0.0, evidence.irq_s - self.alone.irq_s * executions),
             slow_s, evidence.mhz, self.alone.mhz, self.alone.unseen,
         )  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _nothing_counted(unseen: str) -> Counted:
+    return Counted(unseen=unseen)
 
 
 def _lost(case: _Case) -> Lost:
@@ -197,18 +202,18 @@ def _view(case: _Case, lost: Lost, rows: int, group: str) -> SessionView:
     cause, second = lost.named()
     evidence = lost.words or partial(_words, case, cause, lost)
     counted_s, counted_cause = _counted(case, split)
-    seen = case.evidence
+    seen, elapsed_s = case.evidence, span.elapsed_s if span else None
     return SessionView(
         level=each.level,
         repeat=each.repeat,
         variant=each.variant,
         order=each.order,
         ordinal=session.ordinal,
-        elapsed_s=span.elapsed_s if span else None,
+        elapsed_s=elapsed_s,
         connect_s=session.connect_s,
         executions=len(session.executions),
         mrows_per_s=rows / span.per_execution_s / 1e6 if span else None,
-        slowdown=span.elapsed_s / reference_s if span and reference_s else None,
+        slowdown=elapsed_s / reference_s if elapsed_s is not None and reference_s else None,
         inflation_s=split.inflation_s if split else None,
         queue_s=split.queue_s if split else None,
         throttled_s=split.throttled_s if split else None,
@@ -245,19 +250,20 @@ def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
     asleep_s = (split.gap_s or 0.0) if split else 0.0
     stolen_s, irq_s = ((evidence.steal_s or 0.0), evidence.irq_s) if evidence else (0.0, 0.0)
     off_s = max(0.0, asleep_s, stolen_s + irq_s)
-    lost_s = min(session.run_delay_s + off_s, span.elapsed_s)
-    if lost_s < WORTH_COUNTING * span.elapsed_s:
+    elapsed_s = span.elapsed_s
+    lost_s = min(session.run_delay_s + off_s, elapsed_s)
+    if lost_s < WORTH_COUNTING * elapsed_s:
         return lost_s, Cause.NONE
     throttled_s = min(case.throttled_s or 0.0, session.run_delay_s)
     queued_s = session.run_delay_s - throttled_s
     # That it waited for a CPU is counted, also where who was there is not known.
-    others_s = ran_instead.behind_others_s(queued_s, span.elapsed_s, session, evidence)
+    others_s = ran_instead.behind_others_s(queued_s, elapsed_s, session, evidence)
     parts = {Cause.THROTTLED: throttled_s, Cause.RUN_QUEUE: queued_s - others_s, Cause.COMPETITOR: others_s}
     if stolen_s + irq_s >= asleep_s:
         parts |= {Cause.STEAL: stolen_s, Cause.IRQ: irq_s}
     else:
         parts[Cause.STOPPED if evidence is not None and evidence.stopped_s >= off_s / 2 else Cause.WAIT] = off_s
-    return lost_s, max(parts, key=lambda name: parts[name])
+    return lost_s, max(parts, key=parts.__getitem__)
 
 
 def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
@@ -277,23 +283,22 @@ def _weighed(case: _Case, split: Loss | None, reference_s: float | None) -> Lost
         return Lost(None, None, Cause.NONE, "only the rate of the whole round is known")
     if split is None or reference_s is None or case.reference is None or case.timed.span is None:
         return Lost(split, reference_s, Cause.UNEXPLAINED, "no valid single-session baseline")
-    slowdown = case.timed.span.elapsed_s / reference_s
-    within_s = case.tolerance * reference_s
-    beside = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
+    elapsed_s, tolerance = case.timed.span.elapsed_s, case.tolerance
+    slowdown, within_s, beside = elapsed_s / reference_s, tolerance * reference_s, split
+    if case.pace is not None:
+        beside = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
     if beside.total_s <= within_s:
         counted = counted_only(beside, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
         if counted is None and split.total_s > within_s:
             cause, words = _by_pace(case, slowdown)
             return Lost(split, reference_s, cause, words, pace_only=True, slowdown=slowdown)
         if counted is None:
-            tolerance = case.tolerance
             words = partial(_noise_words, slowdown, tolerance)
             return Lost(split, reference_s, Cause.NONE, words, slowdown=slowdown)
         beside = counted
-    tolerated_s = case.tolerance * case.timed.span.elapsed_s
     shares = tuple(_shares(case, beside))
     return Lost(
-        split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerated_s
+        split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerance * elapsed_s
     )
 
 

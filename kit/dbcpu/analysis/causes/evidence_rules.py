@@ -7,6 +7,7 @@ Each part of the loss is divided among causes: seconds, and the evidence in word
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from typing import NamedTuple
 
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
@@ -43,8 +44,7 @@ Partners = Sequence[tuple[int, int, float]]
 Asked = Callable[[], Partners]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """Seconds of a loss, their cause, and the reason in words, which are made when they are read."""
 
     cause: Cause
@@ -142,7 +142,7 @@ def _divided(
 ) -> list[Share]:
     """The wait in the ratio of what sessions and other processes ran; the larger part first."""
     sessions_s, foreign_s = ran_s
-    by_sessions_s, by_foreign_s = (queue_s * part_s / (sessions_s + foreign_s) for part_s in ran_s)
+    by_sessions_s, by_foreign_s = queue_s * sessions_s / sum(ran_s), queue_s * foreign_s / sum(ran_s)
 
     def meanwhile() -> str:
         return _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")
@@ -299,23 +299,25 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
     stopped_s = evidence.stopped_s if evidence else 0.0
     asleep_s = evidence.asleep_s if evidence else 0.0
     steal_s, irq_s = counted.steal_s, counted.irq_s
-    found: list[tuple[Cause, float, Words]] = [
-        (Cause.STEAL, steal_s, lambda: f"{off()}: {seconds(steal_s)} of steal on its CPUs"),
-        (Cause.IRQ, irq_s, lambda: f"{off()}: {seconds(irq_s)} of interrupts on its CPUs"),
-        (Cause.STOPPED, stopped_s, lambda: f"{off()}: stopped for {seconds(stopped_s)}"),
-    ]
+    shares: list[Share] = []
+    if steal_s > 0:
+        shares.append(Share(Cause.STEAL, steal_s, lambda: f"{off()}: {seconds(steal_s)} of steal on its CPUs"))
+    if irq_s > 0:
+        shares.append(Share(Cause.IRQ, irq_s, lambda: f"{off()}: {seconds(irq_s)} of interrupts on its CPUs"))
+    if stopped_s > 0:
+        shares.append(Share(Cause.STOPPED, stopped_s, lambda: f"{off()}: stopped for {seconds(stopped_s)}"))
     needed_s = (steal_s + irq_s + stopped_s) / ACCOUNTS
     waited_s = sum(wait.waited_s for wait in session.waits) if session.waits else 0.0
     if session.waits and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
         longest = max(session.waits, key=lambda wait: wait.waited_s)
         event, most_s = plain(longest.event), longest.waited_s
-        found.append((wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(most_s)} for {event}"))
+        shares.append(Share(wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(most_s)} for {event}"))
         needed_s += waited_s / ACCOUNTS
-    else:
-        found.append((Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))
+    elif asleep_s > 0:
+        shares.append(Share(Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))
         needed_s += asleep_s / SAMPLED_ACCOUNTS
-    shares = [Share(*each) for each in found if each[1] > 0]
-    covered_s = sum(share.seconds for share in shares)
+    shares = [share for share in shares if share.seconds > 0]
+    covered_s = sum(share.seconds for share in shares) if shares else 0.0
 
     def unknown() -> str:
         if shares:

@@ -7,7 +7,7 @@ beyond one alone is not put down to sharing in those that did: factors multiply,
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log1p
 
 from dbcpu.analysis.causes.evidence_rules import Share, Words
@@ -23,12 +23,12 @@ ALSO = 1 / 3
 WORTH_NAMING = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lost:
     """A session's loss against one alone, ``reference_s``, and its parts.
 
     ``words``: where it has no parts, why, and then ``cause`` is all. ``beside_s``: the loss beside the pace of its CPUs,
-    of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round; None for that one.
+    of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round, set by ``over_fastest``; None for that one.
     """
 
     split: Loss | None
@@ -42,18 +42,21 @@ class Lost:
     beside_s: float = 0.0
     tolerated_s: float = 0.0
     fastest: "Lost | None" = None
+    _by_cause: dict[Cause, float] | None = None
 
     @property
     def beside(self) -> float:
         """Of its time alone."""
         return self.beside_s / self.reference_s if self.reference_s else 0.0
 
-    def by_cause(self) -> dict[str, float]:
+    def by_cause(self) -> dict[Cause, float]:
         """Seconds, the largest part first."""
-        found: dict[str, float] = {}
-        for share in self.shares:
-            found[share.cause] = found.get(share.cause, 0.0) + share.seconds
-        return dict(sorted(found.items(), key=lambda part: -part[1]))
+        if self._by_cause is None:
+            found: dict[Cause, float] = {}
+            for cause, lost_s, _ in self.shares:
+                found[cause] = found.get(cause, 0.0) + lost_s
+            self._by_cause = dict(sorted(found.items(), key=_largest_first)) if len(found) > 1 else found
+        return self._by_cause
 
     def named(self) -> tuple[Cause, Cause]:
         """The cause, and a second one or NONE. Too little evidence makes it unexplained."""
@@ -66,15 +69,12 @@ class Lost:
             return Cause.UNEXPLAINED, Cause.NONE
         return self._over_fastest(parts) or _leading(parts, self.beside) or (Cause.UNEXPLAINED, Cause.NONE)
 
-    def _of_alone(self) -> dict[str, float]:
+    def _of_alone(self) -> dict[Cause, float]:
         """The known parts, of the time alone."""
-        return {
-            cause: lost_s / (self.reference_s or 1.0)
-            for cause, lost_s in self.by_cause().items()
-            if cause != Cause.UNEXPLAINED
-        }
+        alone_s, unexplained = self.reference_s or 1.0, Cause.UNEXPLAINED
+        return {cause: lost_s / alone_s for cause, lost_s in self.by_cause().items() if cause is not unexplained}
 
-    def _over_fastest(self, parts: dict[str, float]) -> tuple[Cause, Cause] | None:
+    def _over_fastest(self, parts: dict[Cause, float]) -> tuple[Cause, Cause] | None:
         fastest = self.fastest
         if fastest is None or not exceeds((1 + self.beside) / (1 + fastest.beside)):
             return None
@@ -89,26 +89,34 @@ def over_fastest(members: Sequence[Lost]) -> list[Lost]:
     if len(known) < 2:
         return list(members)
     fastest = min(known, key=lambda each: each.beside)
-    return [
-        replace(each, fastest=fastest, shares=_without_common(each, fastest))
-        if each.shares and each is not fastest
-        else each
-        for each in members
-    ]
+    common = fastest._of_alone()
+    for each in members:
+        if each.shares and each is not fastest:
+            each.fastest = fastest
+            each.shares, before = _without_common(each, common), each.shares
+            if each.shares is not before:
+                each._by_cause = None
+    return list(members)
 
 
-def _leading(parts: dict[str, float], whole: float) -> tuple[Cause, Cause] | None:
+def _largest_first(part: tuple[Cause, float]) -> float:
+    return -part[1]
+
+
+def _leading(parts: dict[Cause, float], whole: float) -> tuple[Cause, Cause] | None:
     """The largest part, if it is large enough, and the next one, if that is worth naming."""
-    first, *others = sorted(parts, key=lambda cause: -parts[cause])
-    if parts[first] < LEADING * whole:
+    (first, most), *others = sorted(parts.items(), key=_largest_first) if len(parts) > 1 else parts.items()
+    if most < LEADING * whole:
         return None
-    second = others[0] if others and parts[others[0]] > max(ALSO * parts[first], WORTH_NAMING) else Cause.NONE
-    return Cause(first), Cause(second)
+    return first, others[0][0] if others and others[0][1] > max(ALSO * most, WORTH_NAMING) else Cause.NONE
 
 
-def _without_common(member: Lost, fastest: Lost) -> tuple[Share, ...]:
-    """Of a session that shared its core: what one that did not share needed, too, is no cost of sharing."""
-    own, common = member.by_cause(), fastest._of_alone()
+def _without_common(member: Lost, common: dict[Cause, float]) -> tuple[Share, ...]:
+    """Of a session that shared its core: what one that did not share needed, too, is no cost of sharing.
+
+    ``common``: the parts of the fastest, of the time alone.
+    """
+    own = member.by_cause()
     shared_s, slower = own.get(Cause.SHARED_CORE, 0.0), common.get(Cause.SLOWER_CPU, 0.0)
     if not shared_s or not slower or Cause.SHARED_CORE in common or Cause.SLOWER_CPU in own:
         return member.shares
@@ -118,6 +126,6 @@ def _without_common(member: Lost, fastest: Lost) -> tuple[Share, ...]:
     def words() -> str:
         return f"{seconds(common_s)} of it not by sharing: a session beside it that shared no core was slower, too"
 
-    kept = (replace(each, seconds=each.seconds * (1 - part)) if each.cause == Cause.SHARED_CORE else each
+    kept = (each._replace(seconds=each.seconds * (1 - part)) if each.cause is Cause.SHARED_CORE else each
             for each in member.shares)  # fmt: skip
     return (*kept, Share(Cause.SLOWER_CPU, common_s, words))

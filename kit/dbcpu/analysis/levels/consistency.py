@@ -131,10 +131,11 @@ def _level(
     room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     shares = all(members[0].round.shares_known for members in used)
-    slower = [_slower(members, views, same) for members in used if shares]
+    viewed = [[views[each.key] for each in members] for members in used]
+    slower = [_slower(members, same) for members in viewed if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
-    causes = [[_cause(views[each.key], same) for each in members] for members in used]
-    counted = _counted([[views[each.key] for each in members] for members in used])
+    causes = [[_cause(view, same) for view in members] for members in viewed]
+    counted = _counted(viewed)
     whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
     paced = pace_seen(level, context)
@@ -143,7 +144,7 @@ def _level(
         if whole
         else Answers()
     )
-    main_cause = _main_cause([_lost(members, views, same, answered.even) for members in used])
+    main_cause = _main_cause([_lost(members, same, answered.even) for members in viewed])
     return LevelView(
         level=level,
         variant=variant,
@@ -177,10 +178,10 @@ def _level(
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
-        second_cause=second_cause([views[each.key] for members in used for each in members], main_cause),
+        second_cause=second_cause([view for members in viewed for view in members], main_cause),
         counted_slowdown=counted.slowdown if counted else None,
         counted_cause=_main_cause(
-            [[(views[e.key].counted_cause, views[e.key].counted_s or 0.0) for e in members] for members in used]
+            [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed]
         ),
         alone_s=median_of_known(each.alone_s for each in spent),
         misplaced_s=median_of_known(each.misplaced_s for each in spent),
@@ -234,7 +235,7 @@ def _seen(
         slow=many >= level / 2,
         vcpus=context.vcpus,
         scatter=scatter,
-        logs=tuple(tuple(float(np.log(span.per_execution_s)) for span in _spans(members)) for members in rounds)
+        logs=tuple(tuple(np.log([span.per_execution_s for span in _spans(members)]).tolist()) for members in rounds)
         if level > 1 and all(members[0].round.shares_known for members in rounds)
         else (),
         cpus=tuple(usual_cpus(members) for members in rounds),
@@ -335,12 +336,11 @@ def _spans(members: Sequence[Timed]) -> list[Span]:
     return [each.span for each in members if each.span]
 
 
-def _slower(members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView], same: bool) -> list[float]:
+def _slower(views: Sequence[SessionView], same: bool) -> list[float]:
     """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
-    seen = [views[each.key] for each in members]
     return [
         view.slowdown - same * (view.pace_s or 0.0) / (view.reference_s or 1.0)
-        for view in seen
+        for view in views
         if view.slowdown is not None and _cause(view, same) != Cause.NONE
     ]
 
@@ -349,26 +349,25 @@ def _cause(view: SessionView, same: bool) -> str:
     return Cause.NONE if same and view.pace_only else view.cause
 
 
-def _lost(
-    members: Sequence[Timed], views: Mapping[tuple[int, int], SessionView], same: bool, even: Answer
-) -> list[tuple[str, float]]:
+def _lost(views: Sequence[SessionView], same: bool, even: Answer) -> list[tuple[str, float]]:
     """Of each session of a round its cause, and how much it lost: over the fastest where shares are unequal.
 
     What all of them lose alike makes none of them slower than another.
     """
-    slowdowns = [views[each.key].slowdown or 1.0 for each in members]
+    slowdowns = [view.slowdown or 1.0 for view in views]
     least = min(slowdowns) if even is Answer.NO else 1.0
-    causes = [_cause(views[each.key], same) for each in members]
-    return [(cause, max(0.0, slowdown - least)) for cause, slowdown in zip(causes, slowdowns, strict=True)]
+    causes = [_cause(view, same) for view in views]
+    return [(cause, slowdown - least if slowdown > least else 0.0) for cause, slowdown in zip(causes, slowdowns, strict=True)]
 
 
 def _main_cause(rounds: Iterable[Iterable[tuple[str, float]]]) -> str:
     """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others."""
     votes: Counter[str] = Counter()
+    none = Cause.NONE
     for members in rounds:
         lost: dict[str, float] = {}
         for cause, much in members:
-            if cause != Cause.NONE:
+            if cause != none:
                 lost[cause] = lost.get(cause, 0.0) + much
         if lost:
             votes[max(lost, key=lambda name: lost[name])] += 1

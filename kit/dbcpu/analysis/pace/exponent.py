@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbcpu.analysis.statistics.chance import pooled_robust
+from dbcpu.analysis.statistics.chance import pooled_robust_spreads
 from dbcpu.analysis.statistics.cumulative import Floats
 
 USUAL, PRIOR_SD = 0.75, 0.10
@@ -45,7 +45,8 @@ def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
     if freedom < 2:
         return Exponent()
     left = [np.stack([_left(cpu, np.log(ns)) for cpu, ns in group]) for group in known]
-    chance = np.array([_log_posterior([each[:, at] for each in left], float(b), freedom) for at, b in enumerate(GRID)])
+    square = pooled_robust_spreads(left) ** 2 + FLOOR**2
+    chance = -0.5 * freedom * np.log(square) - 0.5 * ((GRID - USUAL) / PRIOR_SD) ** 2
     weight = np.exp(chance - chance.max())
     value = float((GRID * weight).sum() / weight.sum())
     error = float(np.sqrt(((GRID - value) ** 2 * weight).sum() / weight.sum()))
@@ -56,8 +57,3 @@ def _left(cpu: float, ns: Floats) -> Floats:
     """What is left of a CPU time without its pace, for each exponent of GRID; all of it logarithms."""
     apart = np.exp(np.outer(-GRID, ns - ns.mean())).mean(axis=1)
     return np.asarray(cpu + np.log(apart) - GRID * ns.mean())
-
-
-def _log_posterior(left: Sequence[Floats], b: float, freedom: int) -> float:
-    square = pooled_robust(left).spread ** 2 + FLOOR**2
-    return float(-0.5 * freedom * np.log(square) - 0.5 * ((b - USUAL) / PRIOR_SD) ** 2)

@@ -76,7 +76,9 @@ def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -
 
 def _covered(at_s: Floats, rows: Stretches, cpus: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """At which moments any session was runnable on one of the CPUs."""
-    here = np.isin(rows.cpu, list(cpus))
+    if not cpus:
+        return np.zeros(at_s.size, dtype=np.bool_)
+    here = np.isin(rows.cpu, list(cpus)) if len(cpus) > 1 else rows.cpu == cpus[0]
     began = np.searchsorted(np.sort(rows.from_s[here]), at_s, side="right")
     ended = np.searchsorted(np.sort(rows.to_s[here]), at_s, side="left")
     return np.asarray(began > ended)

@@ -96,6 +96,7 @@ class Placement:
         self.round = round_
         self.cores = cores
         self.siblings = cores.siblings
+        self._several_threads = any(len(each) > 1 for each in cores.siblings.values())
         self.spans = spans
         self.hz = poll_hz(round_)
         self.all = stretches(round_).snapped(spans, 1 / self.hz)
@@ -221,6 +222,8 @@ class Placement:
 
     def _beside_s(self, part: Stretches) -> Floats:
         """CPU time of processes that are no sessions on the other threads of each stretch's core."""
+        if not self._several_threads:
+            return np.zeros(part.cpu.size)
         cpus, at = np.unique(part.cpu, return_inverse=True)
         near = [[each for each in self.siblings.get(cpu, ()) if each != cpu] for cpu in cpus.tolist()]
         found_s = np.zeros(part.cpu.size)
@@ -246,7 +249,7 @@ class Placement:
             met[f"shared_{count}"] = during.of(others == count if most else np.ones(at.times.size - 1)) * running
         kinds: dict[tuple[int, ...], int] = {}
         kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.round.sessions])[part.session]
-        present = set(np.unique(kind).tolist())
+        present = set(kind.tolist())
         for allowed, number in kinds.items():
             if number not in present:
                 continue

@@ -54,17 +54,18 @@ class Occupancy:
         siblings: Mapping[int, tuple[int, ...]],
         foreign: Mapping[int, Sequence[Interval]],
     ) -> None:
-        self.cpus = sorted({*siblings, *(int(cpu) for cpu in np.unique(runnable.cpu)), *foreign})
+        self.cpus = sorted({*siblings, *runnable.cpu.tolist(), *foreign})
+        self._sorted = np.array(self.cpus, dtype=np.int64)
         self._row = {cpu: row for row, cpu in enumerate(self.cpus)}
         taken = [edge for intervals in foreign.values() for interval in intervals for edge in interval]
         self.times: Floats = np.unique(np.concatenate([runnable.from_s, runnable.to_s, np.array(taken)]))
+        self._lengths = np.diff(self.times)
         self.queue = self._count(runnable, np.arange(len(self.cpus)))
         self.foreign = self._foreign(foreign)
         cores: dict[tuple[int, ...], int] = {}
-        self._core = np.array(
-            [cores.setdefault(tuple(sorted(siblings.get(cpu) or (cpu,))), len(cores)) for cpu in self.cpus],
-            dtype=np.int64,
-        )
+        of_cpu = [cores.setdefault(tuple(sorted(siblings.get(cpu) or (cpu,))), len(cores)) for cpu in self.cpus]
+        self._core = np.array(of_cpu, dtype=np.int64)
+        self._threads = _by_thread(of_cpu)
 
     @property
     def known(self) -> bool:
@@ -119,7 +120,7 @@ class Occupancy:
 
     def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
         """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. Other processes are no sessions."""
-        rows = np.searchsorted(self.cpus, np.unique(own.cpu))
+        rows = np.searchsorted(self._sorted, np.unique(own.cpu))
         here, queue, threads = self._count(own, rows), self.queue[rows], self.threads[rows]
         queued = np.where(queue > 1, here, 0)
         shared = np.where((queue == 1) & (threads > 1), here, 0)
@@ -145,17 +146,18 @@ class Occupancy:
         """The integral over time of ``worth``, which has one value per cut."""
         if not self.known:
             return FLAT
-        gained = np.diff(self.times) * np.asarray(worth, dtype=np.float64)
+        gained = self._lengths * np.asarray(worth, dtype=np.float64)
         return Curve(self.times, np.concatenate([[0.0], np.cumsum(gained)]))
 
     def during(self, part: Stretches) -> "During":
         """To integrate over these stretches, each on its CPU, which is one of ``cpus``."""
-        return During(self.times, np.searchsorted(self.cpus, part.cpu), part.from_s, part.to_s)
+        return During(self.times, np.searchsorted(self._sorted, part.cpu), part.from_s, part.to_s)
 
     def _count(self, runnable: Stretches, rows: npt.NDArray[np.int64]) -> Counts:
         """(rows, cuts): how many of these stretches on the CPUs of these rising rows; each begins and ends at a cut."""
         width = max(1, self.times.size)
-        at = np.searchsorted(rows, np.searchsorted(self.cpus, runnable.cpu)) * width
+        at = np.searchsorted(self._sorted, runnable.cpu)
+        at = (at if rows.size == len(self.cpus) else np.searchsorted(rows, at)) * width
         begun, ended = (
             np.bincount(at + np.searchsorted(self.times, moments), minlength=rows.size * width)
             for moments in (runnable.from_s, runnable.to_s)
@@ -173,12 +175,9 @@ class Occupancy:
 
     def _by_core(self, by_cpu: npt.NDArray[np.bool_]) -> Counts:
         """(cores, cuts): how many CPUs of each core; the first CPUs of all cores are added, then the second ones."""
-        counts = np.zeros((int(self._core.max(initial=-1)) + 1, by_cpu.shape[1]), dtype=np.int32)
-        left = np.arange(self._core.size)
-        while left.size:
-            cores, at = np.unique(self._core[left], return_index=True)
-            counts[cores] += by_cpu[left[at]]
-            left = np.delete(left, at)
+        counts = np.zeros((len(self._threads[0][0]) if self._threads else 0, by_cpu.shape[1]), dtype=np.int32)
+        for cores, rows in self._threads:
+            counts[cores] += by_cpu[rows]
         return counts
 
 
@@ -209,6 +208,19 @@ class During:
         moments = np.clip(moments, times[0], times[-1])
         cut = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, times.size - 2)
         return cut, moments - times[cut]
+
+
+def _by_thread(core_of: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Cores and rows of CPUs: of the first CPU of each core, of the second of each that has two, and so on."""
+    threads: list[tuple[list[int], list[int]]] = []
+    seen: dict[int, int] = {}
+    for row, core in enumerate(core_of):
+        nth = seen[core] = seen.get(core, -1) + 1
+        if nth == len(threads):
+            threads.append(([], []))
+        threads[nth][0].append(core)
+        threads[nth][1].append(row)
+    return threads
 
 
 def by_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:

@@ -98,7 +98,8 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
     every = stretches(each)
     # A session that does not count held its CPU all the same.
     runnable = every.clipped([counted.get(one.ordinal, (-np.inf, np.inf)) for one in each.sessions])
-    runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
+    known = cores.keys() >= set(runnable.cpu.tolist()) or np.isin(runnable.cpu, list(cores))
+    runnable = runnable.where(runnable.runnable & known)
     from_s, to_s = max(start for start, _ in ran), min(end for _, end in ran)
     if to_s <= from_s:
         from_s, to_s = min(start for start, _ in ran), max(end for _, end in ran)

@@ -10,9 +10,13 @@ MOSTLY = 0.5
 
 def usual_cpus(members: Sequence[Timed]) -> tuple[int, ...]:
     """A CPU for each session; () where one was not seen, had no such CPU, or shared it with another."""
-    found = [_usual_cpu(each) for each in members]
-    known = [each for each in found if each is not None]
-    return tuple(known) if len(set(known)) == len(found) else ()
+    found: dict[int, None] = {}
+    for each in members:
+        cpu = _usual_cpu(each)
+        if cpu is None or cpu in found:
+            return ()
+        found[cpu] = None
+    return tuple(found)
 
 
 def _usual_cpu(member: Timed) -> int | None:

@@ -58,12 +58,21 @@ def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
 
 def pooled_robust(groups: Sequence[Floats]) -> Chance:
     """The same about the medians, distances bent at BEND standard deviations; needs a degree of freedom."""
-    freedom = sum(group.size - 1 for group in groups)
-    apart = np.concatenate([group - np.median(group) for group in groups]) ** 2
-    square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
+    spread = pooled_robust_spreads([group[:, None] for group in groups])
+    return Chance(float(spread[0]), float(sum(group.size - 1 for group in groups)))
+
+
+def pooled_robust_spreads(groups: Sequence[Floats]) -> Floats:
+    """The spreads alone of several columns; each of ``groups`` is (values, columns)."""
+    freedom = sum(len(group) - 1 for group in groups)
+    apart = np.concatenate([group - np.median(group, axis=0) for group in groups]) ** 2
+    square = np.median(apart, axis=0) * NORMAL_CONSISTENT**2
+    square = np.where(square > 0, square, apart.mean(axis=0))
     for _ in range(20):
-        square = float(np.minimum(apart, BEND**2 * square).sum()) / (BENT * freedom)
-    return Chance(float(np.sqrt(square)), float(freedom))
+        before, square = square, np.minimum(apart, BEND**2 * square).sum(axis=0) / (BENT * freedom)
+        if (square == before).all():
+            break
+    return np.asarray(np.sqrt(square))
 
 
 def pooled_resistant(groups: Sequence[Floats]) -> Chance:
@@ -75,5 +84,8 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     apart = np.concatenate([group - np.median(group) for group in known]) ** 2 / weight
     square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
     for _ in range(40):
-        square = float((weight * np.minimum(apart, EARLY_BEND**2 * square)).sum()) / (EARLY_BENT * freedom)
+        bent = np.minimum(apart, EARLY_BEND**2 * square)
+        before, square = square, float((weight * bent).sum()) / (EARLY_BENT * freedom)
+        if square == before:
+            break
     return Chance(float(np.sqrt(square)), float(freedom))

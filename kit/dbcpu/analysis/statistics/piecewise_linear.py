@@ -17,6 +17,8 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
+from dbcpu.analysis.statistics.variance_model import added_noise
+
 Floats = npt.NDArray[np.float64]
 MIN_NOISE = 0.01
 """Relative; curves are not taken to be straighter than this, or the fit would chase every bend."""
@@ -36,7 +38,7 @@ MIN_BEYOND = 1.02
 """A knee counts only with a level this much beyond it."""
 COARSE, FINE = (0, 64, 64, 20), (0, 25, 25, 11)
 """Places per axis of a grid with one, two and three axes: everywhere, and near the best ones."""
-MISFIT_PASSES, BISECTIONS = 3, 40
+MISFIT_PASSES = 3
 IN_CACHE = 40_000
 """Places times levels that are solved at once: more would go to memory and back at each step."""
 
@@ -220,20 +222,8 @@ def settled(
     for _ in range(MISFIT_PASSES):
         hinge = _moved(n, y, np.hypot(known, misfit), hinge.form, _Found(hinge.places, hinge.chi2))
         residuals = hinge.along(levels) / y - 1
-        misfit = _misfit(residuals, known, spare)
+        misfit = added_noise(residuals, known, spare)
     return hinge, tuple(float(each) for each in np.hypot(known, misfit))
-
-
-def _misfit(residuals: Floats, noise: Floats, spare: int) -> float:
-    """What is to be added to the noise, squared, that chi squared is ``spare``; 0 if it is no more without."""
-    low, high = 0.0, float(np.abs(residuals).max()) * residuals.size
-    if spare <= 0 or (residuals**2 / noise**2).sum() <= spare:
-        return 0.0
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        more = (residuals**2 / (noise**2 + middle**2)).sum() > spare
-        low, high = (middle, high) if more else (low, middle)
-    return high
 
 
 def _moved(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:

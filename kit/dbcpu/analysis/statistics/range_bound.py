@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.halving import halved
 
 CONFIDENCE = 0.95
 NOISE_ERROR = 0.01
@@ -24,8 +25,7 @@ DRAWS, MIN_DRAWS, WORK = 4000, 1000, 60_000
 APART = np.concatenate([np.linspace(0.0, 6.0, 19), np.geomspace(7.0, 40.0, 8)])
 """In standard deviations; beyond the last one the noise moves the statistic by nearly nothing."""
 NOISES = 24
-PASSES, PARTS = 6, 32
-"""Each pass looks at so many parts of the interval at once: 2 ** 30 of the whole."""
+BISECTIONS = 30
 _STEPS = np.linspace(0.0, 1.0, NOISES)
 SEED = 20_261_122
 
@@ -58,16 +58,8 @@ def upper_bound(mean_range: float, sessions: int, rounds: int, noise: NoiseRange
 
     ``mean_range``: mean over ``rounds`` of the logarithm of slowest over fastest of ``sessions`` (at least 2).
     """
-    low, high = 0.0, mean_range + 20.0 * min(noise.high, 1.0) + 1.0
-    for _ in range(PASSES):
-        places = np.linspace(low, high, PARTS + 1)
-        possible = _possible(places[1:-1], mean_range, sessions, rounds, noise)
-        # By halves: the last that is possible, with one beyond it that is not.
-        at, step = 0, PARTS
-        while step := step // 2:
-            at += step if possible[at + step - 1] else 0
-        low, high = float(places[at]), float(places[at + 1])
-    return high
+    most = mean_range + 20.0 * min(noise.high, 1.0) + 1.0
+    return halved(0.0, most, BISECTIONS, lambda apart: _possible(apart, mean_range, sessions, rounds, noise))
 
 
 def is_possible(apart: float, mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> bool:

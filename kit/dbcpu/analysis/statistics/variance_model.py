@@ -7,16 +7,18 @@ and averages out. It is fitted to the variances of all levels, as three rounds a
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.halving import halved
 from dbcpu.analysis.statistics.robust import median_factor
 
 UNKNOWN = 0.02
 """Relative standard deviation of a round where no level has two."""
 MIN_SPREAD = 1e-4
 """Rounds that agree better than this do so by chance."""
-PASSES = 3
+PASSES, BISECTIONS = 3, 40
 
 
 def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[Chance, ...]:
@@ -29,6 +31,18 @@ def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> t
         Chance(one * median_factor(len(values)) / len(values) ** 0.5, freedom)
         for one, values in zip(scatter, rounds, strict=True)
     )
+
+
+def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
+    """What is to be added to the noise, squared, that chi squared is ``spare``; 0 if it is no more without."""
+    squares, known = residuals**2, noise**2
+    if spare <= 0 or (squares / known).sum() <= spare:
+        return 0.0
+
+    def too_much(added: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray((squares / (known + added[:, None] ** 2)).sum(axis=1) > spare)
+
+    return halved(0.0, float(np.abs(residuals).max()) * residuals.size, BISECTIONS, too_much)
 
 
 def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[list[float], int]:
