@@ -59,6 +59,28 @@ _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
 
+_OF_A_RUN = re.compile(r"a longer `--size`, or more `--executions`|`--(?P<option>size|repeats)(?: (?P<value>\w+))?`")
+"""Options of ``dbcpu run`` in a remedy."""
+_LONGER = {
+    "increment": "`increment -s long`",
+    "gzip-pipe": "more MB of `gzip-pipe`",
+    "psql": "`psql-fanout -s long`",
+    "sqlplus": "`sqlplus-fanout -s long`",
+}
+"""By the driver of a run that a script of the shell kit measured: what stands for ``--size long``."""
+
+
+def as_typed(text: str, driver: str) -> str:
+    """A remedy of ``dbcpu run`` with the options of the script that measured; itself for every other driver."""
+    longer = _LONGER.get(driver)
+    if longer is None:
+        return text
+
+    def option(found: re.Match[str]) -> str:
+        return f"`-r {found['value'] or 'N'}`" if found["option"] == "repeats" else longer
+
+    return _OF_A_RUN.sub(option, text)
+
 
 def where(finding: Finding, service: str) -> Finding:
     """The finding with a remedy that can be carried out on a managed service; itself for ''."""

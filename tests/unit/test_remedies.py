@@ -7,7 +7,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import AUTONOMOUS, RDS, UNSET, Database
-from dbcpu.remedies import NOT_REQUESTED, where, without_host
+from dbcpu.remedies import NOT_REQUESTED, as_typed, where, without_host
 from support.builders.record import record, solos
 
 
@@ -110,3 +110,29 @@ def test_findings_of_a_run_fit_the_place_as_those_of_doctor_do(parameters: dict[
     found = explain(replace(run, header=replace(run.header, database=database))).findings
     (remedy,) = [each.remedy for each in found if each.code == "setting-refused"]
     assert words in remedy
+
+
+@pytest.mark.parametrize(
+    ("driver", "longer"),
+    [
+        ("increment", "longer executions: `increment -s long`; more: `-r 6`, or `-r 10` to compare"),
+        ("sqlplus", "longer executions: `sqlplus-fanout -s long`; more: `-r 6`, or `-r 10` to compare"),
+        ("libpq", "longer executions: `--size long`; more: `--repeats 6`, or `--repeats 10` to compare"),
+    ],
+)
+def test_a_remedy_has_the_options_of_the_script_that_measured(driver: str, longer: str) -> None:
+    text = "longer executions: `--size long`; more: `--repeats 6`, or `--repeats 10` to compare"
+    assert as_typed(text, driver) == longer
+    assert as_typed("make executions longer: a longer `--size`, or more `--executions`", "gzip-pipe") == (
+        "make executions longer: more MB of `gzip-pipe`"
+    )
+
+
+def test_an_imported_count_is_not_given_the_options_of_a_run() -> None:
+    run = record([*solos(1), *solos(1, 2.7), *solos(1, 1.7), *solos(1, 2.9)])
+    run = replace(run, rounds=tuple(replace(each, order=at, repeat=at) for at, each in enumerate(run.rounds)))
+    run = replace(run, header=replace(run.header, database=replace(run.header.database, driver="increment")))
+    found = explain(run)
+    assert "`increment -s long`" in " ".join(each.remedy for each in found.findings)
+    assert not [each for each in found.findings if "--size" in each.remedy or "--repeats" in each.remedy]
+    assert "--size" not in found.verdict

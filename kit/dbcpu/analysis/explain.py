@@ -14,6 +14,7 @@ from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
 from dbcpu.record import Header, Round, RunRecord
+from dbcpu.remedies import as_typed
 
 
 def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
@@ -59,7 +60,13 @@ def _explained(
     if header.plan.experiment != "sweep":
         return _of_experiment(header, rounds, licence_rules)
     record = RunRecord(header, tuple(rounds))
-    return record, _swept(record, licence_rules)
+    return record, _typed(_swept(record, licence_rules), header.database.driver)
+
+
+def _typed(analysis: Analysis, driver: str) -> Analysis:
+    """Remedies with the options of the script that measured."""
+    findings = tuple(replace(each, remedy=as_typed(each.remedy, driver)) for each in analysis.findings)
+    return replace(analysis, verdict=as_typed(analysis.verdict, driver), findings=findings)
 
 
 def _of_experiment(

@@ -16,6 +16,9 @@ from dbcpu.analysis.statistics.robust import log_deviation
 MIN_COMPONENTS = 5
 MIN_SCORE = 3.5
 MIN_FACTOR = 1.5
+MIN_PERCENT = 0.5
+"""Of the time: a component with less in every column is left out, as in the article that such tables come from."""
+_SHARE = "percent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,15 @@ class Outlier:
     def is_bottleneck(self) -> bool:
         """Whether it may limit how the whole scales: it takes more, or of a rate does less, than the others."""
         return (self.ratio < self.usual) if is_rate(self.metric) else (self.ratio > self.usual)
+
+
+def small_components(rows: Sequence[Normalised]) -> tuple[str, ...]:
+    """Labels whose share of the time (a metric that has ``percent`` in its name) is small at every count, sorted."""
+    shares: dict[str, list[float]] = {}
+    for each in rows:
+        if _SHARE in each.measurement.metric:
+            shares.setdefault(each.measurement.label, []).append(each.measurement.value)
+    return tuple(sorted(label for label, values in shares.items() if max(values) < MIN_PERCENT))
 
 
 def outliers(rows: Sequence[Normalised]) -> tuple[Outlier, ...]:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from functools import partial
 from operator import attrgetter, itemgetter
 
-from dbcpu.analysis.comparison.outliers import MIN_COMPONENTS, Outlier, outliers
+from dbcpu.analysis.comparison.outliers import MIN_COMPONENTS, MIN_PERCENT, Outlier, outliers, small_components
 from dbcpu.analysis.comparison.published import Normalised, Published, is_rate, normalise
 from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
@@ -36,8 +36,11 @@ def document(published: Published, baseline: str | None = None) -> Document:
     section = titled_table("measurements", "Measurements", COLUMNS, rows)
     own = any(each.label == MEASURED for each in published.measurements)
     caveat = BESIDE if own and len({each.label for each in published.measurements}) > 1 else ELSEWHERE
-    apart, by_count = outliers(rows), _by_count(rows)
-    curves = _curves(rows, published.title, apart)
+    small = small_components(rows) if len({each.label for each in published.measurements}) >= MIN_COMPONENTS else ()
+    large = [each for each in rows if each.measurement.label not in small]
+    apart, by_count = outliers(large), _by_count(large)
+    curves = _curves(large, published.title, apart)
+    notes = (*published.notes, *([_left_out(small)] if small else []))
     drawn = [*_numbered("bars", _bars(rows, published.title)), *_numbered("scaling", curves)]
     tables = [section.tables if at == 0 else () for at in range(len(drawn))]
     return comparing(
@@ -45,7 +48,7 @@ def document(published: Published, baseline: str | None = None) -> Document:
         verdict=(*_sentences(apart), *([BESIDE] if caveat is BESIDE else [])),
         sections=(section, *by_count),
         lines=[_line(each) for each in rows],
-        notes=published.notes,
+        notes=notes,
         data=lambda: {
             "measurements": [_line_data(each) for each in rows],
             "outliers": [asdict(each) | {"is_bottleneck": each.is_bottleneck} for each in apart],
@@ -55,9 +58,16 @@ def document(published: Published, baseline: str | None = None) -> Document:
             *(pictured(chart, READING, own) for chart, own in zip(drawn, tables, strict=True)),
             *(() if drawn else (section,)),
             *by_count,
-            Section("reading", "Sources, and how to read it", notes=published.notes, terms=TERMS),
+            Section("reading", "Sources, and how to read it", notes=notes, terms=TERMS),
         ),
         footer="dbcpu.",
+    )
+
+
+def _left_out(small: Sequence[str]) -> str:
+    return (
+        f"Below {MIN_PERCENT:g} percent of the time at every count, so in no table by component and no curve: "
+        f"{listed(small)}."
     )
 
 

@@ -8,6 +8,7 @@ from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
+from dbcpu.remedies import as_typed
 from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
@@ -35,7 +36,7 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
             heading=name,
             headline=summary.headline,
             tone=summary.kind,
-            remedy=summary.remedy,
+            remedy=as_typed(summary.remedy, header.database.driver),
             tiles=summary.facts,
         ),
         make_page=lambda: page_sections(record, analysis),
@@ -57,12 +58,17 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
 def _data(record: RunRecord, analysis: Analysis) -> Mapping[str, Any]:
     """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
     header, summary = record.header, headline(analysis)
+    remedy = as_typed(summary.remedy, header.database.driver)
     return {
         "run_id": header.run_id,
         "label": header.label,
         "started_at": header.started_at,
         "status": header.status,
-        "outcome": {"kind": summary.kind, "headline": summary.headline, "remedy": summary.remedy},
+        "outcome": {
+            "kind": summary.kind,
+            "headline": summary.headline,
+            "remedy": remedy,
+        },
         **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
         "findings": [{**asdict(finding), "level": finding.level.label} for finding in analysis.findings],
     }

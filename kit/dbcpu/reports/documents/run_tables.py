@@ -1,5 +1,6 @@
 """The tables of one run: levels, slowed sessions, and the numbers of each chart; all taken from the analysis."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -78,6 +79,15 @@ def levels_table(analysis: Analysis, caption: str = "") -> Table:
     return Table(caption, _in_unit(columns, analysis.unit), analysis.levels)
 
 
+def between_moves_s(moves_per_s: float | None) -> float | None:
+    """How long a session stays on one CPU: infinite where none moved, None where that is not known."""
+    return None if moves_per_s is None else 1 / moves_per_s if moves_per_s else math.inf
+
+
+def stay_words(stays_s: float | None) -> str:
+    return "no move" if stays_s == math.inf else number(stays_s, digits=1)
+
+
 def details_table(analysis: Analysis) -> Table:
     """Percentiles, CPU utilisation and what it is worth, and moves between CPUs, a row per level."""
     alone = analysis.reference.mrows_per_s if analysis.reference else None
@@ -87,7 +97,7 @@ def details_table(analysis: Analysis) -> Table:
 
     def between_moves(level: LevelView) -> float | None:
         moves_per_s = level.details.moves_per_s if level.details else None
-        return 1 / moves_per_s if moves_per_s else None
+        return between_moves_s(moves_per_s)
 
     def of(field: str) -> Callable[[LevelView], float | None]:
         return lambda level: getattr(level.details, field) if level.details else None
@@ -105,8 +115,8 @@ def details_table(analysis: Analysis) -> Table:
                meaning="throughput / that of a single session: what the used CPUs are worth"),
         Column("moves_per_s", "moves/s", number, unit="1/s", value=of("moves_per_s"),
                meaning="moves of one session to another CPU"),
-        Column("between_moves_s", "s per move", partial(number, digits=1), unit="s", value=between_moves,
-               meaning="how long a session stays on one CPU; - where none moved"),
+        Column("between_moves_s", "s per move", stay_words, unit="s", value=between_moves,
+               meaning="how long a session stays on one CPU"),
     )  # fmt: skip
     return Table("Percentiles, CPU utilisation and moves between CPUs", columns, analysis.levels)
 

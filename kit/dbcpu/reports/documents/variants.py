@@ -25,6 +25,7 @@ from dbcpu.formatting import UNKNOWN, count, listed, number, percent, plural, ra
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 SECONDS = partial(number, digits=3)
@@ -121,27 +122,23 @@ def _levels(found: Variants) -> Section:
     def against(row: VariantRow) -> float | None:
         return None if row.ratio is None or row.variant == first.name else row.ratio - 1
 
-    moves = Column("moves_per_s", "moves/s", number, kind="figure", unit="1/s", meaning="of one session between CPUs")
     stays = Column(
-        "between_moves_s", "s per move", partial(number, digits=1), kind="figure", unit="s",
-        value=lambda row: 1 / row.moves_per_s if row.moves_per_s else None,
-        meaning="how long a session stays on one CPU; - where none moved",
+        "between_moves_s", "s per move", stay_words, kind="figure", unit="s",
+        value=lambda row: between_moves_s(row.moves_per_s), meaning="how long a session stays on one CPU",
     )  # fmt: skip
-    late = Column("p95_s", "p95 s", SECONDS, kind="figure", unit="s", meaning="95 % of the executions are faster")
     columns = (
         Column("level", "N", kind="figure"),
         Column("variant", "variant", kind="name"),
         Column("median_s", "elapsed s", SECONDS, kind="figure", unit="s"),
         Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
         Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
-        *((late,) if any(row.p95_s is not None for each in found.variants for row in each.rows) else ()),
         Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
         Column("cv", "CV", percent, kind="figure"),
         Column("max_over_min", "max/min", number, kind="figure"),
         Column("slow", "slow group", count, kind="figure"),
         Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
         Column("ratio", f"compared with {first.name}", _signed, kind="figure", value=against),
-        *((moves, stays) if any(row.moves_per_s is not None for each in found.variants for row in each.rows) else ()),
+        *((stays,) if any(row.moves_per_s is not None for each in found.variants for row in each.rows) else ()),
         Column("cause", "main cause", _cause, kind="text"),
     )
     levels = sorted({row.level for each in found.variants for row in each.rows})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.analysis.comparison.outliers import outliers
+from dbcpu.analysis.comparison.outliers import outliers, small_components
 from dbcpu.analysis.comparison.published import Published, is_rate, normalise, parse
 from dbcpu.errors import UsageError
 from dbcpu.reports.document import Bars, Curves
@@ -125,6 +125,19 @@ def test_the_affinity_table_is_short_of_linear_at_four_and_beyond_it_at_eight() 
     whole = {each.measurement.cpus: each.ratio for each in normalise(example("affinity-cpus"))[4:]}
     # Steady growth, only rounded down to whole rates: some rate per CPU explains every number but that at 2.
     assert any(all(int(rate / 1000 * cpus) == whole[cpus] for cpus in (1, 4, 8)) for rate in range(1000, 2000))
+
+
+def test_components_of_less_than_half_a_percent_everywhere_are_left_out_and_named() -> None:
+    timers = example("ejb-timers")
+    assert small_components(normalise(timers)) == ()  # the article left them out itself
+    rows = [(1, "0.4"), (2, "0.49"), (4, "0.1")]
+    logging = [f"Logging,{cpus} CPUs,{cpus},percent of time,{percent}" for cpus, percent in rows]
+    source = (FOLDER / "ejb-timers.csv").read_text("utf-8") + "\n".join(logging) + "\n"
+    shown = document(parse(source, "timers"))
+    assert any("in no table by component and no curve: Logging." in note for note in shown.notes)
+    (components,) = [section for section in shown.sections if section.name == "components"]
+    assert all("Logging" not in str(row[0]) for table in components.tables for row in table.rows)
+    assert any(line.label == "Logging" for line in shown.records().rows)
 
 
 def test_time_per_call_is_total_over_calls_but_for_the_row_that_the_notes_name() -> None:
