@@ -292,9 +292,7 @@ def _weighed(case: _Case, split: Loss | None, reference_s: float | None) -> Lost
         beside = counted
     tolerated_s = case.tolerance * case.timed.span.elapsed_s
     shares = tuple(_shares(case, beside))
-    return Lost(
-        split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerated_s
-    )
+    return Lost(split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerated_s)
 
 
 def _noise_words(slowdown: float, tolerance: float) -> str:

@@ -143,7 +143,8 @@ def _level(
         if whole
         else Answers()
     )
-    main_cause = _main_cause([_lost(members, views, same, answered.even) for members in used])
+    is_lost = Answer.NO in (answered.even, answered.full_speed)
+    main_cause = _main_cause([_lost(members, views, same, answered.even) for members in used], is_lost)
     return LevelView(
         level=level,
         variant=variant,
@@ -362,8 +363,11 @@ def _lost(
     return [(cause, max(0.0, slowdown - least)) for cause, slowdown in zip(causes, slowdowns, strict=True)]
 
 
-def _main_cause(rounds: Iterable[Iterable[tuple[str, float]]]) -> str:
-    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others."""
+def _main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
+    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others.
+
+    Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
+    """
     votes: Counter[str] = Counter()
     for members in rounds:
         lost: dict[str, float] = {}
@@ -372,7 +376,7 @@ def _main_cause(rounds: Iterable[Iterable[tuple[str, float]]]) -> str:
                 lost[cause] = lost.get(cause, 0.0) + much
         if lost:
             votes[max(lost, key=lambda name: lost[name])] += 1
-    return votes.most_common(1)[0][0] if votes else Cause.NONE
+    return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
 
 
 def _by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str, int], ...]:
