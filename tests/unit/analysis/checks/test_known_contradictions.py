@@ -23,7 +23,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import SPREAD
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rules import CheckLimits
-from dbcpu.record import RunRecord
+from dbcpu.record import Round, RunRecord
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.documents.run_tables import slowed_table
 from dbcpu.simulator import SimulatedHost, preset, simulate
@@ -241,7 +241,7 @@ CASES = {
 }
 
 
-def _pairs(*elapsed_s: float) -> list:
+def _pairs(*elapsed_s: float) -> list[Round]:
     return [round_of([session(i, run_s) for i, run_s in enumerate(elapsed_s)], repeat=at, order=10 + at)
             for at in range(4)]  # fmt: skip
 
