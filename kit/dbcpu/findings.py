@@ -244,9 +244,12 @@ RESULT = Topic("What was found", {
         "or as the kernel counted (equal: no)",
         "sessions that did the same work at the same time did not get the same CPU",
         "look at the causes of the sessions (`dbcpu show RUN`), and at the remedies of the other findings"),
-    "memory-remote": Entry(WARNING, "sessions that all ran on another NUMA node than those that their memory is bound to",
-        "memory of another node is slower; what that costs here is not measured, since no session ran beside its memory",
-        "bind the database to one node: `numactl --cpunodebind=N --membind=N`, and measure again to see the difference"),
+    "memory-remote": Entry(WARNING, "sessions that all ran on another NUMA node than those that their memory is bound "
+        "to",
+        "memory of another node is slower; what that costs here is not measured, since no session ran beside its "
+        "memory",
+        "bind the database to one node: `numactl --cpunodebind=N --membind=N`, and measure again to see the "
+        "difference"),
     "slow-together": Entry(WARNING, "sessions of which most are slow, although there is a CPU for each",
         "that there is a CPU for each is not enough; possible reasons: SMT hidden by the hypervisor, CPU steal, a "
         "quota, other processes, a lower clock frequency",

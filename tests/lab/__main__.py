@@ -216,7 +216,8 @@ def real_command(runs: int, quiet: bool, seed: int | None) -> None:
     seed, found = _date() if seed is None else seed, []
     for each in real.runs(runs, seed, RESULTS / "contradicting"):
         found.append(each)
-        click.echo(f"{' '.join(each.asked)}, {each.took_s:.0f} s: {each.kind or each.failed} {each.contradictions}", err=True)
+        said = f"{each.kind or each.failed} {'; '.join(each.contradictions)}"
+        click.echo(f"{' '.join(each.asked)}, {each.took_s:.0f} s: {said}", err=True)
     _keep(REAL, real.merged(REAL, real.QUIET if quiet else real.BUSY, seed, found))
 
 

@@ -119,10 +119,10 @@ def section(data: Mapping[str, Any]) -> str:
     return f"""
 ### Sessions that differ by degrees
 
-One session per core of 4 and of 8 cores, {DEFAULT_REPEATS} repeats, {runs} runs of each; all sessions lie evenly between
-the fastest and the slowest. In how many is the level called equal? Seed {data["seed"]}. Below a true {EQUAL:.2f} that is
-right. {SAME_SESSIONS.capitalize()} are slow in each round, or {SAME_CPUS}, or {IN_TURNS}: then only the scatter of
-single sessions shows that it is no noise.
+One session per core of 4 and of 8 cores, {DEFAULT_REPEATS} repeats, {runs} runs of each; all sessions lie evenly
+between the fastest and the slowest. In how many is the level called equal? At a true {EQUAL:.2f} and above that is
+false. {SAME_SESSIONS.capitalize()} are slow in each round, or {SAME_CPUS}, or {IN_TURNS}: then only the scatter of
+single sessions shows that it is no noise. Seed {data["seed"]}.
 
 {table}
 """

@@ -315,7 +315,7 @@ def _words(case: _Case, cause: str, lost: Lost) -> str:
     return f"{times(lost.slowdown)}: {'; '.join(parts) or 'many small parts'}"
 
 
-def _by_pace(case: _Case, slowdown: float) -> tuple[str, Words]:
+def _by_pace(case: _Case, slowdown: float) -> tuple[Cause, Words]:
     counted = case.counted
     if counted.slow_clock_s >= evidence_rules.ACCOUNTS * case.pace_s:
         return Cause.FREQUENCY, lambda: f"{times(slowdown)}: {clocks(counted)}"

@@ -27,8 +27,8 @@ WORTH_NAMING = 0.05
 class Lost:
     """A session's loss against one alone, ``reference_s``, and its parts.
 
-    ``words``: where it has no parts, why, and then ``cause`` is all. ``beside_s``: the loss beside the pace of its CPUs,
-    of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round, set by ``over_fastest``; None for that one.
+    ``words``: where it has no parts, why, and then ``cause`` is all. ``beside_s``: the loss beside the pace of its
+    CPUs, of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round; None for that one.
     """
 
     split: Loss | None

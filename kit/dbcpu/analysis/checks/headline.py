@@ -16,6 +16,7 @@ from dbcpu.analysis.levels.outcome import (
     Outcome,
     is_counted_only,
     is_loss,
+    loss,
     lost_to,
     outcome,
 )  # fmt: skip
@@ -159,8 +160,10 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     if worst is None:
         return ""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    # What even a single session loses, all lose.
-    worst = found.losses[0] if found.losses and found.losses[0].level == 1 else worst
+    # What even a single session loses, all lose; unless sessions beside each other lose more than that on top.
+    alone = found.losses[0] if found.losses and found.losses[0].level == 1 else None
+    if alone is not None and max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(alone):
+        worst = alone
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         return Cause.FREQUENCY.remedy

@@ -39,7 +39,7 @@ POWER = 0.80
 MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
 MIN_ALONE, MAX_ALONE = 3.0, 0.03
-"""Of single sessions: degrees of freedom that show how little they vary; and a scatter above which they are not used."""
+"""Of single sessions: degrees of freedom that show how little they vary; above this scatter they are not used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,8 @@ def _level(
         if whole
         else Answers()
     )
-    main_cause = _main_cause([_lost(members, same, answered.even) for members in viewed])
+    is_lost = Answer.NO in (answered.even, answered.full_speed)
+    main_cause = _main_cause([_lost(members, same, answered.even) for members in viewed], is_lost)
     return LevelView(
         level=level,
         variant=variant,
@@ -357,11 +358,17 @@ def _lost(views: Sequence[SessionView], same: bool, even: Answer) -> list[tuple[
     slowdowns = [view.slowdown or 1.0 for view in views]
     least = min(slowdowns) if even is Answer.NO else 1.0
     causes = [_cause(view, same) for view in views]
-    return [(cause, slowdown - least if slowdown > least else 0.0) for cause, slowdown in zip(causes, slowdowns, strict=True)]
+    return [
+        (cause, slowdown - least if slowdown > least else 0.0)
+        for cause, slowdown in zip(causes, slowdowns, strict=True)
+    ]
 
 
-def _main_cause(rounds: Iterable[Iterable[tuple[str, float]]]) -> str:
-    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others."""
+def _main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
+    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others.
+
+    Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
+    """
     votes: Counter[str] = Counter()
     none = Cause.NONE
     for members in rounds:
@@ -371,7 +378,7 @@ def _main_cause(rounds: Iterable[Iterable[tuple[str, float]]]) -> str:
                 lost[cause] = lost.get(cause, 0.0) + much
         if lost:
             votes[max(lost, key=lambda name: lost[name])] += 1
-    return votes.most_common(1)[0][0] if votes else Cause.NONE
+    return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
 
 
 def _by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str, int], ...]:

@@ -50,8 +50,8 @@ DECIDABLE = {
     16: (0.22, 0.26, 0.30, 0.31, 0.32, 0.36, 0.37),
     32: (0.22, 0.25, 0.28, 0.30, 0.31, 0.32, 0.33),
 }
-"""By sessions, of ROUNDS: the noise, over a limit, with which all bounds of equal sessions are below it in 90 % of runs,
-and their median max/min below 1.15 where the limit is 1.10. Simulated (tests/lab/bounds.py)."""
+"""By sessions, of ROUNDS: the noise, over a limit, with which all bounds of equal sessions are below it in 90 % of
+runs, and their median max/min below 1.15 where the limit is 1.10. Simulated (tests/lab/bounds.py)."""
 
 
 def freedom(rounds: int, sessions: int) -> int:

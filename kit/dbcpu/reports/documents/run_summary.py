@@ -183,8 +183,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
     same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
     if same:
-        where = f"the figures of N={short_ranges(same)}"
-        parts.append(f"{where} are without what its changes cost (at one pace), tables of sessions with it (as delivered)")
+        paced = f"the figures of N={short_ranges(same)} are without what its changes cost (at one pace)"
+        parts.append(f"{paced}, tables of sessions with it (as delivered)")
     parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
 

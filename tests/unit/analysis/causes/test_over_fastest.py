@@ -30,10 +30,14 @@ def lost(**seconds: float) -> Lost:
         (lost(slower_cpu=0.4, run_queue=0.3), lost(slower_cpu=0.38, run_queue=0.27), (SLOWER, QUEUE)),
         (lost(slower_cpu=0.4, run_queue=0.12), lost(slower_cpu=0.1), (SLOWER, QUEUE)),
         (lost(slower_cpu=0.4, run_queue=0.1), lost(slower_cpu=0.39, run_queue=0.1), (SLOWER, NONE)),
-        (lost(steal=0.2, run_queue=0.2, wait=0.2), lost(steal=0.1, run_queue=0.1, wait=0.05), (Cause.WAIT, Cause.STEAL)),
+        (
+            lost(steal=0.2, run_queue=0.2, wait=0.2),
+            lost(steal=0.1, run_queue=0.1, wait=0.05),
+            (Cause.WAIT, Cause.STEAL),
+        ),
     ],
     ids=["common cause", "hardly slower", "less over the fastest", "too small a second", "three parts"],
-)  # fmt: skip
+)
 def test_parts_are_weighed_over_those_of_the_fastest(
     session: Lost, fastest: Lost, expected: tuple[Cause, Cause]
 ) -> None:
