@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -258,12 +259,13 @@ def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
     queued_s = session.run_delay_s - throttled_s
     # That it waited for a CPU is counted, also where who was there is not known.
     others_s = ran_instead.behind_others_s(queued_s, elapsed_s, session, evidence)
-    parts = {Cause.THROTTLED: throttled_s, Cause.RUN_QUEUE: queued_s - others_s, Cause.COMPETITOR: others_s}
+    parts = [(throttled_s, Cause.THROTTLED), (queued_s - others_s, Cause.RUN_QUEUE), (others_s, Cause.COMPETITOR)]
     if stolen_s + irq_s >= asleep_s:
-        parts |= {Cause.STEAL: stolen_s, Cause.IRQ: irq_s}
+        parts += [(stolen_s, Cause.STEAL), (irq_s, Cause.IRQ)]
     else:
-        parts[Cause.STOPPED if evidence is not None and evidence.stopped_s >= off_s / 2 else Cause.WAIT] = off_s
-    return lost_s, max(parts, key=parts.__getitem__)
+        still = evidence is not None and evidence.stopped_s >= off_s / 2
+        parts.append((off_s, Cause.STOPPED if still else Cause.WAIT))
+    return lost_s, max(parts, key=itemgetter(0))[1]
 
 
 def _avoidable_s(cause: str, evidence: Evidence) -> float | None:

@@ -1,13 +1,12 @@
 """What a session took longer than one alone, split into parts that add up exactly."""
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """The loss of one session in seconds; a part is None where the host did not count it."""
 
     total_s: float
@@ -37,14 +36,14 @@ def at_one_pace(split: Loss, pace_s: float) -> Loss:
     """What is lost beside what the pace of its CPUs explains: the rules are for this."""
     if split.inflation_s is None or not pace_s:
         return split
-    return replace(split, total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
+    return split._replace(total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
 
 
 def at_usual_steal(split: Loss, less_s: float) -> Loss:
     """What is lost as if the session had not been spared ``less_s`` of the steal that single sessions meet."""
     if split.gap_s is None or not less_s:
         return split
-    return replace(split, total_s=split.total_s + less_s, gap_s=split.gap_s + less_s)
+    return split._replace(total_s=split.total_s + less_s, gap_s=split.gap_s + less_s)
 
 
 def counted_only(split: Loss, reference: Reference, reference_s: float, least: float) -> Loss | None:
@@ -57,4 +56,4 @@ def counted_only(split: Loss, reference: Reference, reference_s: float, least: f
     counted_s = split.queue_s + split.throttled_s + split.gap_s
     if split.total_s <= least * reference_s or counted_s <= reference.counted_tolerance * reference_s:
         return None
-    return replace(split, total_s=counted_s, inflation_s=0.0)
+    return split._replace(total_s=counted_s, inflation_s=0.0)

@@ -6,7 +6,7 @@ weighed over those of that one: the largest is its cause. Where the fastest shar
 beyond one alone is not put down to sharing in those that did: factors multiply, so their logarithms are shared out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log1p
 
@@ -28,7 +28,8 @@ class Lost:
     """A session's loss against one alone, ``reference_s``, and its parts.
 
     ``words``: where it has no parts, why, and then ``cause`` is all. ``beside_s``: the loss beside the pace of its
-    CPUs, of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round; None for that one.
+    CPUs, of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round, None for that one, and ``common``:
+    its known parts, of the time alone; both set by ``over_fastest``.
     """
 
     split: Loss | None
@@ -42,6 +43,7 @@ class Lost:
     beside_s: float = 0.0
     tolerated_s: float = 0.0
     fastest: "Lost | None" = None
+    common: Mapping[Cause, float] | None = None
     _by_cause: dict[Cause, float] | None = None
 
     @property
@@ -75,10 +77,9 @@ class Lost:
         return {cause: lost_s / alone_s for cause, lost_s in self.by_cause().items() if cause is not unexplained}
 
     def _over_fastest(self, parts: dict[Cause, float]) -> tuple[Cause, Cause] | None:
-        fastest = self.fastest
-        if fastest is None or not exceeds((1 + self.beside) / (1 + fastest.beside)):
+        fastest, common = self.fastest, self.common
+        if fastest is None or common is None or not exceeds((1 + self.beside) / (1 + fastest.beside)):
             return None
-        common = fastest._of_alone()
         over = {cause: max(0.0, part - common.get(cause, 0.0)) for cause, part in parts.items()}
         return _leading(over, self.beside - fastest.beside)
 
@@ -92,7 +93,7 @@ def over_fastest(members: Sequence[Lost]) -> list[Lost]:
     common = fastest._of_alone()
     for each in members:
         if each.shares and each is not fastest:
-            each.fastest = fastest
+            each.fastest, each.common = fastest, common
             each.shares, before = _without_common(each, common), each.shares
             if each.shares is not before:
                 each._by_cause = None
@@ -111,7 +112,7 @@ def _leading(parts: dict[Cause, float], whole: float) -> tuple[Cause, Cause] | N
     return first, others[0][0] if others and others[0][1] > max(ALSO * most, WORTH_NAMING) else Cause.NONE
 
 
-def _without_common(member: Lost, common: dict[Cause, float]) -> tuple[Share, ...]:
+def _without_common(member: Lost, common: Mapping[Cause, float]) -> tuple[Share, ...]:
     """Of a session that shared its core: what one that did not share needed, too, is no cost of sharing.
 
     ``common``: the parts of the fastest, of the time alone.

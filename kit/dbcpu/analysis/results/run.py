@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -77,21 +78,26 @@ class _Said:
     """A text of a dataclass that may be given as what makes it, and is made when it is first read.
 
     Of a large run few sessions are shown; the words of all others, and with whom they ran, need not be found.
+    ``slot``: where an instance has it, known only once the class is made.
     """
 
-    def __get__(self, view: object | None, _: type) -> str:
+    def __init__(self, slot: Any = None) -> None:
+        self._slot = slot
+
+    def __get__(self, view: object | None, owner: type) -> str:
         if view is None:
             raise AttributeError  # no default
-        text: str | Callable[[], str] = vars(view)["said"]
+        text: str | Callable[[], str] = self._slot.__get__(view, owner)
         if not isinstance(text, str):
-            text = vars(view)["said"] = text()
+            text = text()
+            self._slot.__set__(view, text)
         return text
 
     def __set__(self, view: object, text: str | Callable[[], str]) -> None:
-        vars(view)["said"] = text
+        self._slot.__set__(view, text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SessionView:
     """One session explained. Seconds are per session over all its executions.
 
@@ -151,6 +157,9 @@ class SessionView:
         if self.paced_slowdown is None:
             return self
         return replace(self, slowdown=self.paced_slowdown, cause=Cause.NONE if self.pace_only else self.cause)
+
+
+setattr(SessionView, "evidence", _Said(vars(SessionView)["evidence"]))
 
 
 @dataclass(frozen=True, slots=True)
