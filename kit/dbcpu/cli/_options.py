@@ -38,14 +38,14 @@ class Duration(click.ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
             return float(value)
-        text = str(value).strip().lower()
-        text = f"{text}s" if re.fullmatch(r"\d+(\.\d+)?", text) else text
+        text = re.sub(r"^(\d+(?:\.\d+)?)$", r"\1s", str(value).strip().lower())
         parts = _PART.findall(text)
         seconds = math.fsum(float(number) * _UNIT_S[unit] for number, unit in parts)
         if not parts or "".join(number + unit for number, unit in parts) != text:
             self.fail(f"{value!r} is not a duration; give 90, 90s, 10m or 1h30m", param, ctx)
         if not 0 < seconds <= self.max_s:
-            self.fail(f"{value!r} is not above 0 and at most {self.max_s / 86400:g} days", param, ctx)
+            most = f"{self.max_s / 86400:g} days" if self.max_s >= 86400 else f"{self.max_s:g} s"
+            self.fail(f"{value!r} is not above 0 and at most {most}", param, ctx)
         return seconds
 
 

@@ -47,7 +47,7 @@ class PoolShape(ExperimentShape):
             return tuple(each for each in levels if each <= self.pieces)
         if max(levels) > self.pieces:
             raise UsageError(
-                f"--active {max(levels)} is more than the {self.pieces} pieces of work: some would have none; "
+                f"--active {max(levels)} is more than the {self.pieces} jobs: some sessions would have none; "
                 f"give --work {max(levels)} or more, or a smaller --active"
             )
         return levels
@@ -68,9 +68,9 @@ class PoolShape(ExperimentShape):
         lasting = [
             max(every_s / min(each.level, vcpus), (every_s + waits_s) / each.level) + OVERHEAD_S for each in pools
         ]
-        amount = f"{self.pieces} pieces of work shared by the sessions of a round"
+        amount = f"{plural(self.pieces, 'job')} shared by the sessions of a round"
         if self.blocking:
-            amount += f" ({plural(self.blocking, 'piece')} of them only wait, {seconds(self.block_s)} each)"
+            amount += f", {self.blocking} of which only wait, {seconds(self.block_s)} each"
         return replace(
             preview, amount=amount, duration_s=sum(lasting) + 2 * alone_s, cpu_s=len(pools) * every_s + 2 * alone_s
         )

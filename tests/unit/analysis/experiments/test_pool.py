@@ -105,7 +105,7 @@ def test_levels_are_checked_and_chosen() -> None:
     assert pool.levels("auto", 2, 2) == (1, 2, 4, 10, 100)
     assert pool.levels("10,100", 2, 2) == (10, 100)
     assert PoolShape(5).levels("auto", 2, 2) == (1, 2, 4, 5)
-    with pytest.raises(UsageError, match="--active 101 is more than the 100 pieces of work"):
+    with pytest.raises(UsageError, match="--active 101 is more than the 100 jobs"):
         pool.levels("1,101", 2, 2)
 
 
