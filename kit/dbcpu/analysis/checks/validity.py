@@ -253,7 +253,10 @@ def client_clock(given: CheckInput) -> Finding | None:
 def coarse_clock(given: CheckInput) -> Finding | None:
     """By the elapsed times alone: many different ones, all of them multiples of one step."""
     taken_s = [
-        each.server_elapsed_s for member in given.sessions for each in member.session.executions if each.server_elapsed_s
+        each.server_elapsed_s
+        for member in given.sessions
+        for each in member.session.executions
+        if each.server_elapsed_s
     ]
     if not taken_s:
         return None

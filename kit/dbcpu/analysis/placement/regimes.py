@@ -109,7 +109,11 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
     last_s = max(to_s, *(end for _, end in ran))
     total_s = np.zeros(5)
     for cpus in dict.fromkeys(allowed):
-        own = runnable.where(np.array([one == cpus for one in allowed])[runnable.session]) if len(usable) > 1 else runnable
+        own = (
+            runnable.where(np.array([one == cpus for one in allowed])[runnable.session])
+            if len(usable) > 1
+            else runnable
+        )
         found = occupancy.sessions(own, sorted(cpus))
         parts = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
         total_s += [*(occupancy.curve(part).during(from_s, to_s) for part in parts),

@@ -167,7 +167,9 @@ def best(
     sigma = np.maximum(sigma, MIN_NOISE)
     forms = [form for form in FORMS if n.size > form.parameters]
     candidates = [_Candidate(form) for form in forms]
-    candidates += [_Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)]
+    candidates += [
+        _Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)
+    ]
     # No fit is better than one without residuals: what such a one could not win with need not be fitted.
     score, first, winner = np.inf, 0, None
     for at in sorted(range(len(candidates)), key=lambda at: candidates[at].least_score):

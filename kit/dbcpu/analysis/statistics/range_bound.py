@@ -75,9 +75,7 @@ def is_possible(apart: float, mean_range: float, sessions: int, rounds: int, noi
     return bool(_possible(np.array([apart]), mean_range, sessions, rounds, noise)[0])
 
 
-def _possible(
-    apart: Floats, mean_range: float, sessions: int, rounds: int, noise: NoiseRange
-) -> npt.NDArray[np.bool_]:
+def _possible(apart: Floats, mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> npt.NDArray[np.bool_]:
     quantiles = low_quantiles(sessions, rounds)
     high = np.minimum(noise.high, np.maximum(noise.low, 4.0 * (mean_range + apart)))
     first = np.log(np.maximum(noise.low, 1e-3 * (apart + 1e-6)))
