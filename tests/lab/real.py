@@ -55,10 +55,17 @@ def asked(number: int, seed: int) -> tuple[str, ...]:
 
 
 def runs(count: int, seed: int, contradicting: Path) -> Iterator[Measured]:
-    """Real runs, one after the other. A record that contradicts itself is kept in the folder ``contradicting``."""
+    """Real runs, one after the other, until ``count`` were measured; of twice as many at most.
+
+    A record that contradicts itself is kept in the folder ``contradicting``.
+    """
+    measured = 0
     with TemporaryDirectory(prefix="dbcpu-lab-") as folder:
-        for number in range(count):
-            yield _measured(asked(number, seed), Path(folder), contradicting / f"{seed}-{number:02}")
+        for number in range(2 * count):
+            yield (made := _measured(asked(number, seed), Path(folder), contradicting / f"{seed}-{number:02}"))
+            measured += not made.failed
+            if measured == count:
+                break
 
 
 def _measured(words: Sequence[str], folder: Path, kept: Path) -> Measured:
