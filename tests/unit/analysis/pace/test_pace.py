@@ -85,7 +85,7 @@ def test_a_session_that_was_spared_the_usual_steal_has_lost_what_it_lost_beside_
     usual = at_usual_steal(whole, 0.3)
     assert usual.total_s == pytest.approx(0.2)
     assert usual.gap_s == 0.0
-    assert at_usual_steal(replace(whole, gap_s=None), 0.3).total_s == -0.1
+    assert at_usual_steal(whole._replace(gap_s=None), 0.3).total_s == -0.1
 
 
 def test_a_session_that_always_shared_its_core_is_named_by_the_proven_cost() -> None:
