@@ -9,6 +9,7 @@ import click
 from guest.emulated import Result, Shape, why_not
 from guest.experiment import (
     COUNTED,
+    EXECUTIONS,
     RESULT,
     UNDONE,
     builder,
@@ -29,10 +30,14 @@ from guest.experiment import (
 @click.option("--undo", "undone", is_flag=True, help="Kill a driver at every step of switching SMT off.")
 @click.option("--kit", "by_kit", is_flag=True, help="The shell kit: SMT off and back, topology, capture, N shells.")
 @click.option("--sessions", default="1-4", show_default=True, help="Levels of --vary.")
+@click.option(
+    "--executions", default=EXECUTIONS, show_default=True, help="Of each session, but for --vary; 64: witness."
+)
 @click.option("--repeats", default=5, show_default=True, help="Rounds of each level and variant of --vary.")
 def main(
-    out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, by_kit: bool, sessions: str, repeats: int
-) -> None:
+    out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, by_kit: bool, sessions: str, executions: int,
+    repeats: int,
+) -> None:  # fmt: skip
     """Measure 1 to 4 sessions on 2 cores x 2 threads of emulated SMT (siblings share one CPU)."""
     reason = why_not()
     if reason:
@@ -53,7 +58,11 @@ def main(
         keep(result, COUNTED, out, began_s)
         wrong = kit_complaints(result)
         sys.exit("\n".join(["not as it should be:", *wrong]) if wrong else 0)
-    result = vary(made, label, sessions, repeats) if varied else measure(made, Shape(told=not hidden), label, smt_off)
+    result = (
+        vary(made, label, sessions, repeats)
+        if varied
+        else measure(made, Shape(told=not hidden), label, smt_off, executions)
+    )
     keep(result, RESULT, out, began_s)
 
 

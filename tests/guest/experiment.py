@@ -74,11 +74,15 @@ def builder() -> Builder:
     return Builder(cache_folder(), [each for each in wanted if not each.startswith(WITHOUT)])
 
 
-def measure(made: Builder, shape: Shape, label: str, smt_off: bool = False) -> Result:
-    """One run; ``files[RESULT]`` is its record. ``smt_off``: the guest takes its second threads offline first."""
+def measure(made: Builder, shape: Shape, label: str, smt_off: bool = False, executions: int = EXECUTIONS) -> Result:
+    """One run; ``files[RESULT]`` is its record. ``smt_off``: the guest takes its second threads offline first.
+
+    ``executions`` of each session: a piece of the witness takes some ms here, so that at 1 % of a CPU sessions have to
+    take 8 s and more to have enough of them.
+    """
     before = "echo off > /sys/devices/system/cpu/smt/control" if smt_off else ""
     script = _SCRIPT.format(
-        packages=PACKAGES_DIR, executions=EXECUTIONS, repeats=REPEATS, label=label, before=before, result=RESULT
+        packages=PACKAGES_DIR, executions=executions, repeats=REPEATS, label=label, before=before, result=RESULT
     )
     return made.run(script, {"kit": PROJECT / "kit"}, shape, LIMIT_S)
 

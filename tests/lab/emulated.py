@@ -14,7 +14,14 @@ from dbcpu.record import Round, RunRecord, Session
 from dbcpu.store import record_file
 
 EXAMPLES = Path(__file__).parents[2] / "reports" / "examples"
-FILES = ("emulated-smt", "emulated-smt-off", "emulated-smt-hidden")
+PACED = Path(__file__).parent / "results" / "guest"
+FILES = {
+    **{
+        name: EXAMPLES / name / "record.json.gz" for name in ("emulated-smt", "emulated-smt-off", "emulated-smt-hidden")
+    },
+    **{file.name.removesuffix(".json.gz"): file for file in sorted(PACED.glob("*.json.gz"))},
+}
+"""Examples without a witness, and runs of longer sessions with one (``--executions 64``)."""
 SHARED, ALONE = 0.5, 0.1
 """Shares of a session's time from which it has shared a core, and up to which it has not; between them no label."""
 
@@ -31,8 +38,8 @@ class Row:
 
 
 def rows(file: str) -> Iterator[Row]:
-    """The sessions of ``reports/examples/FILE``."""
-    record = record_file.read(EXAMPLES / file / "record.json.gz")
+    """The sessions of the record of this name."""
+    record = record_file.read(FILES[file])
     rounds = {each.order: each for each in record.rounds}
     for view in explain(record).sessions:
         if view.level > 1 and view.valid and view.slowdown is not None:

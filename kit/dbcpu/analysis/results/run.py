@@ -159,7 +159,7 @@ class SessionView:
         return replace(self, slowdown=self.paced_slowdown, cause=Cause.NONE if self.pace_only else self.cause)
 
 
-setattr(SessionView, "evidence", _Said(vars(SessionView)["evidence"]))
+setattr(SessionView, "evidence", _Said(vars(SessionView)["evidence"]))  # noqa: B010 - assigning is of another type
 
 
 @dataclass(frozen=True, slots=True)
