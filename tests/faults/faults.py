@@ -24,20 +24,8 @@ STATUSES = frozenset({"complete", "interrupted", "failed"})
 TINY = ("--size", "tiny", "--executions", "4", "--repeats", "2", "--yes")
 RUN = ("run", "--sessions", "1,2", *TINY)
 VARY = ("vary", "--variants", "policy:batch", "--sessions", "2", *TINY)
-LONG = (
-    "run",
-    "--sessions",
-    "2",
-    "--workload",
-    "calm",
-    "--size",
-    "short",
-    "--executions",
-    "8",
-    "--repeats",
-    "1",
-    "--yes",
-)
+CALM = ("--workload", "calm", "--size", "short", "--executions", "8", "--repeats", "1", "--yes")
+LONG = ("run", "--sessions", "2", *CALM)
 STORE_BYTES = 34_000
 """More than an empty store with its log needs, less than that of a run."""
 _READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'

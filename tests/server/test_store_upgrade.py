@@ -6,7 +6,6 @@
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from dbcpu.store import schema
 from dbcpu.store.database import open_store, upgrade_store
 from dbcpu.store.schema import upgrade
 from plugins import runs
-from support.paths import ROOT, TESTS
+from support.nursery import run_forked
+from support.paths import TESTS
 
 pytestmark = pytest.mark.postgres
 KEPT = sorted((TESTS / "runs").glob("store-*.db"))
@@ -37,17 +37,6 @@ def upgrade():
     run = table("run", column("label"), column("added"), schema=where)
     op.execute(run.update().values(added=run.c.label))
 '''
-UPGRADE = f"""
-import os, signal, sys
-from pathlib import Path
-from dbcpu.store import schema
-from dbcpu.store.database import upgrade_store
-from dbcpu.store.schema import upgrade
-schema.HEAD, upgrade.FOLDER, migrate = "{LATER}", Path(sys.argv[2]), upgrade._migrate
-if os.environ.get("KILLED") == "at the end":
-    upgrade._migrate = lambda *given: (migrate(*given), os.kill(os.getpid(), signal.SIGKILL))
-print(upgrade_store(sys.argv[1]))
-"""
 
 
 @pytest.fixture(params=KEPT, ids=lambda path: path.stem)
@@ -89,10 +78,8 @@ def upgraded(url: str, tmp_path: Path, killed: str = "") -> subprocess.Completed
     if not later.is_dir():
         shutil.copytree(upgrade.FOLDER, later, ignore=shutil.ignore_patterns("__pycache__"))
         (later / f"versions/{LATER}_test.py").write_text(MIGRATION)
-    environment = runs.environment(PYTHONPATH=str(ROOT / "kit"), KILLED=killed)
-    return subprocess.run(
-        [sys.executable, "-c", UPGRADE, url, str(later)], check=False, env=environment, capture_output=True, text=True
-    )
+    environment = runs.environment(KILLED=killed)
+    return run_forked("support.later_dbcpu", url, str(later), LATER, environment=environment)
 
 
 def test_every_released_schema_has_a_kept_store() -> None:

@@ -1,4 +1,7 @@
-"""increment and gzip-pipe for real, under several shells: lines become records, and nothing survives them."""
+"""increment and gzip-pipe for real, under several shells: lines become records, and nothing survives them.
+
+What they have in common is tested with the smallest of gzip-pipe: counting takes a second at least.
+"""
 
 import re
 import signal
@@ -122,7 +125,7 @@ def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
     if not dangling:
         victim.write_text("precious")
     link.symlink_to(victim)
-    code, _, err = one_kit.run("increment", "-o", str(link), "1", "1")
+    code, _, err = one_kit.run("gzip-pipe", "-o", str(link), "1", "4")
     assert code == 0, err
     assert not link.is_symlink()
     assert line_file.read(str(link)).header.status == "complete"
@@ -131,22 +134,22 @@ def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
 
 
 def test_a_result_that_cannot_be_written_is_said_and_nothing_is_left(one_kit: Kit, tmp_path: Path) -> None:
-    code, out, err = one_kit.run("increment", "-o", str(tmp_path / "none" / "result"), "1", "1")
+    code, out, err = one_kit.run("gzip-pipe", "-o", str(tmp_path / "none" / "result"), "1", "4")
     assert (code, out) == (3, "")
-    assert err.count(f"increment: {tmp_path}/none/result could not be written\n") == 1
-    assert [line for line in err.splitlines() if not line.startswith("increment: ")] == []
+    assert err.count(f"gzip-pipe: {tmp_path}/none/result could not be written\n") == 1
+    assert [line for line in err.splitlines() if not line.startswith("gzip-pipe: ")] == []
 
 
 def test_a_result_for_a_full_disk_is_said_in_one_sentence(kit: Kit) -> None:
     with Path("/dev/full").open("w") as full:
-        command = [*kit.shell.split(), str(SCRIPTS / "increment"), "1", "1"]
+        command = [*kit.shell.split(), str(SCRIPTS / "gzip-pipe"), "1", "4"]
         done = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, env=kit.environment, timeout=LIMIT_S
         )
     kit.nothing_is_left()
     _, last = done.stderr.splitlines()
     assert done.returncode == 3
-    assert last.startswith("increment: the result could not be written to standard output; ")
+    assert last.startswith("gzip-pipe: the result could not be written to standard output; ")
 
 
 def test_a_path_that_is_too_long_is_refused_before_anything_is_measured(kit: Kit) -> None:
@@ -198,7 +201,7 @@ def test_a_shell_that_says_two_lines_of_its_version_is_refused(one_kit: Kit) -> 
 
 
 def test_a_label_is_written_as_it_is(kit: Kit) -> None:
-    code, out, err = kit.run("increment", "-S", kit.shell, "-l", r"-n é\n \0101", "1", "1")
+    code, out, err = kit.run("gzip-pipe", "-S", kit.shell, "-l", r"-n é\n \0101", "1", "4")
     assert code == 0, err
     assert line_file.from_text(out, "stdout").header.label == r"-n é\n \0101"
 

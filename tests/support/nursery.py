@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import resource
@@ -31,7 +32,10 @@ MESSAGE_BYTES = 1 << 17
 """Below what a socket of the kernel's default size takes at once; arguments and environment are far smaller."""
 END_LIMIT_S = 30.0
 HIGHEST_DESCRIPTOR = 1024
+DBCPU = "dbcpu.cli"
 LOADED = (
+    "alembic.command",
+    "alembic.config",
     "dbcpu.cli.fleet",
     "dbcpu.cli.list",
     "dbcpu.cli.run",
@@ -44,9 +48,11 @@ LOADED = (
     "dbcpu.reports.documents.run",
     "dbcpu.reports.formats.table",
     "dbcpu.reports.write",
+    "dbcpu.store.schema.upgrade",
     "dbcpu.targets.embedded",
     "dbcpu.targets.oracle",
     "dbcpu.targets.sqlite",
+    "dbcpu.variants._apply",
     "dbcpu.workflows.foresee",
     "dbcpu.workflows.kept_figures",
     "dbcpu.workflows.launch",
@@ -114,10 +120,19 @@ class Nursery:
         self._turn = threading.Lock()
 
     def start(
-        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], limit_bytes: int | None, out: int
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        limit_bytes: int | None,
+        out: int,
+        program: str = DBCPU,
     ) -> tuple[Forked, int]:
-        """Run ``dbcpu ARGUMENTS`` in a session of its own; also the reading end of its standard error."""
-        request = json.dumps([list(arguments), str(folder), dict(environment), limit_bytes]).encode()
+        """Run ``dbcpu ARGUMENTS`` in a session of its own; also the reading end of its standard error.
+
+        ``program``: another module whose ``main`` is called instead.
+        """
+        request = json.dumps([list(arguments), str(folder), dict(environment), limit_bytes, program]).encode()
         assert len(request) < MESSAGE_BYTES
         (err, its_err), (ended, its_end) = os.pipe(), os.pipe()
         with self._turn:
@@ -147,8 +162,19 @@ def nursery() -> Nursery:
     return _open[os.getpid()]
 
 
-def main() -> None:
-    """Until the socket closes; returns in each program's process, too, which then is that program."""
+def run_forked(program: str, *arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """The ``main`` of a module as a program of its own; when it has ended."""
+    with tempfile.TemporaryFile("w+") as out:
+        process, err = nursery().start(arguments, Path("/"), environment, None, out.fileno(), program)
+        with os.fdopen(err) as said:
+            told = said.read()
+        code = process.wait()
+        out.seek(0)
+        return subprocess.CompletedProcess([program, *arguments], code, out.read(), told)
+
+
+def main() -> str:
+    """Until the socket closes; returns in each program's process, too: the module that it then runs."""
     for module in LOADED:
         __import__(module)
     kept_cluster.use()
@@ -176,8 +202,9 @@ def main() -> None:
             os.close(err)
             children[os.pidfd_open(pid)] = (pid, ended)
             asked.send(str(pid).encode())
-    arguments, folder, environment, limit_bytes = json.loads(request)
+    arguments, folder, environment, limit_bytes, program = json.loads(request)
     _become(descriptors, arguments, folder, environment, limit_bytes)
+    return str(program)
 
 
 def _reap(handle: int, pid: int, ended: int) -> None:
@@ -215,7 +242,4 @@ def _become(
 
 
 if __name__ == "__main__":
-    main()
-    from dbcpu.cli import main as program
-
-    sys.exit(program())
+    sys.exit(importlib.import_module(main()).main())

@@ -1,6 +1,7 @@
 """A driver that varies a host and dies at a named step: ``python varying_host.py ROOT STEP N [guard] [VARIANT]``.
 
-Run by tests with SIGKILL at every step; ROOT is a recorded host on disk, or / in the emulated guest, and nowhere else.
+Run by tests (forked, see nursery.py) with SIGKILL at every step; ROOT is a recorded host on disk, or / in the emulated
+guest, and nowhere else.
 """
 
 import os
@@ -20,7 +21,7 @@ from dbcpu.variants._selection import select_variants
 from dbcpu.variants.base import VariantContext
 
 
-def main(root: str, at: str, times: int, guarded: bool, variant: str) -> None:
+def vary(root: str, at: str, times: int, guarded: bool, variant: str) -> None:
     """SMT off, on again, off again, and the end; killed when ``at`` comes for the ``times``-th time.
 
     ``variant``: another one than ``smt_off``, the same way.
@@ -46,7 +47,11 @@ def main(root: str, at: str, times: int, guarded: bool, variant: str) -> None:
             conditions.begin(RoundSpec(1, order, name, order))
 
 
-if __name__ == "__main__":
-    more = sys.argv[4:]
+def main() -> None:
+    _, root, at, times, *more = sys.argv
     named = [word for word in more if word not in ("guard", "restore")]
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), "guard" in more, named[0] if named else "smt_off")
+    vary(root, at, int(times), "guard" in more, named[0] if named else "smt_off")
+
+
+if __name__ == "__main__":
+    main()

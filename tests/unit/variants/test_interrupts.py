@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,10 +21,10 @@ from dbcpu.variants._journal import STEPS
 from dbcpu.variants._restore import leftovers, restore
 from dbcpu.variants._selection import check_possible, describe_changes, select_variants
 from dbcpu.variants.base import VariantContext
-from support import varying_host
 from support.archives import unpack
 from support.doubles.remote_host import FakeRemote
 from support.driving import until
+from support.nursery import run_forked
 from support.paths import HOSTS
 
 BEFORE = {24: "0-15", 25: "3", 26: "0", 30: "8-15"}
@@ -237,9 +235,7 @@ def test_an_interrupt_from_the_keyboard_at_any_step_undoes_all(root: Path, journ
 
 
 def killed(root: Path, at: str, times: int, *more: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, str(Path(varying_host.__file__)), str(root), at, str(times), *more, "irq:away"]
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    done = run_forked("support.varying_host", str(root), at, str(times), *more, "irq:away", environment=os.environ)
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, f"{at}\n"), done.stderr
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,10 @@ from dbcpu.variants._restore import findings, leftovers, restore
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import SettingAccess, process_setting
 from dbcpu.variants.base import VariantContext
-from support import varying_host
 from support.archives import unpack
 from support.doubles.instance import FakeInstance
 from support.driving import until
+from support.nursery import run_forked
 from support.paths import HOSTS
 
 CONTROL = "sys/devices/system/cpu/smt/control"
@@ -112,10 +111,7 @@ def test_an_error_or_ctrl_c_at_any_step_undoes_all(
 
 
 def killed(root: Path, at: str, times: int, *more: str) -> None:
-    script = Path(varying_host.__file__)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, str(script), str(root), at, str(times), *more]
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    done = run_forked("support.varying_host", str(root), at, str(times), *more, environment=os.environ)
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, f"{at}\n"), done.stderr
 
 
