@@ -286,8 +286,10 @@ def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLi
     changes = sustained_changes([*series, (now.started_at, value.value)])
     since = f", sustained change since {changes[-1].since}" if changes else ""
     ratio = f"{value.value / usual.median:.2f}x" if usual.median > 0 else "more than"
+    # Of a figure that is a ratio itself a second one only confuses.
+    compared = "beside" if METRICS[value.metric][1] == "x" else ratio
     text = (
-        f"{_what(value)} is {_amount(value.metric, value.value)}, {ratio} the usual "
+        f"{_what(value)} is {_amount(value.metric, value.value)}, {compared} the usual "
         f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} "
         f"(limit {_amount(value.metric, limit)}){since}"
     )

@@ -8,6 +8,7 @@ from io import BytesIO
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from dbcpu.reports.charts.hover import with_titles
 from dbcpu.reports.charts.style import STYLE
 
 FORMS = ("svg", "png")
@@ -34,7 +35,7 @@ def saved(figure: Figure, forms: Sequence[str]) -> dict[str, bytes]:
     for form in forms:
         out = BytesIO()
         figure.savefig(out, format=form, dpi=PNG_DPI, metadata=_WITHOUT_DATE[form])
-        made[form] = out.getvalue()
+        made[form] = with_titles(out.getvalue()) if form == "svg" else out.getvalue()
     # Its parts refer to each other: a drawing of 1,000 sessions would stay until some later collection.
     figure.clear()
     return made

@@ -10,8 +10,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
-from dbcpu.formatting import bare, plural
+from dbcpu.formatting import bare, plural, seconds
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut, wrapped
+from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.style import MARKS, fitted, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
@@ -69,7 +70,7 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
         places.setdefault(cause, []).append(((level + shift) / panel.units, elapsed_s))
     for cause in (each for each in CAUSES if each in places):
         colour, mark = MARKS[cause]
-        axes.scatter(
+        marks = axes.scatter(
             [x for x, _ in places[cause]],
             [y for _, y in places[cause]],
             s=14 if dense <= 1500 else 8,
@@ -80,6 +81,7 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
             zorder=3,
             rasterized=dense > RASTER_POINTS,
         )
+        hovering(marks, [f"N={level}: {seconds(elapsed_s)}" for level, elapsed_s, why in panel.points if why == cause])
     if panel.medians:
         medians = [(level / panel.units, elapsed_s) for level, elapsed_s in panel.medians]
         axes.plot(*zip(*medians, strict=True), color="black", lw=1.3, zorder=2.5)

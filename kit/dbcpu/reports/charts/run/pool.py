@@ -1,5 +1,6 @@
 """A pool by its size: the total hardly changes beyond the knee, while each job takes longer and memory grows."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -23,19 +24,30 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     title = f"{plural(pool.pieces, 'job')} through pools of active sessions"
     wide = fitted(WIDTH) > NARROW_BELOW
     figure, first = framed(WIDTH, 3.5 if wide else 8.0, record, analysis, title)
-    grid = figure.add_gridspec(1, 3) if wide else figure.add_gridspec(3, 1)
+    curves = list(_curves(pool))
+    grid = figure.add_gridspec(1, len(curves)) if wide else figure.add_gridspec(len(curves), 1)
     heading, notes = first.get_title(loc="left"), [note.get_text() for note in first.texts]
     first.remove()
-    axes = [figure.add_subplot(grid[at]) for at in range(3)]
+    axes = [figure.add_subplot(grid[at]) for at in range(len(curves))]
     # The empty last line keeps room for the grey one, which may not be bold.
     top = figure.suptitle(f"{heading}\n ", x=0.012, ha="left", fontsize=11, fontweight="bold")
     look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
     axes[0].annotate("\n".join(notes), (0, 0), (0, 3), xycoords=top, **look)
-    _curve(axes[0], pool, [each.total_s for each in pool.sizes], "total seconds", "#0072b2")
-    _curve(axes[1], pool, [each.piece_s for each in pool.sizes], "seconds per job", "#d55e00")
-    memory = [each.pss_bytes if each.pss_bytes is not None else each.rss_bytes for each in pool.sizes]
-    _curve(axes[2], pool, [(each or 0.0) / 1e6 for each in memory], "server memory, MB", "#009e73")
+    for own, (values, label, colour) in zip(axes, curves, strict=True):
+        _curve(own, pool, values, label, colour)
     return figure
+
+
+def _curves(pool: Pool) -> Iterator[tuple[list[float], str, str]]:
+    """Those of which every size is known: an unknown memory is not 0."""
+    memory = [each.pss_bytes if each.pss_bytes is not None else each.rss_bytes for each in pool.sizes]
+    done = [each.done_s for each in pool.sizes] if pool.blocking else [None]
+    yield [each.total_s for each in pool.sizes], "total seconds", "#0072b2"
+    yield [each.piece_s for each in pool.sizes], "seconds per job", "#d55e00"
+    if all(each is not None for each in done):
+        yield [each or 0.0 for each in done], "s until half are done", "#7e257e"
+    if all(each is not None for each in memory):
+        yield [(each or 0.0) / 1e6 for each in memory], "server memory, MB", "#009e73"
 
 
 def _curve(axes: Axes, pool: Pool, values: list[float], label: str, colour: str) -> None:

@@ -13,8 +13,9 @@ from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES, Analysis, SessionView
-from dbcpu.formatting import plural, times
+from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord
+from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted, legend
 
@@ -66,7 +67,9 @@ def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool) -> list[Patc
         parts, colour = [getattr(each, name) for each in stacked], PART_COLOURS[name]
         if any(part > 0.005 * (each.view.elapsed_s or 1.0) for part, each in zip(parts, stacked, strict=True)):
             if labelled:
-                axes.barh(range(len(stacked)), parts, left=left, color=colour, height=0.72, lw=0)
+                drawn = axes.barh(range(len(stacked)), parts, left=left, color=colour, height=0.72, lw=0)
+                for bar, part, each in zip(drawn, parts, stacked, strict=True):
+                    hovering(bar, [f"session {each.view.ordinal}, {label}: {seconds(part)}"])
             else:
                 _area(axes, left, parts, colour)
             handles.append(Patch(color=colour, label=label))

@@ -7,10 +7,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
 from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
-from dbcpu.formatting import plural, short_ranges
+from dbcpu.formatting import plural, short_ranges, times
 from dbcpu.record import RunRecord
+from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.run import slowdown_grid
 from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
@@ -76,12 +77,12 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 def _marks(axes: Axes, points: Mapping[int, Sequence[SessionView]], place: Mapping[int, int], size: int) -> None:
     spread = [(x, view) for level, views in points.items() for x, view in _jittered(place[level], views)]
     for cause in CAUSES:
-        places = [(x, view.slowdown or 1.0) for x, view in spread if view.cause == cause]
+        places = [(x, view) for x, view in spread if view.cause == cause]
         if places:
             colour, mark = MARKS[cause]
-            axes.scatter(
+            marks = axes.scatter(
                 [x for x, _ in places],
-                [y for _, y in places],
+                [view.slowdown or 1.0 for _, view in places],
                 s=size,
                 c=colour,
                 marker=mark,
@@ -89,6 +90,12 @@ def _marks(axes: Axes, points: Mapping[int, Sequence[SessionView]], place: Mappi
                 linewidths=1.0 if mark == "x" else 0.4,
                 zorder=3,
             )
+            hovering(marks, [_hover(view) for _, view in places])
+
+
+def _hover(view: SessionView) -> str:
+    why = "" if view.cause == Cause.NONE else f", {CAUSE_WORDS[view.cause]}"
+    return f"N={view.level}, round {view.repeat + 1}, session {view.ordinal}: {times(view.slowdown)}{why}"
 
 
 def _points(analysis: Analysis, shown: Sequence[LevelView]) -> dict[int, list[SessionView]]:
