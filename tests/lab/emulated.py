@@ -15,10 +15,9 @@ from dbcpu.store import record_file
 
 EXAMPLES = Path(__file__).parents[2] / "reports" / "examples"
 PACED = Path(__file__).parent / "results" / "guest"
+EXAMPLE_FILES = ("emulated-smt", "emulated-smt-off", "emulated-smt-hidden")
 FILES = {
-    **{
-        name: EXAMPLES / name / "record.json.gz" for name in ("emulated-smt", "emulated-smt-off", "emulated-smt-hidden")
-    },
+    **{name: EXAMPLES / name / "record.json.gz" for name in EXAMPLE_FILES},
     **{file.name.removesuffix(".json.gz"): file for file in sorted(PACED.glob("*.json.gz"))},
 }
 """Examples without a witness, and runs of longer sessions with one (``--executions 64``)."""

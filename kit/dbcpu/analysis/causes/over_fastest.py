@@ -2,8 +2,9 @@
 
 Sessions may all lose to one thing alike (a turbo frequency that falls, a busy host), and some of them to another on
 top (a shared core, a queue). Where a session is slower than the fastest of its round by more than 10 %, its parts are
-weighed over those of that one: the largest is its cause. Where the fastest shared no core, what it needed of CPU time
-beyond one alone is not put down to sharing in those that did: factors multiply, so their logarithms are shared out.
+weighed over those of that one: the largest is its cause, unless another part is most of its loss anyhow. Where the
+fastest shared no core, what it needed of CPU time beyond one alone is not put down to sharing in those that did:
+factors multiply, so their logarithms are shared out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from dbcpu.formatting import seconds
 
 ACCOUNTED = 0.6
 LEADING = 0.4
+CLEAR = 0.7
+"""A part that is so much of what is known of the loss against one alone is its cause, whatever others lose."""
 ALSO = 1 / 3
 """A second cause is named where it is more than this of the first, and of the time alone at least ``WORTH_NAMING``."""
 WORTH_NAMING = 0.05
@@ -69,7 +72,10 @@ class Lost:
         left_over = self.beside - accounted > self.tolerated_s / (self.reference_s or 1.0)
         if not parts or left_over or accounted < ACCOUNTED * self.beside:
             return Cause.UNEXPLAINED, Cause.NONE
-        return self._over_fastest(parts) or _leading(parts, self.beside) or (Cause.UNEXPLAINED, Cause.NONE)
+        of_alone, over = _leading(parts, self.beside), self._over_fastest(parts)
+        if of_alone and over and over[0] is not of_alone[0] and parts[of_alone[0]] >= CLEAR * accounted:
+            return of_alone[0], over[0]
+        return over or of_alone or (Cause.UNEXPLAINED, Cause.NONE)
 
     def _of_alone(self) -> dict[Cause, float]:
         """The known parts, of the time alone."""

@@ -137,6 +137,9 @@ class Placement:
             name: np.bincount(ran.session, values, count) for name, values in self._met(ran).items()
         }
         total |= {name: np.bincount(rows.session, values, count) for name, values in lasted.items()}
+        # A session that changes threads between two polls is on both for a moment: then its own time looks like that
+        # of others on its sibling, and is missing on its CPU. Over both threads that is nothing.
+        total["sibling_foreign_s"] = np.clip(total["sibling_foreign_s"], 0.0, np.maximum(0.0, total["core_foreign_s"]))
         return self._evidence(total, _cpus(ran, count))
 
     def _evidence(
@@ -206,11 +209,13 @@ class Placement:
         mine = np.divide(own_s, all_s, out=np.ones_like(own_s), where=(all_s > 0) & (own_s > 0))
         running = np.divide(own_s, length_s, out=np.ones_like(own_s), where=(length_s > 0) & (own_s > 0))
         waited_s = np.maximum(0.0, length_s - own_s) * (own_s > 0)
+        beside_s = self._beside_s(part)
         met = {
             "own_s": length_s * running,
             "others_cpu_s": np.maximum(0.0, ran_s - own_s),
             "foreign_cpu_s": foreign_s,
-            "sibling_foreign_s": np.clip(self._beside_s(part), 0.0, length_s) * running,
+            "sibling_foreign_s": np.clip(beside_s, 0.0, length_s) * running,
+            "core_foreign_s": foreign_s + beside_s,
             "steal_s": self._steal.between(*on) * mine,
             "irq_s": self._irq.between(*on) * mine,
             "cycles": self._cycles.between(*on) * running,
