@@ -127,7 +127,8 @@ def _stretches(round_: Round) -> Stretches:
     kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))
-        cpu, kind, from_s, to_s, cpu_s = (each[order] for each in (cpu, kind, from_s, to_s, cpu_s))
+        cpu, kind = cpu[order], kind[order]
+        from_s, to_s, cpu_s = from_s[order], to_s[order], cpu_s[order]
     to_s = np.maximum(to_s, from_s)
     following = np.append(from_s[1:], np.inf)[: from_s.size]
     following[np.append(np.diff(session) != 0, True)[: from_s.size]] = np.inf
