@@ -11,8 +11,10 @@ from urllib.parse import quote, unquote
 
 from matplotlib.artist import Artist
 
+from dbcpu.reports.charts.style import is_narrow
+
 MAX_HOVER = 1000
-"""Marks of one picture; each takes some 50 bytes."""
+"""Marks of one kind in a picture; each takes some 50 bytes."""
 _MARK = "hover:"
 _GROUP = re.compile(rf'^( *)<g id="{_MARK}([^"]*)">\n(.*?)^\1</g>', re.DOTALL | re.MULTILINE)
 """Matplotlib indents what is within a group."""
@@ -20,8 +22,11 @@ _SHAPE = re.compile(r"<(use|path)\b([^>]*)/>")
 
 
 def hovering(artist: Artist, words: Sequence[str]) -> None:
-    """``words``: one for each point of a scatter plot in their order, or a single one for any other artist."""
-    if len(words) <= MAX_HOVER:
+    """``words``: one for each point of a scatter plot in their order, or a single one for any other artist.
+
+    A phone has nothing to point with.
+    """
+    if len(words) <= MAX_HOVER and not is_narrow():
         artist.set_gid(_MARK + quote(json.dumps(list(words))))
 
 
