@@ -118,6 +118,8 @@ def full_record() -> RunRecord:
         parties=(Party("embedded-1", Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
                        _WORKLOAD, 2, (0, 1)),),
         cores=1,
+        blocking=3,
+        block_s=0.5,
     )  # fmt: skip
     whole = Header(
         run_id="example-1",
@@ -156,6 +158,7 @@ def full_record() -> RunRecord:
         waits=(Wait("IO:DataFileRead", 1, 0.001),),
         ran_instead=(RanInstead(78, "backup", 0.2, 1, "/backup.slice"),),
         wake_ups=WakeUps(3, 0.0001, 0.0002, 0.0003, 0.0004),
+        blocked=(Execution(0.32, 0.5, None, None),),
     )
     first = Round(
         level=1,
@@ -174,7 +177,7 @@ def full_record() -> RunRecord:
         cgroups=(CgroupUse("/db.slice", 1.5, 10, 2, 0.05, (0,)),),
         pressure=(CpuPressure("", 1.25, 0.5), CpuPressure("/db.slice", 1.25, 0.75, 0.25, (0,))),
         cost=KitCost(0.3, 0.001, 0.002, 6, 19.9, 0.001),
-        server_use=ServerUse(7, 8, 50_000_000, 14_000_000),
+        server_use=ServerUse(7, 8, 50_000_000, 14_000_000, 9),
         shares_known=False,
         witness=Witness(20.0, True, (CpuPace(0, (-1500, 48000), (310000, 305000)), CpuPace(1, (), ()))),
         host_counters=HostCounters("V$OSSTAT", 0.5, 2, 0.49, 0.5, 0.4, 0.05, 0.03, 0.01, 0.02, 0.04, 1.5, 0.001, 0.002),

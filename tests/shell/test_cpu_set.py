@@ -10,6 +10,8 @@ from dbcpu.store import line_file
 from plugins.shell_kit import Kit
 
 CPU = str(min(os.sched_getaffinity(0)))
+OWN = "own"
+"""In arguments: this process, whose number is another in each worker."""
 PSRSET = """#!/bin/sh
 echo "$*" >>"$NOTES"
 case $1 in
@@ -80,7 +82,7 @@ def test_a_processor_set_that_is_refused_is_said(one_kit: Kit, notes: Path) -> N
     ("program", "arguments", "noted"),
     [
         ("execrset", ("0-3", "true"), "execrset -c 0-3 -e true"),
-        ("attachrset", ("0-3", "-p", str(os.getpid())), f"attachrset -c 0-3 {os.getpid()}"),
+        ("attachrset", ("0-3", "-p", OWN), f"attachrset -c 0-3 {OWN}"),
     ],
 )
 def test_on_aix_it_is_a_resource_set(
@@ -88,9 +90,10 @@ def test_on_aix_it_is_a_resource_set(
 ) -> None:
     for each in {"execrset", program}:
         stand_in(one_kit, each, OTHER)
-    code, _, err = one_kit.run("cpu-set", *arguments)
+    own = str(os.getpid())
+    code, _, err = one_kit.run("cpu-set", *(each.replace(OWN, own) for each in arguments))
     assert code == 0, err
-    assert notes.read_text().strip() == noted
+    assert notes.read_text().strip() == noted.replace(OWN, own)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,8 @@ def test_what_names_nobody_stays() -> None:
 def test_the_analysis_says_the_same(file: Path) -> None:
     run = record_file.read(file)
     before, after = explain(run), explain(anonymise.anonymised(run))
-    assert after.verdict == before.verdict
+    # It may name the run in a command that measures more of it.
+    assert after.verdict.replace(after.run_id, before.run_id) == before.verdict
     assert after.levels == before.levels
     assert [(one.ordinal, one.slowdown, one.cause) for one in after.sessions] == [
         (one.ordinal, one.slowdown, one.cause) for one in before.sessions
