@@ -236,9 +236,11 @@ def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) ->
     assert sum(len(session.executions) for session in done.sessions) == 9
 
 
-@pytest.mark.parametrize("kind", ["embedded", "sqlite"])
-def test_jobs_that_only_wait_hold_their_sessions_and_are_no_work(measure: Measure, kind: str) -> None:
-    record = measure(PoolShape(24, 6, 0.05), Request(kind, kind), sessions="2,24", repeats=1)
+@pytest.mark.parametrize(("kind", "workload"), [("embedded", "calm"), ("sqlite", None)])
+def test_jobs_that_only_wait_hold_their_sessions_and_are_no_work(
+    measure: Measure, kind: str, workload: str | None
+) -> None:
+    record = measure(PoolShape(24, 6, 0.05), Request(kind, kind), workload=workload, sessions="2,24", repeats=1)
     assert (record.header.plan.blocking, record.header.plan.block_s) == (6, 0.05)
     for each in loaded(record):
         blocked = [one for session in each.sessions for one in session.blocked]

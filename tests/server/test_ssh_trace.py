@@ -147,7 +147,7 @@ def test_without_root_a_sentence_ends_it_before_anything_is_measured(
     sshd: Sshd, programs: dict[str, str], why: str
 ) -> None:
     with (
-        host_with(sshd, "busybox", id="#!/bin/sh\necho 1000\n", **programs) as host,
+        host_with(sshd, "dash and mawk", id="#!/bin/sh\necho 1000\n", **programs) as host,
         pytest.raises(MeasureError, match=f"^--sampler trace is not possible: {why}; use --sampler ssh$"),
         trace.open_sampler(host, 20.0),
     ):
