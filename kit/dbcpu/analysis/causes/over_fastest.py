@@ -19,7 +19,7 @@ from dbcpu.formatting import seconds
 
 ACCOUNTED = 0.6
 LEADING = 0.4
-CLEAR = 0.7
+CLEAR = 0.6
 """A part that is so much of what is known of the loss against one alone is its cause, whatever others lose."""
 ALSO = 1 / 3
 """A second cause is named where it is more than this of the first, and of the time alone at least ``WORTH_NAMING``."""
