@@ -22,9 +22,7 @@ FILES = {
 }
 """Examples without a witness, and runs of longer sessions with one (``--executions 64``)."""
 SHARED, ALONE = 0.5, 0.1
-"""Shares of a session's time from which it has shared a core, and up to which it has not; between them no label.
-
-Up to ALONE of its time others may have run on its pair of CPUs, too, the driver of the run among them."""
+"""Shares of a session's time from which it has shared a core, and up to which it has not; between them no label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def _label(record: RunRecord, each: Round, session: Session) -> str:
         return "run_queue"
     share = shared_share(each, session)
     if share <= ALONE:
-        return "none" if others_share(each, session) <= ALONE else ""
+        return "none"
     if share < SHARED:
         return ""
     return "shared_core" if any(len(cpu.siblings) > 1 for cpu in cpus) else "slower_cpu"
@@ -79,14 +77,3 @@ def shared_share(each: Round, session: Session) -> float:
         if near != cpu and near // 2 == cpu // 2
     )
     return met_s / max(1e-9, sum(to_s - from_s for _, from_s, to_s in own))
-
-
-def others_share(each: Round, session: Session) -> float:
-    """Of the session's time, what processes that are no sessions ran on the pair of CPUs where it was longest."""
-    time_on: dict[int, float] = {}
-    for one in session.residency:
-        time_on[one.cpu // 2] = time_on.get(one.cpu // 2, 0.0) + one.to_s - one.from_s
-    pair = max(time_on, key=lambda at: time_on[at])
-    used_s = sum(sum(row.busy_s) for row in each.cpu_timeline if row.cpu // 2 == pair)
-    own_s = sum(one.cpu_s or 0.0 for other in each.sessions for one in other.residency if one.cpu // 2 == pair)
-    return (used_s - own_s) / sum(time_on.values())

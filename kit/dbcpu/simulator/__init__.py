@@ -10,8 +10,8 @@ another process, and four ways of balancing. What is not: time slices, caches, w
 
 from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import SCHEDULERS, SimulatedHost
-from dbcpu.simulator.now import Experiment, simulate_now
 from dbcpu.simulator.presets import host_with, listing, preset, presets
+from dbcpu.simulator.requested_run import Experiment, simulate_now
 from dbcpu.simulator.rounds import SimulatedWork, simulate_round
 from dbcpu.simulator.runs import simulate, simulate_rounds
 

@@ -30,7 +30,7 @@ from dbcpu.analysis.pace.split import SessionPace
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.neighbours import Neighbours
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SPREADS, Reference, SessionView
 from dbcpu.formatting import percent, plain, seconds, times
@@ -52,10 +52,10 @@ class Watch:
     neighbours: Neighbours
 
 
-def watch(context: RunContext) -> dict[tuple[int, int], Watch]:
+def watch(context: RunContext) -> dict[Key, Watch]:
     """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
     cores = cores_of(context.record)
-    seen: dict[tuple[int, int], Watch] = {}
+    seen: dict[Key, Watch] = {}
     for each, members in by_round(context.delivered):
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
         placement = Placement(each, cores, spans)
@@ -78,14 +78,14 @@ def cores_of(record: RunRecord) -> Cores:
 
 def attribute(
     context: RunContext,
-    groups: Mapping[tuple[int, int], str],
-    seen: Mapping[tuple[int, int], Watch],
-) -> dict[tuple[int, int], SessionView]:
+    groups: Mapping[Key, str],
+    seen: Mapping[Key, Watch],
+) -> dict[Key, SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
     core_of = cores_of(context.record).core
     alone = _Alone.of(solo(context.record, context.delivered), seen, steal_unseen(context.record))
     throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
-    views: dict[tuple[int, int], SessionView] = {}
+    views: dict[Key, SessionView] = {}
     paces = context.split.sessions if context.split else {}
     delivered = context.as_delivered()
     together = zip(context.delivered, context.sessions, strict=True)
@@ -115,7 +115,7 @@ class _Alone:
     unseen: str = ""
 
     @classmethod
-    def of(cls, alone: Sequence[Timed], seen: Mapping[tuple[int, int], Watch], unseen: str) -> "_Alone":
+    def of(cls, alone: Sequence[Timed], seen: Mapping[Key, Watch], unseen: str) -> "_Alone":
         known = [
             (evidence, len(each.span.executions))
             for each in alone

@@ -310,8 +310,8 @@ def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | N
     waited_s = sum(wait.waited_s for wait in session.waits) if session.waits else 0.0
     if session.waits and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
         longest = max(session.waits, key=lambda wait: wait.waited_s)
-        event, most_s = plain(longest.event), longest.waited_s
-        shares.append(Share(wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(most_s)} for {event}"))
+        event, longest_s = plain(longest.event), longest.waited_s
+        shares.append(Share(wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(longest_s)} for {event}"))
         needed_s += waited_s / ACCOUNTS
     elif asleep_s > 0:
         shares.append(Share(Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))

@@ -22,14 +22,12 @@ from dbcpu.analysis.levels.consistency import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.evidence import Evidence
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.formatting import percent, times
-
-Key = tuple[int, int]
 
 HARDLY = 0.1
 """A session that shared its core for no more of its CPU time had one to itself."""

@@ -23,13 +23,12 @@ import numpy.typing as npt
 from dbcpu.analysis.causes.attribution import Watch, cores_of
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.valid_sessions import Key
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-
-Key = tuple[int, int]
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""

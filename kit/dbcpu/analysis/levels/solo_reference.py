@@ -13,13 +13,11 @@ from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.stolen import stolen_s
-from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
+from dbcpu.analysis.placement.valid_sessions import Key, Timed, database_cpu_s
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import deviation
 from dbcpu.record import RunRecord
-
-Key = tuple[int, int]
 
 MIN_TOLERANCE = 0.10
 MIN_COUNTED = 0.075
@@ -106,8 +104,8 @@ def _at_usual_steal(alone: Sequence[Timed], stolen: Mapping[Key, float]) -> tupl
     met_s = [stolen.get(each.key, 0.0) / own for each, own in zip(alone, many, strict=True)]
     usual_s = float(np.median(met_s)) if met_s else 0.0
     return tuple(
-        replace(each, span=each.span.shortened(stolen[each.key] - usual_s * own)) if each.span else each
-        for each, own in zip(alone, many, strict=True)
+        replace(each, span=each.span.shortened((own_s - usual_s) * own)) if each.span else each
+        for each, own, own_s in zip(alone, many, met_s, strict=True)
     )
 
 

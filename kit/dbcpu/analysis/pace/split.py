@@ -18,12 +18,10 @@ from dbcpu.analysis.pace.by_level import PaceRatio, alike, full_ns, pace_ratio
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import RunRecord
-
-Key = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

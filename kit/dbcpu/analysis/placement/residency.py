@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,23 +91,23 @@ class Stretches:
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
-_kept: dict[int, tuple[Round, Stretches]] | None = None
+_kept: ContextVar[dict[int, tuple[Round, Stretches]] | None] = ContextVar("kept", default=None)
+"""Of this thread: several may explain runs at once."""
 
 
 @contextmanager
 def stretches_kept() -> Iterator[None]:
     """Meanwhile those of each round are made once, and the rounds that they were made of are held."""
-    global _kept
-    before, _kept = _kept, {} if _kept is None else _kept
+    before = _kept.set({} if (kept := _kept.get()) is None else kept)
     try:
         yield
     finally:
-        _kept = before
+        _kept.reset(before)
 
 
 def stretches(round_: Round) -> Stretches:
     """The residency of all sessions of a round, of each in the order of time."""
-    kept = _kept
+    kept = _kept.get()
     if kept is None:
         return _stretches(round_)
     found = kept.get(id(round_))

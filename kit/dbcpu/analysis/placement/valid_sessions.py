@@ -16,6 +16,8 @@ from dbcpu.record import Execution, Round, RunRecord, Session
 TRUSTED_CLOCK_SHARE = 0.01
 SOAK = "soak"
 MIN_LEFT = 0.05
+Key = tuple[int, int]
+"""Of a session in its run: the order of its round, and its ordinal."""
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
 _COUNTED = ("cpu_s", "run_delay_s")
@@ -52,7 +54,7 @@ class Span:
             return self.start_s + (at_s - self.start_s) * factor
 
         executions = tuple((moved(begin), moved(end)) for begin, end in self.executions)
-        return Span(executions, self.start_s, moved(self.end_s))
+        return Span(executions, self.start_s, moved(self.end_s), self.blocked_s * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Timed:
     remote: bool = False
 
     @property
-    def key(self) -> tuple[int, int]:
+    def key(self) -> Key:
         return self.round.order, self.session.ordinal
 
 

@@ -17,6 +17,9 @@ POWER = 0.80
 BEND, BENT = 2.0, 0.9205
 """Distances count up to so many standard deviations, and what their mean square then is for normal data."""
 EARLY_BEND, EARLY_BENT = 1.5, 0.7785
+"""The same for few groups, of which one may be far apart."""
+STEPS, MANY_STEPS = 20, 40
+"""Towards the bent variance: with the earlier bend each step is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +69,7 @@ def pooled_robust_spreads(groups: Sequence[Floats]) -> Floats:
     """The spreads alone of several columns; each of ``groups`` is (values, columns)."""
     freedom = sum(len(group) - 1 for group in groups)
     apart = np.concatenate([group - np.median(group, axis=0) for group in groups]) ** 2
-    square = np.median(apart, axis=0) * NORMAL_CONSISTENT**2
-    square = np.where(square > 0, square, apart.mean(axis=0))
-    for _ in range(20):
-        before, square = square, np.minimum(apart, BEND**2 * square).sum(axis=0) / (BENT * freedom)
-        if (square == before).all():
-            break
-    return np.asarray(np.sqrt(square))
+    return np.asarray(np.sqrt(_bent_square(apart, freedom, np.ones((len(apart), 1)), BEND, BENT, STEPS)))
 
 
 def pooled_resistant(groups: Sequence[Floats]) -> Chance:
@@ -80,12 +77,18 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     so small a group, and is bent sooner. A third less certain for normal data."""
     known = [group for group in groups if group.size > 1]
     freedom = sum(group.size - 1 for group in known)
-    weight = np.concatenate([np.full(group.size, 1 - 1 / group.size) for group in known])
-    apart = np.concatenate([group - np.median(group) for group in known]) ** 2 / weight
-    square = float(np.median(apart)) * NORMAL_CONSISTENT**2 or float(apart.mean())
-    for _ in range(40):
-        bent = np.minimum(apart, EARLY_BEND**2 * square)
-        before, square = square, float((weight * bent).sum()) / (EARLY_BENT * freedom)
-        if square == before:
+    weight = np.concatenate([np.full((group.size, 1), 1 - 1 / group.size) for group in known])
+    apart = np.concatenate([group - np.median(group) for group in known])[:, None] ** 2 / weight
+    square = _bent_square(apart, freedom, weight, EARLY_BEND, EARLY_BENT, MANY_STEPS)
+    return Chance(float(np.sqrt(square[0])), float(freedom))
+
+
+def _bent_square(apart: Floats, freedom: int, weight: Floats, bend: float, bent: float, steps: int) -> Floats:
+    """By column, the variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``."""
+    square = np.median(apart, axis=0) * NORMAL_CONSISTENT**2
+    square = np.where(square > 0, square, apart.mean(axis=0))
+    for _ in range(steps):
+        before, square = square, (weight * np.minimum(apart, bend**2 * square)).sum(axis=0) / (bent * freedom)
+        if (square == before).all():
             break
-    return Chance(float(np.sqrt(square)), float(freedom))
+    return np.asarray(square)

@@ -174,8 +174,8 @@ def best(
     ]
     # No fit is better than one without residuals: what such a one could not win with need not be fitted.
     score, first, winner = np.inf, 0, None
-    for at in sorted(range(len(candidates)), key=lambda at: candidates[at].least_score):
-        if candidates[at].least_score > score:
+    for at in sorted(range(len(candidates)), key=lambda at: candidates[at].min_score):
+        if candidates[at].min_score > score:
             break
         found = candidates[at].fitted(n, y, sigma)
         if found is not None and (found[0], at) < (score, first):
@@ -191,7 +191,7 @@ class _Candidate:
     expected: tuple[float, ...] = ()
 
     @property
-    def least_score(self) -> float:
+    def min_score(self) -> float:
         """What it would score without residuals: the lower, the better."""
         shape = EXPECTED * WORTH if len(self.expected) == 2 else 0.0
         return WORTH * (self.form.parameters - len(self.expected)) - shape
@@ -204,11 +204,11 @@ class _Candidate:
             return None
         if not knees:
             made = _moved(n, y, sigma, form, found)
-            return made.chi2 + self.least_score, made
+            return made.chi2 + self.min_score, made
         given = _hinge(n, y, sigma, form, found)
         if form.knees == 2 and not BEND[0] <= abs(given.further or 0.0) <= BEND[1]:
             return None
-        return given.chi2 + self.least_score, _moved(n, y, sigma, form, found)
+        return given.chi2 + self.min_score, _moved(n, y, sigma, form, found)
 
 
 def settled(

@@ -35,7 +35,7 @@ class PoolShape(ExperimentShape):
     def opened(self, target: Target, workload: Workload) -> None:
         if self.blocking and not isinstance(target, HasBlockingJobs):
             raise UsageError(
-                f"--blocking needs a database whose sessions can be told to wait, and {plain(target.kind)} is none; "
+                f"--blocking needs a database whose sessions wait when asked, and {plain(target.kind)} is none; "
                 "leave it out, or try --workload mixed"
             )
 

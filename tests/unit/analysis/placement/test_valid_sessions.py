@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.placement.valid_sessions import timed, timed_round
+from dbcpu.analysis.placement.valid_sessions import Span, timed, timed_round
 from dbcpu.record import RunRecord
 from support.builders import experiments as build
 
@@ -33,3 +33,10 @@ def test_nothing_runs_for_longer_than_it_lasts() -> None:
     member = replace(build.session(0, [3.5, 3.5]), cpu_s=7.2, run_delay_s=None)
     run = build.record([build.round_of(0, [member], 6.4)], experiment="soak")
     assert timed(run)[0].session.cpu_s == pytest.approx(7.0)
+
+
+def test_a_span_without_a_loss_is_shorter_by_it_and_what_was_blocked_stays_no_part_of_it() -> None:
+    span = Span(((1.0, 3.0), (4.0, 6.0)), 1.0, 6.0, blocked_s=1.0)
+    shorter = span.shortened(0.4)
+    assert shorter.elapsed_s == pytest.approx(span.elapsed_s - 0.4)
+    assert shorter.executions[1] == pytest.approx((3.7, 5.5))
