@@ -1,14 +1,13 @@
 """Do the bounds on how far sessions are apart hold, and with how much noise do they decide?
 
-``apart_bound`` refers to these for its constants: ``misses`` for CROWDED, ``decidable`` for DECIDABLE: there all bounds
-count, that of sessions, of CPUs and of the scatter of as many single sessions.
+The constants rest on these: ``misses`` for CROWDED, ``scatter_misses`` for FEW_MISSES, ``decidable`` for DECIDABLE, where
+all bounds count: that of sessions, of CPUs and of the scatter of as many single sessions.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from dbcpu.analysis.levels.answers import MAX_ALONE
 from dbcpu.analysis.statistics.apart_bound import upper_bound
 from dbcpu.analysis.statistics.chance import pooled
 from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
@@ -26,12 +25,23 @@ def misses(shape: str, sessions: int, rounds: int, noise: float, runs: int, seed
     return sum(bound(each + apart) < LIMIT for each in _drawn(sessions, rounds, noise, runs, seed))
 
 
+def scatter_misses(sessions: int, rounds: int, alone: int, noise: float, runs: int, seed: int) -> int:
+    """The same of ``scatter_bound``, of sessions that differ by degrees in turns, with so many single sessions."""
+    rng = np.random.default_rng([seed, sessions, rounds, alone])
+    apart = np.linspace(0.0, LIMIT * 1.0005, sessions)
+    missed = 0
+    for each in _drawn(sessions, rounds, noise, runs, seed):
+        logs = each + rng.permuted(np.tile(apart, (rounds, 1)), axis=1)
+        missed += scatter_bound(logs, pooled([rng.normal(0.0, noise, alone)])) < LIMIT
+    return missed
+
+
 def decidable(sessions: int, rounds: int, runs: int, seed: int) -> float:
     """The noise, over the limit, with which equal sessions are shown to be equal in 90 % of runs."""
     largest, rng = [], np.random.default_rng([seed, 1])
     for each in _drawn(sessions, rounds, 1.0, runs, seed):
         low, high, middle = 0.1, 1.2, float(np.median(np.ptp(each, axis=1)))
-        by_cpu, alone = rng.permuted(each, axis=1), rng.normal(0.0, 1.0, max(3, rounds))
+        by_cpu, alone = rng.permuted(each, axis=1), rng.normal(0.0, 1.0, rounds)
         for _ in range(6):
             noise = (low + high) / 2
             scale = noise * LIMIT
@@ -42,8 +52,7 @@ def decidable(sessions: int, rounds: int, runs: int, seed: int) -> float:
 
 
 def _all_bounds(logs: np.ndarray, by_cpu: np.ndarray, alone: np.ndarray) -> float:
-    single = pooled([alone])
-    scatter = scatter_bound(logs, single) if logs.shape[1] > 2 and single.spread <= MAX_ALONE else 0.0
+    scatter = scatter_bound(logs, pooled([alone])) if logs.shape[1] > 2 else 0.0
     return max(bound(logs), lasting_bound(logs), lasting_bound(by_cpu), scatter)
 
 

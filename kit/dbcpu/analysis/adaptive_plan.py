@@ -161,7 +161,17 @@ def _undecided(
             continue
         medians = tuple(float(np.exp(value)) for value in each.median)
         whole = each.logs if all(len(logs) == level for logs in each.logs) else ()
-        given = Seen(level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus, logs=whole)
+        given = Seen(
+            level,
+            each.ratio,
+            medians,
+            None,
+            split=False,
+            slow=False,
+            vcpus=vcpus,
+            logs=whole,
+            alone=context.alone_at(level),
+        )
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far

@@ -10,6 +10,7 @@ waiting for more than 10 % by what was counted; ``yes`` when its slowdown is bel
 vCPUs nothing runs at full speed. All else is ``undecided``: not having found a difference is no answer.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -38,8 +39,6 @@ SLOWED_ALARM = 0.001
 POWER = 0.80
 MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
-MIN_ALONE, MAX_ALONE = 3.0, 0.03
-"""Of single sessions: degrees of freedom that show how little they vary; above this scatter they are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,26 +262,28 @@ def exceeds(ratio: float) -> bool:
 def _even_bound(seen: Seen, reference: Reference) -> float | None:
     if reference.noise_range is None or not seen.ratios:
         return None
-    if seen.logs and apart_bound.distinguish(len(seen.logs), seen.sessions):
-        return float(np.exp(_apart_at_most(seen)))
-    mean = float(np.mean(np.log(seen.ratios)))
-    return float(np.exp(upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)))
-
-
-def _apart_at_most(seen: Seen) -> float:
-    """The largest difference of logarithms that is possible: of a few sessions, or by degrees; lasting, or in turns."""
     usual = _usual_rounds(seen)
-    logs = tuple(seen.logs[at] for at in usual)
-    times, cpus = np.array(logs), [seen.cpus[at] if seen.cpus else () for at in usual]
-    bounds = [apart_bound.upper_bound(logs)] + ([] if seen.sorted else [lasting_bound(times)])
+    if seen.logs and apart_bound.distinguish(len(seen.logs), seen.sessions):
+        few = apart_bound.upper_bound(tuple(seen.logs[at] for at in usual))
+    else:
+        mean = float(np.mean(np.log(seen.ratios)))
+        few = upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)
+    return float(np.exp(max(few, *_by_degrees(seen, usual))))
+
+
+def _by_degrees(seen: Seen, usual: Sequence[int]) -> Iterator[float]:
+    """The largest differences of logarithms that are possible of sessions that differ by degrees: lasting, in turns."""
+    yield 0.0
+    times, cpus = np.array([seen.logs[at] for at in usual]), [seen.cpus[at] if seen.cpus else () for at in usual]
+    if len(times) < MIN_ROUNDS:
+        return
+    if not seen.sorted:
+        yield lasting_bound(times)
     if all(cpus) and len({frozenset(each) for each in cpus}) == 1:
-        bounds.append(lasting_bound(np.take_along_axis(times, np.argsort(cpus, axis=1), axis=1)))
-    alone = seen.alone
-    known = alone is not None and alone.freedom >= MIN_ALONE and alone.spread <= MAX_ALONE
+        yield lasting_bound(np.take_along_axis(times, np.argsort(cpus, axis=1), axis=1))
     # Above the vCPUs sessions differ by whose turn it was, of which one alone shows nothing.
-    if alone is not None and known and seen.sessions > 2 and not seen.beyond:
-        bounds.append(scatter_bound(times, alone))
-    return max(bounds)
+    if seen.alone is not None and seen.alone.freedom > 0 and seen.sessions > 2 and not seen.beyond:
+        yield scatter_bound(times, seen.alone)
 
 
 def _usual_rounds(seen: Seen) -> tuple[int, ...]:
