@@ -193,8 +193,11 @@ def verdicts_command(runs: int, decided: int, workers: int, seed: int) -> None:
     levels = {}
     for most in verdicts.NOISES:
         judged = list(verdicts.decided(decided, seed, most, workers))
-        after = verdicts.tallied(each.after_more for each in judged)
-        levels[str(most)] = {**verdicts.tallied(each.first for each in judged), "after_more": after}
+        levels[str(most)] = {
+            **verdicts.tallied(each.first for each in judged),
+            "after_more": verdicts.tallied(each.after_more for each in judged),
+            "by_default": verdicts.tallied(each.by_default for each in judged),
+        }
     _keep(VERDICTS, {"seed": seed, "runs": runs, "contradicting": found[True], "noise_up_to": levels})
 
 

@@ -1,6 +1,6 @@
 """Do the bounds on how far sessions are apart hold, and with how much noise do they decide?
 
-The constants rest on these: ``misses`` for CROWDED, ``scatter_misses`` for FEW_MISSES, ``decidable`` for DECIDABLE, where
+Constants rest on these: ``misses`` for CROWDED, ``scatter_misses`` for FEW_MISSES, ``decidable`` for DECIDABLE, where
 all bounds count: that of sessions, of CPUs and of the scatter of as many single sessions.
 """
 

@@ -10,9 +10,10 @@ def test_no_part_of_a_result_contradicts_another() -> None:
 
 def test_equal_is_said_of_equal_sessions_alone() -> None:
     found = list(verdicts.decided(12, seed=5, most_noise=0.2))
-    first, after = (verdicts.tallied(getattr(each, when) for each in found) for when in ("first", "after_more"))
+    runs = ("first", "after_more", "by_default")
+    first, *others = (verdicts.tallied(getattr(each, run) for each in found) for run in runs)
     assert first["yes"] > 0
-    for counts in (first, after):
+    for counts in (first, *others):
         assert counts["false_yes"] == counts["false_no"] == counts["contradicting"] == 0
 
 

@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.plan import fixed, rounds
+from dbcpu.plan import QUICK, auto_levels, fixed, rounds
 from dbcpu.record import BASELINE, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.workflows.more_rounds import Asked, addition
@@ -151,10 +152,12 @@ def _spread(task: Callable[[Asks], Made], asked: Sequence[Asks], workers: int) -
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One run, as measured, and after the rounds that its result asks for where it is undecided (else the same)."""
+    """One host: the run of fixed levels, as measured, and after the rounds that its result asks for where it is
+    undecided (else the same); and the run that ``dbcpu run`` makes there without options."""
 
     first: tuple[Judged, tuple[LevelJudged, ...]]
     after_more: tuple[Judged, tuple[LevelJudged, ...]]
+    by_default: tuple[Judged, tuple[LevelJudged, ...]]
 
 
 def decided(count: int, seed: int, most_noise: float, workers: int = 1) -> Iterator[Decided]:
@@ -179,14 +182,19 @@ def one_decided(asked: tuple[int, int, float]) -> Decided:
     run_seed = int(rng.integers(2**31))
     record = simulate(host, levels, DEFAULT_REPEATS, run_seed, size=SIZE)
     analysis = explain(record)
-    truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
-    first = after = _judged(host, record, analysis), tuple(_levels(host.noise, vcpus, analysis, truth))
+    first = after = _with_truth(host, record, analysis)
     if first[0].kind == UNKNOWN and analysis.more_rounds is not None:
         specs = (*rounds(levels, DEFAULT_REPEATS, run_seed, (BASELINE,)), *addition(record, Asked()).specs)
         longer = simulate(host, levels, DEFAULT_REPEATS, run_seed, size=SIZE, planner=lambda _: fixed(specs))
-        analysis = explain(longer)
-        after = _judged(host, longer, analysis), tuple(_levels(host.noise, vcpus, analysis, truth))
-    return Decided(first, after)
+        after = _with_truth(host, longer, explain(longer))
+    by_itself = simulate(host, auto_levels(vcpus, host.cores), QUICK, run_seed, size=SIZE, planner=adaptive)
+    return Decided(first, after, _with_truth(host, by_itself, explain(by_itself)))
+
+
+def _with_truth(host: SimulatedHost, record: RunRecord, analysis: Analysis) -> tuple[Judged, tuple[LevelJudged, ...]]:
+    levels = tuple(each.level for each in analysis.levels)
+    truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
+    return _judged(host, record, analysis), tuple(_levels(host.noise, len(host.online), analysis, truth))
 
 
 def _levels(noise: float, vcpus: int, analysis: Analysis, truth: Analysis) -> Iterator[LevelJudged]:
@@ -202,7 +210,7 @@ def section(data: Mapping[str, Any]) -> str:
     """Of docs/accuracy.md."""
     rows = [
         f"| up to {float(most):.0%} | {told(each['decided'], each['runs'])} | {told(each['false_yes'], each['yes'])} "
-        f"| {told(each['false_no'], each['no'])} | {_with_more(each)} |"
+        f"| {told(each['false_no'], each['no'])} | {_other(each, 'after_more')} | {_other(each, 'by_default')} |"
         for most, each in data["noise_up_to"].items()
     ]
     table = "\n".join(rows)
@@ -216,24 +224,25 @@ headline, table, capacity, findings, limits of `dbcpu check`, remedies, interval
 
 - results that contradict themselves: {told(data["contradicting"], data["runs"])}
 
-Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, {DEFAULT_REPEATS} repeats. The truth of a level is the same
-host without noise; above the vCPUs none is at full speed. A false yes is one where the true ratio is above {EQUAL:.2f},
-a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive". The last
-column is after the rounds that an undecided result asks for (`dbcpu more`, once); what is false then is of all answers.
+Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, fixed levels, {DEFAULT_REPEATS} repeats. The truth of a level
+is the same host without noise; above the vCPUs none is at full speed. A false yes is one where the true ratio is above {EQUAL:.2f},
+a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not "inconclusive". After the
+rounds that an undecided result asks for (`dbcpu more`, once), and of the run that `dbcpu run` makes without options
+(`--sessions auto`, {QUICK} repeats and more rounds where they probably decide), what is false is of all answers.
 
-| noise | runs decided | yes that is false | no that is false | decided with those rounds; false then |
-|---|---|---|---|---|
+| noise | runs decided | false yes | false no | decided with more rounds; false then | decided by default; false then |
+|---|---|---|---|---|---|
 {table}
 """
 
 
-def _with_more(each: Mapping[str, Any]) -> str:
-    """Of results that were kept before rounds could be added nothing is known."""
-    after = each.get("after_more")
-    if after is None:
+def _other(each: Mapping[str, Any], run: str) -> str:
+    """Of results that were kept before there was such a run nothing is known."""
+    found = each.get(run)
+    if found is None:
         return "-"
-    false, answers = after["false_yes"] + after["false_no"], after["yes"] + after["no"]
-    return f"{told(after['decided'], after['runs'])}; {told(false, answers)}"
+    false, answers = found["false_yes"] + found["false_no"], found["yes"] + found["no"]
+    return f"{told(found['decided'], found['runs'])}; {told(false, answers)}"
 
 
 def _true_slowdown(level: LevelJudged) -> float:

@@ -5,7 +5,8 @@
    vCPUs that the kernel shows, or their successors, else the middle.
 3. One session alone again, to see drift and noise.
 4. Again the level whose slowdown is known least well, until the interval of each is narrow, or it had its repeats.
-5. Up to the vCPUs, and up to four times the repeats: again a level that is undecided, if so many probably decide it.
+5. Up to the vCPUs, and up to seven times the repeats and 20 rounds: again a level that is undecided, if so many
+   probably decide it.
 6. One session alone, last.
 
 The interval of a level rests on the scatter of rounds over the whole run, and on its own once it has three rounds.
@@ -19,10 +20,11 @@ import numpy as np
 
 from dbcpu.analysis.levels.answers import Seen, answers
 from dbcpu.analysis.levels.consistency import by_round, pace_seen
-from dbcpu.analysis.levels.rounds_needed import would_decide
+from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
 from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
+from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
@@ -35,8 +37,8 @@ NARROW = 0.05
 MIN_ROUNDS = 2
 """Of the levels up to the vCPUs; others may do with one where rounds scatter little."""
 MIN_SOLOS = 3
-LONGER = 4
-"""Times the repeats that a level may have while its answer is undecided."""
+LONGER, MAX_ROUNDS = 7, ROUNDS[-1]
+"""Times the repeats that a level may have while its answer is undecided, and how many rounds at most."""
 MAX_REFINED = 8
 MAX_ANCHORS = 3
 OWN_SCATTER_FROM = 3
@@ -46,13 +48,14 @@ OWN_SCATTER_FROM = 3
 class _Level:
     """What the rounds of one level say so far: logarithms of each round's median and worst slowdown, and max/min.
 
-    ``logs``: of the slowdown of each session, by round.
+    ``logs``: of the slowdown of each session, by round; ``cpus``: where each of them mostly ran.
     """
 
     median: tuple[float, ...]
     worst: tuple[float, ...]
     ratio: tuple[float, ...]
     logs: tuple[tuple[float, ...], ...]
+    cpus: tuple[tuple[int, ...], ...]
 
     def even(self, limit: float) -> bool:
         return float(np.median(self.ratio)) <= limit and float(np.median(self.worst)) <= np.log(limit)
@@ -96,7 +99,7 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
         return 1
     wanted = _least_known(seen, done, repeats, vcpus)
     if wanted is None:
-        wanted = _undecided(seen, done, context, vcpus, LONGER * repeats)
+        wanted = _undecided(seen, done, context, vcpus, min(LONGER * repeats, MAX_ROUNDS))
     if wanted is not None:
         return wanted
     return 1 if done[-1] != 1 and done.count(1) < record.header.plan.repeats + MAX_ANCHORS else None
@@ -109,13 +112,13 @@ def _first_pass(done: Sequence[int], levels: Sequence[int], seed: int) -> int | 
 
 
 def _seen(sessions: Sequence[Timed], alone: Reference) -> dict[int, _Level]:
-    rounds: dict[int, list[tuple[float, float, float, tuple[float, ...]]]] = {}
+    rounds: dict[int, list[tuple[float, float, float, tuple[float, ...], tuple[int, ...]]]] = {}
     for each, members in by_round(sessions):
         slowdowns = [m.span.per_execution_s / alone.elapsed_s for m in members if m.span and not m.why]
         if slowdowns:
             logs = tuple(float(value) for value in np.log(slowdowns))
-            figures = float(np.log(np.median(slowdowns))), max(logs), max(slowdowns) / min(slowdowns), logs
-            rounds.setdefault(each.level, []).append(figures)
+            median, ratio = float(np.log(np.median(slowdowns))), max(slowdowns) / min(slowdowns)
+            rounds.setdefault(each.level, []).append((median, max(logs), ratio, logs, usual_cpus(members)))
     return {level: _Level(*(tuple(column) for column in zip(*rows, strict=True))) for level, rows in rounds.items()}
 
 
@@ -162,16 +165,9 @@ def _undecided(
         medians = tuple(float(np.exp(value)) for value in each.median)
         whole = each.logs if all(len(logs) == level for logs in each.logs) else ()
         given = Seen(
-            level,
-            each.ratio,
-            medians,
-            None,
-            split=False,
-            slow=False,
-            vcpus=vcpus,
-            logs=whole,
+            level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus, logs=whole, cpus=each.cpus,
             alone=context.alone_at(level),
-        )
+        )  # fmt: skip
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far

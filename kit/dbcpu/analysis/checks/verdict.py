@@ -16,7 +16,7 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_to_decide, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
@@ -43,6 +43,8 @@ HIDDEN = 4.0
 NEAR_KNEE = 1.05
 WORTH_SAYING = 0.05
 """Loss of turbo frequency that explains a slowdown."""
+MORE_ALONE = 6
+"""Rounds of a single session of which some lost time."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -87,7 +89,8 @@ class _Words:
         scaling: Scaling | None,
         more: MoreRounds | None,
     ) -> None:
-        self.record, self.reference, self.vcpus = context.record, context.reference, context.vcpus
+        self.context, self.record = context, context.record
+        self.reference, self.vcpus = context.reference, context.vcpus
         self.cores, self.topology, self.scaling = context.cores, topology, scaling
         self.speeds = context.split.two_speeds if context.split else None
         self.more, self.threads = more, max(context.threads, default=1)
@@ -120,7 +123,7 @@ class _Words:
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         single = found.alone_undecided and self.reference.noise_range is not None
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
-        open_ = (self._undecided(found), _half_undecided(found, self.record, single, alone), self._pace(found))
+        open_ = (self._undecided(found), _half_undecided(found, self.context, single, alone), self._pace(found))
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
@@ -355,7 +358,7 @@ def _fine(found: Outcome) -> str:
     return f"up to {up_to} all get equal CPU at full speed ({ratio})"
 
 
-def _half_undecided(found: Outcome, record: RunRecord, single: bool, alone: Cause) -> str:
+def _half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
     """Questions without an answer at levels that have a loss, about shares above the vCPUs, and of one session.
 
     ``alone``: what one session alone lost time to in some rounds.
@@ -369,11 +372,23 @@ def _half_undecided(found: Outcome, record: RunRecord, single: bool, alone: Caus
     parts += [f"whether a single session gets a whole CPU{why}"] if single else []
     if not parts:
         return ""
-    levels = ",".join(map(str, sorted({*shares, *speed, *([1] if single else [])})))
-    command = (
-        "" if why_no_more(record.header) else f" (`dbcpu more {record.header.run_id} --sessions {levels} --rounds 6`)"
-    )
-    return f"it is undecided {' and '.join(parts)}; more rounds{command} or a quieter host may decide"
+    named = [each for each in some if each.level in (*shares, *speed)]
+    return f"it is undecided {' and '.join(parts)}; {_may_decide(named, context, single)}"
+
+
+def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
+    """``levels`` have an open question; with ``single`` a session alone has one, too."""
+    references = [(each, context.reference_at(each.level)) for each in levels]
+    needed = [rounds_to_decide(each, known) if known else None for each, known in references]
+    if None in needed:
+        return "a quieter host or longer executions may decide"
+    if why_no_more(context.record.header):
+        return "more rounds or a quieter host may decide"
+    added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
+    wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
+    rounds = max([MORE_ALONE if single else 1, *added])
+    command = f"`dbcpu more {context.record.header.run_id} --sessions {wanted} --rounds {rounds}`"
+    return f"more rounds ({command}) or a quieter host may decide"
 
 
 def _meanwhile(record: RunRecord) -> str:

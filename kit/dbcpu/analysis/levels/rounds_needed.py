@@ -32,7 +32,7 @@ def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds 
     if not known:
         return None
     noisiest = max(known, key=lambda ref: ref.spread)
-    needed = [_needed(each, noisiest) for each in undecided]
+    needed = [rounds_to_decide(each, noisiest) for each in undecided]
     rounds = max((each for each in needed if each is not None), default=0)
     if None in needed or noisiest.noise_range is None:
         return None
@@ -63,7 +63,8 @@ def hidden_cores_possible(measured: Sequence[int], vcpus: int | None, cores: int
     return not {level for level in auto_levels(vcpus, cores) if level <= vcpus} <= set(measured)
 
 
-def _needed(level: LevelView, reference: Reference) -> int | None:
+def rounds_to_decide(level: LevelView, reference: Reference) -> int | None:
+    """How many rounds in all probably decide what is undecided of a level; None where 20 would not."""
     answered = level.even, level.full_speed
     slowdown = level.slowdown_median or 1.0
     wanted = (each for each in ROUNDS if each > level.rounds)
