@@ -39,9 +39,10 @@ _APPLY = """select set_config(s.name, w.value, false)
   from json_each_text($1::json) as w(name, value) join pg_settings s using (name)
  where s.context = 'user' or (s.context = 'superuser' and ({may_set}))"""
 
+# Not the view: it makes a row of every session for each that asks, 15 ms and 4 MB of each of 4,096 server processes.
 _WHO = """select extract(epoch from backend_start), inet_server_addr() is null, host(inet_server_addr()),
        host(inet_client_addr())
-  from pg_stat_activity where pid = pg_backend_pid()"""
+  from pg_stat_get_activity(pg_backend_pid())"""
 
 
 class LibpqSession:
@@ -76,7 +77,7 @@ class LibpqSession:
             pid = self._connection.backend_pid
             rows = query(self._connection, _WHO)
         if not rows or rows[0][0] is None:
-            return ServerClaim(pid, why_not="pg_stat_activity does not show this session to its own user")
+            return ServerClaim(pid, why_not="pg_stat_get_activity does not show this session to its own user")
         started, by_socket, server_address, client_address = rows[0]
         return ServerClaim(
             pid,
