@@ -18,6 +18,7 @@ from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
 from dbcpu.measure.blocking_sessions import Again, BlockingSessions, realtime
+from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.record import Server
@@ -87,6 +88,7 @@ class Gate:
             if self._threads:
                 self._threads.close()
             self._selector.close()
+        give_back()
 
     # --- before the release
 
@@ -104,6 +106,7 @@ class Gate:
             connect_s = time.perf_counter() - began_s
             return Member(session, connect_s, ServerClaim(None), Server(None))
 
+        one_heap()
         pool = AbandonablePool(connect, self._batch, too_late=lambda late: late.session.close())
         try:
             pool.work(range(level))
