@@ -18,10 +18,11 @@ from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
 from dbcpu.measure.blocking_sessions import Again, BlockingSessions, realtime
+from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.record import Server
-from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
+from dbcpu.targets.base import MadeReady, Outcome, ServerClaim, Session, Target, Work
 
 BATCH = 8
 """Sessions that connect at the same time: with all at once the listener's queue would be measured."""
@@ -87,6 +88,7 @@ class Gate:
             if self._threads:
                 self._threads.close()
             self._selector.close()
+        give_back()
 
     # --- before the release
 
@@ -104,6 +106,7 @@ class Gate:
             connect_s = time.perf_counter() - began_s
             return Member(session, connect_s, ServerClaim(None), Server(None))
 
+        one_heap()
         pool = AbandonablePool(connect, self._batch, too_late=lambda late: late.session.close())
         try:
             pool.work(range(level))
@@ -196,6 +199,9 @@ class Gate:
         )
         self._selector.register(threads.done, selectors.EVENT_READ, threads)
         self._running = set(sessions)
+        for session in polled:
+            if isinstance(session, MadeReady):
+                session.make_ready()
         with _undisturbed():
             is_realtime = realtime(True)
             cpu_s, at, epoch_s, now_s = time.process_time(), datetime.now(UTC), time.time(), time.monotonic()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -16,7 +15,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import cells, legend
+from dbcpu.reports.charts.style import cells, legend, palette
 
 MAX_CPU_ROWS = 64
 MAX_CORE_ROWS = 160
@@ -80,13 +79,12 @@ def _rows(line: Timeline) -> _Rows:
 def _image(axes: Axes, each: _Rows) -> None:
     """An image with some pixels a row; the CPUs of a core touch, cores are parted by white."""
     line, groups, names = each.line, each.groups, each.names
-    palette = np.array([to_rgb(COLOURS[use]) for use in sorted(COLOURS)])
-    image = np.repeat(palette[each.rows], _PIXELS, axis=0)
+    image = np.repeat(palette(COLOURS[use] for use in sorted(COLOURS))[each.rows], _PIXELS, axis=0)
     several = len(set(groups)) < len(groups) or len(groups) <= MAX_CPU_ROWS
     for at in range(len(groups)):
         last = at == len(groups) - 1 or groups[at] != groups[at + 1]
         if last and several:
-            image[(at + 1) * _PIXELS - 1] = 1.0
+            image[(at + 1) * _PIXELS - 1] = 255
     cells(axes, line.edges_s, np.arange(len(image) + 1) / _PIXELS - 0.5, image)
     labelled = range(0, len(names), max(1, -(-len(names) // 32)))
     axes.set_yticks(list(labelled), [names[at] for at in labelled], fontsize=8)

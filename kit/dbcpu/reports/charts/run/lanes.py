@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
@@ -27,7 +26,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend
+from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend, palette
 from dbcpu.reports.documents.run_summary import sessions_of_round
 
 WIDTH = 8.2
@@ -168,12 +167,11 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[
 
 def _image(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
     """Too many lanes for numbers: coloured by what the session had to share."""
-    palette = np.array([to_rgb(STATE_COLOURS[state]) for state in sorted(STATE_COLOURS)])
     states = line.doing[rows]
-    image = palette[states]
+    image = palette(STATE_COLOURS[state] for state in sorted(STATE_COLOURS))[states]
     for row, at in enumerate(rows):
         moments = np.clip(np.searchsorted(line.edges_s, line.moves_s[at]) - 1, 0, states.shape[1] - 1)
-        image[row, moments] = 0.0
+        image[row, moments] = 0
     cells(axes, line.edges_s, np.arange(len(rows) + 1) - 0.5, image)
     return [
         Patch(facecolor=STATE_COLOURS[state], edgecolor=CARD_EDGE, lw=0.4, label=STATE_WORDS[state])
