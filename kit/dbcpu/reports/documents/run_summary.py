@@ -41,6 +41,8 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
         amount = f"{plural(plan.pieces, 'job')} shared by the sessions of a round"
         if plan.blocking:
             amount += f", {plan.blocking} of which only wait, {seconds(plan.block_s)} each"
+        if plan.connections:
+            amount += f"; they come as calls over {plural(plan.connections, 'TCP connection')}"
     started = header.started_at or "date not known"
     lines = [
         (
