@@ -132,7 +132,7 @@ _EXPERIMENT_OPTIONS = (
                  help="With --pool: B of the jobs only wait."),
     click.option("--block-for", "block_s", type=Duration(3600.0), default=1.0, metavar="TIME",
                  help="How long each of these waits.  [default: 1s]"),
-    click.option("--connections", type=click.IntRange(1, 1000), default=0, metavar="N",
+    click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
                  help="With --pool: the jobs come as calls over N TCP connections."),
     click.option("--together", metavar="N:N",
                  help="Two databases or more at once, so many sessions of each, as by dbcpu run --together."),

@@ -24,7 +24,7 @@ LATE_S = 2.0
 """An answer that was sent has come within this time, also where the host is busy."""
 
 
-class Callers:
+class Lines:
     """All of one round: their connections, and when each call was sent and answered."""
 
     def __init__(self, port: int, connections: int) -> None:
@@ -85,28 +85,28 @@ def say(answer: object) -> None:
 
 
 def main() -> None:
-    callers: Callers | None = None
+    lines: Lines | None = None
     while True:
-        if callers is not None:
-            callers.receive()
+        if lines is not None:
+            lines.receive()
         # One command at a time: the driver sends the next one only when it has to be obeyed.
         words = os.read(0, 4096).decode().split()
         if not words:
             return
         if words[0] == "connect":
-            if callers is not None:
-                callers.close()
-            callers = Callers(int(words[1]), int(words[2]))
-            say(callers.opened)
-        elif callers is not None and words[0] == "call":
-            callers.call(int(words[1]))
-        elif callers is not None and words[0] == "end":
-            callers.left = int(words[1]) - sum(at is not None for at in callers.answered)
-            callers.selector.unregister(0)
-            callers.receive(time.monotonic() + LATE_S)
-            say(list(zip(callers.sent, callers.answered, strict=True)))
-            callers.close()
-            callers = None
+            if lines is not None:
+                lines.close()
+            lines = Lines(int(words[1]), int(words[2]))
+            say(lines.opened)
+        elif lines is not None and words[0] == "call":
+            lines.call(int(words[1]))
+        elif lines is not None and words[0] == "end":
+            lines.left = int(words[1]) - sum(at is not None for at in lines.answered)
+            lines.selector.unregister(0)
+            lines.receive(time.monotonic() + LATE_S)
+            say(list(zip(lines.sent, lines.answered, strict=True)))
+            lines.close()
+            lines = None
 
 
 if __name__ == "__main__":
