@@ -1,5 +1,6 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
+import re
 from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL
@@ -337,6 +338,11 @@ def sessions_of_round(analysis: Analysis, order: int | None = None) -> tuple[Ses
     wanted = analysis.telling_order if order is None else order
     chosen = [each for each in analysis.sessions if each.order == wanted]
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
+
+
+def lane_place(variant: str, ordinal: int) -> str:
+    """The identifier of a session's lane in the picture of lanes."""
+    return f"lane-{re.sub(r'[^A-Za-z0-9]+', '-', variant)}-{ordinal}"
 
 
 def slowed(analysis: Analysis) -> tuple[SessionView, ...]:
