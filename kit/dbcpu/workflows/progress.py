@@ -92,7 +92,9 @@ class ProgressWatcher(Watcher):
 
     def begun(self, spec: RoundSpec) -> None:
         variant = "" if spec.variant == BASELINE else f", variant {spec.variant}"
-        text = f"{plural(spec.level, 'session')}{variant}, repeat {spec.repeat + 1}"
+        # The repeats of an anchor are counted on from those of the levels: no number that a person would know.
+        which = "to see drift" if spec.anchor else f"repeat {spec.repeat + 1}"
+        text = f"{plural(spec.level, 'session')}{variant}, {which}"
         self._rounds = max(self._rounds, self._done + 1)
         if self._bar is None:
             self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")

@@ -40,9 +40,9 @@ class PoolShape(ExperimentShape):
     connections: int = 0
 
     def opened(self, target: Target, workload: Workload) -> None:
-        if self.blocking and not isinstance(target, HasBlockingJobs):
+        if self.blocking and not (isinstance(target, HasBlockingJobs) and target.blocks_by):
             raise UsageError(
-                f"--blocking needs a database whose sessions wait when asked, and {plain(target.kind)} is none; "
+                f"--blocking needs a database whose sessions wait when asked, and this {plain(target.kind)} is none; "
                 "leave it out, or try --workload mixed"
             )
 
