@@ -170,7 +170,11 @@ def _bar(stream: TextIO) -> "Progress":
     from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(file=stream, highlight=False, soft_wrap=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(complete_style="cyan", finished_style="green"),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+    )
     return Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True)
 
 
