@@ -314,7 +314,7 @@ def why_none(lines: Lines, samples: Lines) -> str:
     longest_s = max(to_s - from_s for from_s, to_s in (each.span_s for each in lines.rounds.values()))
     if longest_s < apart_s:
         return (
-            f"its looks were {seconds(apart_s)} apart, and no round took longer than {seconds(longest_s)}: measure with "
-            "a larger -s, or look more often (sample-psr -i)"
+            f"its looks were {seconds(apart_s)} apart, and no round took longer than {seconds(longest_s)}: measure "
+            "with a larger -s, or look more often (sample-psr -i)"
         )
     return "was sample-psr on the database's host, and do the clocks agree?"
