@@ -31,7 +31,7 @@ class Callers:
         self._sockets: list[socket.socket] = []
         self._opened: list[tuple[int, float]] = []
         self._arrived: list[tuple[int, int, float]] = []
-        self._answers = 0
+        self._answered: list[int] = []
 
     @property
     def pid(self) -> int | None:
@@ -43,6 +43,7 @@ class Callers:
             [sys.executable, "-I", "-S", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
             text=True,
         )
@@ -57,7 +58,11 @@ class Callers:
     def connect(self) -> None:
         """Open the round's connections, one after the other. Raises MeasureError."""
         self._hang_up()
-        with socket.create_server(("127.0.0.1", 0), backlog=self._connections) as door:
+        try:
+            door = socket.create_server(("127.0.0.1", 0), backlog=self._connections)
+        except OSError as error:
+            raise _failed(f"no port of this machine could be opened: {error.strerror}") from None
+        with door:
             door.settimeout(ARRIVE_S)
             self._write(f"connect {door.getsockname()[1]} {self._connections}")
             self._opened = [(port, took_s) for port, took_s in self._read()]
@@ -78,7 +83,7 @@ class Callers:
 
     def call(self, calls: int) -> None:
         """Have so many calls sent; returns when all have arrived. Raises MeasureError."""
-        self._arrived, self._answers = [], 0
+        self._arrived, self._answered = [], []
         self._write(f"call {calls}")
         deadline_s = time.monotonic() + ARRIVE_S
         with selectors.DefaultSelector() as selector:
@@ -89,7 +94,7 @@ class Callers:
                 if not ready:
                     raise _failed(f"{len(self._arrived)} of {calls} calls arrived within {ARRIVE_S:g} s")
                 for key, _ in ready:
-                    part = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                    part = _received(key.fileobj)
                     if not part:
                         raise _gone()
                     at, held = key.data
@@ -104,14 +109,14 @@ class Callers:
         at, number, _ = self._arrived[index]
         with contextlib.suppress(OSError):
             self._sockets[at].send(NUMBER.pack(number))
-            self._answers += 1
+            self._answered.append(index)
 
     def collect(self, taken: Sequence[int], sessions: Sequence[Session], released_s: float) -> tuple[Call, ...]:
         """The round's calls in the order in which they arrived. Raises MeasureError.
 
         ``taken``: the ordinal of the session that took each, in that order; ``released_s``: on CLOCK_MONOTONIC.
         """
-        self._write(f"end {self._answers}")
+        self._write(f"end {len(self._answered)}")
         times = self._read()
         self._hang_up()
         did = {each.ordinal: _jobs(each) for each in sessions}
@@ -156,6 +161,14 @@ class Callers:
         if not line:
             raise _gone()
         return json.loads(line)
+
+
+def _received(connection: Any) -> bytes:
+    """b'' where the other side has gone, however it went."""
+    try:
+        return bytes(connection.recv(65536))
+    except OSError:
+        return b""
 
 
 def _jobs(session: Session) -> Iterator[tuple[float, float]]:
