@@ -153,7 +153,8 @@ class Plan:
     round's sessions share ``pieces`` executions among them) or together (several ``parties``; a round's variant is the
     name of one party alone, or together). ``sizes``: further workloads; a round's variant is then its size.
     ``cores``: behind the vCPUs, where they are known although no topology was read.
-    ``blocking``: so many of the ``pieces`` of a pool only wait, ``block_s`` each.
+    ``blocking``: so many of the ``pieces`` of a pool only wait, ``block_s`` each. ``connections``: they came as calls
+    over so many TCP connections (``Round.calls``); None: no callers.
     """
 
     target: str
@@ -177,6 +178,7 @@ class Plan:
     cores: int | None = None
     blocking: int | None = None
     block_s: Finite | None = None
+    connections: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,6 +471,25 @@ class ServerUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A job of a pool as its caller had it, over a TCP connection on the driver's machine.
+
+    ``connection`` counts from 0, and was opened in ``connect_s`` before the release. All else are offsets on the
+    driver's clock: ``sent_s`` by the caller, ``arrived_s`` at the pool, ``began_s`` and ``ended_s`` in the session with
+    this ordinal, ``answered_s``: the answer has come back. None where no session took it, or no answer came.
+    """
+
+    connection: int
+    connect_s: Finite
+    sent_s: Finite
+    arrived_s: Finite
+    session: int | None = None
+    began_s: Finite | None = None
+    ended_s: Finite | None = None
+    answered_s: Finite | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HostCounters:
     """What all CPUs of the host together did over the round, as the database counts it: where no /proc was read.
 
@@ -514,6 +535,7 @@ class Round:
     ``anchor`` marks an extra solo round that shows drift. ``error`` is set when the round failed as a
     whole; a failed session has its own. ``not_sampled`` says why there is no evidence from the host. Where not
     ``shares_known``, sessions hold equal parts of the round's total rate: nothing follows about their spread.
+    ``calls``: the jobs of a pool in the order in which they arrived there, where they came as calls.
     """
 
     level: int
@@ -539,6 +561,7 @@ class Round:
     host_counters: HostCounters | None = None
     trace: Trace | None = None
     pressure: tuple[CpuPressure, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

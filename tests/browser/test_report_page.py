@@ -124,6 +124,34 @@ def test_a_table_opens_without_a_script(browser: Browser, report: str) -> None:
     assert browser.evaluate(shown) is True
 
 
+COLUMN = "[...document.querySelectorAll('#levels tbody tr')].map(r => r.cells[{at}].textContent)"
+
+
+def test_a_heading_sorts_its_table_by_what_its_cells_stand_for(browser: Browser, tmp_path: Path) -> None:
+    run = simulate(preset("c4.4xlarge"), (1, 2, 9, 16, 100), repeats=2, seed=1, size="short")
+    file = tmp_path / "report.html"
+    file.write_text(html.render(document(run, explain(run))), "utf-8")
+    browser.show(file.as_uri(), DESKTOP)
+    assert browser.page.console == []
+    heads = "[...document.querySelectorAll('#levels thead th')]"
+    at = browser.evaluate(f"{heads}.findIndex(h => h.textContent === 'max/min')")
+    column = COLUMN.format(at=at)
+    before = browser.evaluate(column)
+    assert before[0] == "-"
+    for word, order in (("descending", reversed), ("ascending", list)):
+        browser.evaluate(f"{heads}[{at}].querySelector('button').click()")
+        assert browser.evaluate(f"{heads}[{at}].getAttribute('aria-sort')") == word
+        found = browser.evaluate(column)
+        known = [float(each) for each in found if each != "-"]
+        assert known == list(order(sorted(known)))
+        assert found[-1] == "-"
+        assert sorted(found) == sorted(before)
+    # 100 before 16: numbers are no words. Only the last heading says how the table is sorted.
+    browser.evaluate(f"{heads}[0].querySelector('button').click()")
+    assert browser.evaluate(COLUMN.format(at=0)) == ["100", "16", "9", "2", "1"]
+    assert browser.evaluate(f"{heads}.filter(h => h.hasAttribute('aria-sort')).length") == 1
+
+
 def test_in_the_dark_pictures_are_dark_with_their_hues(browser: Browser, report: str) -> None:
     browser.show(report, DESKTOP, dark=True)
     card = "getComputedStyle(document.querySelector('.card'))"

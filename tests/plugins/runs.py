@@ -6,6 +6,7 @@ from typing import Any
 
 from dbcpu.record import (
     Cache,
+    Call,
     CgroupUse,
     Clock,
     Cpu,
@@ -120,6 +121,7 @@ def full_record() -> RunRecord:
         cores=1,
         blocking=3,
         block_s=0.5,
+        connections=2,
     )  # fmt: skip
     whole = Header(
         run_id="example-1",
@@ -177,6 +179,7 @@ def full_record() -> RunRecord:
         cgroups=(CgroupUse("/db.slice", 1.5, 10, 2, 0.05, (0,)),),
         pressure=(CpuPressure("", 1.25, 0.5), CpuPressure("/db.slice", 1.25, 0.75, 0.25, (0,))),
         cost=KitCost(0.3, 0.001, 0.002, 6, 19.9, 0.001),
+        calls=(Call(1, 0.0001, -0.0003, -0.0002, 0, 0.0001, 0.3001, 0.3002), Call(0, 0.0001, -0.0003, -0.0002)),
         server_use=ServerUse(7, 8, 50_000_000, 14_000_000, 9),
         shares_known=False,
         witness=Witness(20.0, True, (CpuPace(0, (-1500, 48000), (310000, 305000)), CpuPace(1, (), ()))),

@@ -254,6 +254,30 @@ def test_jobs_that_only_wait_hold_their_sessions_and_are_no_work(
     assert not {"failed-session", "wrong-answer"} & {each.code for each in found.findings}
 
 
+@pytest.mark.parametrize(("kind", "workload"), [("embedded", "calm"), ("sqlite", None)])
+def test_jobs_that_come_as_calls_are_timed_from_the_caller_and_back(
+    measure: Measure, kind: str, workload: str | None
+) -> None:
+    shape = PoolShape(24, 6, 0.05, connections=5)
+    record = measure(shape, Request(kind, kind), workload=workload, sessions="2,8", repeats=1)
+    assert record.header.plan.connections == 5
+    for each in loaded(record):
+        assert len(each.calls) == 24
+        assert {call.connection for call in each.calls} == set(range(5))
+        jobs = [one for session in each.sessions for one in (*session.executions, *session.blocked)]
+        assert sorted(one.start_s for one in jobs) == sorted(call.began_s or 0.0 for call in each.calls)
+        for call in each.calls:
+            assert call.sent_s <= call.arrived_s <= 0.0
+            assert call.began_s is not None
+            assert call.ended_s is not None
+            assert call.answered_s is not None
+            assert call.began_s < call.ended_s <= call.answered_s
+    assert not any(each.calls for each in record.rounds if each.anchor)
+    found = explain(record)
+    assert found.pool is not None
+    assert [[time.calls for time in size.calls] for size in found.pool.sizes] == [[24] * 6] * 2
+
+
 def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None:
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:

@@ -306,3 +306,24 @@ def test_the_first_execution_parses_nothing(target: OracleTarget, record_propert
         pytest.skip("V$MYSTAT is not granted")
     record_property("seen", f"hard parses {db['hard_parses']:g}")
     assert db["hard_parses"] == 0
+
+
+@pytest.mark.proves("a job of a pool waits on the server, is no execution, and its session goes on")
+def test_a_job_that_only_waits_holds_its_session_and_the_next_one_computes(target: OracleTarget) -> None:
+    if not target.blocks_by:
+        pytest.skip("before 18c a session has no sleep that everybody may execute")
+    session = target.connect(0, CONNECT_S)
+    try:
+        session.identify()
+        session.prepare(tiny())
+        session.warm()
+        session.block(0.25)
+        session.start(1, None)
+        session.start(1, None)
+        outcome = session.outcome()
+    finally:
+        session.close()
+    assert outcome.error is None
+    assert len(outcome.executions) == len(outcome.blocked) == 1
+    assert outcome.blocked[0].elapsed_s >= 0.25
+    assert outcome.executions[0].start_s >= outcome.blocked[0].start_s + 0.25

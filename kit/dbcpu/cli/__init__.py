@@ -98,7 +98,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     if "_DBCPU_COMPLETE" in os.environ:
         group.main(prog_name="dbcpu")  # answers the shell's completion and exits
     # Not list(...): once that command is loaded, `list` in this package is its module.
-    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    given = [*(sys.argv[1:] if arguments is None else arguments)] or ["--help"]
     try:
         with group.make_context("dbcpu", given) as context:
             code = group.invoke(context)

@@ -132,6 +132,8 @@ _EXPERIMENT_OPTIONS = (
                  help="With --pool: B of the jobs only wait."),
     click.option("--block-for", "block_s", type=Duration(3600.0), default=1.0, metavar="TIME",
                  help="How long each of these waits.  [default: 1s]"),
+    click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
+                 help="With --pool: the jobs come as calls over N TCP connections."),
     click.option("--together", metavar="N:N",
                  help="Two databases or more at once, so many sessions of each, as by dbcpu run --together."),
     click.option("--cpus", multiple=True, metavar="CPUS",
@@ -151,7 +153,8 @@ def _experiment(function: Function) -> Function:
     def collected(*args: Any, **given: Any) -> Any:
         from dbcpu.simulator import Experiment
 
-        own = {name: given.pop(name) for name in ("soak_s", "pool", "blocking", "block_s", "together", "cpus")}
+        names = ("soak_s", "pool", "blocking", "block_s", "connections", "together", "cpus")
+        own = {name: given.pop(name) for name in names}
         return function(*args, experiment=Experiment(**own), **given)
 
     return together(*_EXPERIMENT_OPTIONS)(collected)  # type: ignore[return-value]

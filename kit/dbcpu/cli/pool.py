@@ -17,23 +17,24 @@ from dbcpu.cli import _options as options
               help="B of the jobs only wait, as for a lock or a disk.")  # fmt: skip
 @click.option("--block-for", "block_s", type=options.Duration(3600.0), default=1.0, metavar="TIME",
               help="How long each of these waits.  [default: 1s]")  # fmt: skip
+@click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N", help="Called over N connections.")
 @options.workload_option
 @options.size_option
 @options.repeats_option
 @options.watching_options()
 @options.fail_on_option
-def command(target: str, work: int, active: str, blocking: int, block_s: float, **given: Any) -> int:
+def command(target: str, active: str, **given: Any) -> int:
     """Run M jobs on TARGET through pools of different size: how many active sessions are enough?
 
-    Each session takes the next job as soon as it is free, as in a connection or thread pool. The table has, for each
-    pool size K: total time, time per job, memory, sockets and context switches. The verdict is the smallest pool
-    that is fast enough.
+    Each session takes the next job as soon as it is free, as in a connection or thread pool. The verdict is the
+    smallest pool that is fast enough; tables have times, memory, and with --connections the times of a call over TCP.
 
     \b
-    Examples: dbcpu pool --work 100 --active 10,100
-              dbcpu pool --work 100 --blocking 30 --active 2,4,10,30
+    Examples: dbcpu pool --work 100 --blocking 30 --active 2,4,10,30
+              dbcpu pool --work 100 --connections 100 --active 10,100
     """
     from dbcpu.workflows.launch import launch_pool, split_options
 
+    jobs = {name: given.pop(name) for name in ("work", "blocking", "block_s", "connections")}
     choices, delivery = split_options(sessions=active, **given)
-    return launch_pool(target, choices, delivery, options.confirm, work=work, blocking=blocking, block_s=block_s)
+    return launch_pool(target, choices, delivery, options.confirm, **jobs)

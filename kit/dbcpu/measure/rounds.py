@@ -16,7 +16,6 @@ from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Patience, Quiet
 from dbcpu.hosts.topology import limits_of
 from dbcpu.measure import host_counters
-from dbcpu.measure.blocking_sessions import Again
 from dbcpu.measure.gate import Gate, Member, Released
 from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
@@ -28,7 +27,8 @@ from dbcpu.record import Session as SessionRecord
 from dbcpu.targets.base import Outcome, Target, Work
 
 if TYPE_CHECKING:
-    from dbcpu.measure.shared_jobs import Jobs  # only a pool has any
+    from dbcpu.measure.callers import Callers  # only a pool has any
+    from dbcpu.measure.shared_jobs import JobQueue, Jobs
 
 MIN_TIMEOUT_S = 60.0
 TIMEOUT_TIMES = 20.0
@@ -87,7 +87,8 @@ class Setting:
 
     ``solo_s``: seconds per execution of a single session, from the calibration; deadlines follow from it.
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``jobs``: those that the sessions of a round
-    share among them, each taking the next as soon as it is free. ``weighed``: look at the servers' memory.
+    share among them, each taking the next as soon as it is free, and the ``callers`` that call for them, if any.
+    ``weighed``: look at the servers' memory.
     ``gathered`` is called with the verified sessions before they are released. ``witness``: of the CPUs' pace, if any.
     ``patience``: for a quiet host before each round. ``unseen``: where the host does not list all its processes.
     """
@@ -104,6 +105,7 @@ class Setting:
     kit_pids: tuple[int, ...] = ()
     not_sampled: str = ""
     jobs: "Jobs | None" = None
+    callers: "Callers | None" = None
     weighed: bool = False
     gathered: Callable[[Sequence[Member]], object] = lambda _: None
     conditions: RoundConditions = field(default_factory=Unchanged)
@@ -192,11 +194,16 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.apply_to(spec, [member.server for member in gate.members])
-        again = _first_jobs(setting.jobs, gate.members)
+        queue = _first_jobs(setting, gate.members)
+        if setting.callers:
+            setting.callers.connect()
         setting.gathered(gate.members)
         quiet = settled(setting)
         counted_before = host_counters.reading(setting.target) if setting.not_sampled else None
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
+        if setting.callers and setting.jobs:
+            setting.callers.call(setting.jobs.pieces)
+        again = queue.again if queue else None
         released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, again)
         sampled = setting.sampler.stop()
         counted_after = host_counters.reading(setting.target) if counted_before else None
@@ -211,7 +218,10 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
     kit_cpu_s = released.driver_cpu_s if counted_before and setting.target.host() else 0.0
     counted = host_counters.between(counted_before, counted_after, kit_cpu_s)
-    return assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use, paced, counted)
+    made = assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use, paced, counted)
+    if not (setting.callers and queue):
+        return made
+    return replace(made, calls=setting.callers.collect(queue.taken, made.sessions, released.monotonic_s))
 
 
 def settled(setting: Setting) -> Quiet:
@@ -237,13 +247,13 @@ def _pids(members: Sequence[Member]) -> list[int]:
     return [process.pid for process in watched_of(members)]
 
 
-def _first_jobs(jobs: "Jobs | None", members: Sequence[Member]) -> Again | None:
+def _first_jobs(setting: Setting, members: Sequence[Member]) -> "JobQueue | None":
     """Give each session the first of the jobs that they share; what gives them the others."""
-    if jobs is None:
+    if setting.jobs is None:
         return None
-    queue = jobs.queue()
+    queue = setting.jobs.queue(setting.callers.answer) if setting.callers else setting.jobs.queue()
     queue.begin(member.session for member in members)
-    return queue.again
+    return queue
 
 
 def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:

@@ -25,11 +25,16 @@ def cell_text(value: Any) -> str:
     return UNKNOWN if value is None else bare(value) if isinstance(value, float) else str(value)
 
 
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table: ``key`` and ``value`` (by default the row's attribute ``key``) are for programs.
 
-    ``format`` writes the value for people, ``brief`` where lines are short. ``kind``: a number, a figure (a number that
+    ``format`` writes the value for people, ``brief`` where lines are short. ``place``: of a row, the identifier in a
+    picture of the page that its cell leads to, and that leads back to it. ``kind``: a number, a figure (a number that
     may be broken into lines, for it has words or stands below a foreign heading), a name (never broken) or text.
     """
 
@@ -41,6 +46,7 @@ class Column:
     unit: str = ""
     value: Callable[[Any], Any] | None = None
     brief: Callable[[Any], str] | None = None
+    place: Callable[[Any], str] | None = None
 
     @property
     def is_left(self) -> bool:
@@ -84,6 +90,15 @@ class Table:
         pairs = list(zip(self.columns, formats, strict=True))
         for row in self.rows[:most] if self.worst_first else self.rows:
             yield tuple(plain(words(column.of(row))) for column, words in pairs)
+
+    def cells(self, most: int | None = None) -> Iterable[tuple[tuple[str, float | None, str], ...]]:
+        """The same as (text, number to sort by or None where the text does, place or '')."""
+        shown = self.rows[:most] if self.worst_first else self.rows
+        for row, words in zip(shown, self.texts(most), strict=True):
+            yield tuple(
+                (text, _number(column.of(row)), column.place(row) if column.place else "")
+                for column, text in zip(self.columns, words, strict=True)
+            )
 
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         """The notes, and how many rows ``texts`` leaves out."""

@@ -10,6 +10,7 @@ import numpy as np
 from dbcpu.errors import UsageError
 from dbcpu.plan import MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
 from dbcpu.record import BASELINE, Party, Plan, Round, RunRecord
+from dbcpu.simulator.calls import called
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, as_round, simulate_round, traced
 from dbcpu.simulator.runs import PAUSE_S, header_of, plan_of, simulated_database
@@ -92,8 +93,11 @@ def simulate_pool(
     given: RunOptions,
     blocking: int = 0,
     block_s: float = 1.0,
+    connections: int = 0,
 ) -> RunRecord:
     """``pieces`` jobs through pools of ``active`` sessions; ``blocking`` of them only wait, ``block_s`` each.
+
+    ``connections``: they come as calls over so many; 0: nobody calls.
 
     Raises:
         UsageError: a number makes no sense.
@@ -103,8 +107,10 @@ def simulate_pool(
         raise UsageError(f"{pieces} jobs are not between {max(active)}, the largest pool, and {MAX_PIECES}")
     if not 0 <= blocking < pieces:
         raise UsageError(f"--blocking {blocking} leaves none of the {pieces} jobs to compute; give fewer")
+    if connections > pieces:
+        raise UsageError(f"--connections {connections} is more than the {pieces} jobs; give fewer")
     plan = plan_of(host, given.size, active, given.repeats, given.seed, given.hz, given.workload)
-    plan = replace(plan, experiment="pool", pieces=pieces)
+    plan = replace(plan, experiment="pool", pieces=pieces, connections=connections or None)
     if blocking:
         plan = replace(plan, blocking=blocking, block_s=block_s)
     rows = plan.workload.rows
@@ -117,6 +123,8 @@ def simulate_pool(
         clock.round(replace(each, order=order), alone if each.anchor else shared)
         for order, each in enumerate([singles[0], *pools, singles[1]])
     ]
+    if connections:
+        made = [each if each.anchor else called(each, connections, given.seed) for each in made]
     return _record(host, plan, given, made)
 
 

@@ -33,6 +33,7 @@ class Experiment:
     pool: int | None = None
     blocking: int = 0
     block_s: float = 1.0
+    connections: int = 0
     together: str | None = None
     cpus: tuple[str, ...] = ()
 
@@ -75,7 +76,9 @@ def simulate_now(
         "started_at": now,
         "workload": workload or "",
     }
-    if experiment is not None and (experiment.options or experiment.blocking or experiment.cpus):
+    if experiment is not None and (
+        experiment.options or experiment.blocking or experiment.connections or experiment.cpus
+    ):
         _check(experiment, variants, choices)
         kept = {key: value for key, value in choices.items() if key not in _OF_A_SWEEP}
         return _experiment(host, sessions, experiment, RunOptions(**kept, **own))
@@ -93,11 +96,12 @@ def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any])
         raise UsageError(
             f"{' and '.join(wanted.options)} do not go with each other; give one of them"
             if wanted.options
-            else "--blocking goes with --pool, and --cpus with --together; give that, too"
+            else "--blocking and --connections go with --pool, and --cpus with --together; give that, too"
         )
     (option,) = wanted.options
-    if wanted.blocking and wanted.pool is None:
-        raise UsageError(f"--blocking goes with --pool, not with {option}")
+    for name, value in (("--blocking", wanted.blocking), ("--connections", wanted.connections)):
+        if value and wanted.pool is None:
+            raise UsageError(f"{name} goes with --pool, not with {option}")
     if wanted.cpus and wanted.together is None:
         raise UsageError(f"--cpus goes with --together, not with {option}; hold all sessions by --variants cpus:0-3")
     if variants is not None or any(choices.get(name) for name in _OF_A_SWEEP):
@@ -117,7 +121,7 @@ def _experiment(host: SimulatedHost, sessions: str, wanted: Experiment, given: R
         near = sorted({max(1, vcpus // 2), vcpus, 2 * vcpus, 10, wanted.pool})
         auto = tuple(each for each in near if each <= wanted.pool)
         active = auto if sessions == "auto" else _levels(host, sessions)
-        return simulate_pool(host, wanted.pool, active, given, wanted.blocking, wanted.block_s)
+        return simulate_pool(host, wanted.pool, active, given, wanted.blocking, wanted.block_s, wanted.connections)
     if sessions != "auto":
         raise UsageError(
             "--together has the sessions of each database itself, as in --together 4:8; leave --sessions out"

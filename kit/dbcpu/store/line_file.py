@@ -44,6 +44,7 @@ from dbcpu.store.line_reader import (
     read_text,
     recognises,
     text_of,
+    why_none,
 )
 
 __all__ = ["from_content", "from_text", "read", "recognises"]
@@ -118,10 +119,7 @@ def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
         near = [each for each in samples.ticks if from_s - _NEAR_S <= each.at_s <= to_s + _NEAR_S]
         round_lines.ticks = near or round_lines.ticks
     if not matched:
-        raise RecordFormatError(
-            f"{name} saw no process of this run while it ran; "
-            "was sample-psr on the database's host, and do the clocks agree?"
-        )
+        raise RecordFormatError(f"{name} saw no process of this run while it ran; {why_none(lines, samples)}")
     lines.cpus = samples.cpus or lines.cpus
     taken: dict[str, str] = {name: samples.samples[name] for name in ("host", "ticks_per_s") if name in samples.samples}
     lines.run = {**lines.run, **taken}

@@ -1,10 +1,12 @@
 """Takes apart the lines that the scripts of shell/ write (docs/line-format.md), into what they say and no more."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
+from dbcpu.formatting import seconds
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import MAX_CPUS
 
@@ -303,3 +305,16 @@ def _pair(part: str) -> tuple[str, str]:
     if not equals:
         raise ValueError(f"{part!r} is no NAME=VALUE")
     return name, value
+
+
+def why_none(lines: Lines, samples: Lines) -> str:
+    """Rounds shorter than the time between two looks are missed by most of them, wherever these were made."""
+    text = samples.samples.get("interval_s", "")
+    apart_s = float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) else 0.0
+    longest_s = max(to_s - from_s for from_s, to_s in (each.span_s for each in lines.rounds.values()))
+    if longest_s < apart_s:
+        return (
+            f"its looks were {seconds(apart_s)} apart, and no round took longer than {seconds(longest_s)}: measure "
+            "with a larger -s, or look more often (sample-psr -i)"
+        )
+    return "was sample-psr on the database's host, and do the clocks agree?"

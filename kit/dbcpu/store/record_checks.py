@@ -17,6 +17,7 @@ from dbcpu.record import (
     Header,
     HostCounters,
     HostInfo,
+    KitCost,
     Party,
     Plan,
     Residency,
@@ -76,6 +77,7 @@ def _of_plan(plan: Plan) -> Iterator[str]:
     for name, value in (("executions", plan.executions), ("pieces", plan.pieces)):
         yield from _within(value, 1, MAX_WHOLE, f"plan.{name}")
     yield from _within(plan.blocking, 0, plan.pieces or 0, "plan.blocking")
+    yield from _within(plan.connections, 1, plan.pieces or 0, "plan.connections")
     yield from _within(plan.rounds, 0, MAX_WHOLE, "plan.rounds")
     for name, count in (("vcpus", plan.vcpus), ("cores", plan.cores)):
         yield from _within(count, 1, MAX_CPUS, f"plan.{name}")
@@ -146,6 +148,7 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
         yield from _cpus(process.cpus, f".foreign[{at}].cpus")
     for at, group in enumerate(round_.cgroups):
         yield from _seconds(group.throttled_s, f".cgroups[{at}].throttled_s")
+    yield from _of_calls(round_)
     for at, pressure in enumerate(round_.pressure):
         yield from _seconds(pressure.window_s, f".pressure[{at}].window_s")
         yield from _seconds(pressure.some_s, f".pressure[{at}].some_s")
@@ -153,16 +156,30 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
     for at, clock in enumerate(round_.clocks):
         yield from _offsets((clock.offset_s, clock.uncertainty_s), f".clocks[{at}]")
     if round_.cost is not None:
-        yield from _above_0(round_.cost.hz, ".cost.hz")
-        yield from _seconds(round_.cost.window_s, ".cost.window_s")
-        yield from _seconds(round_.cost.driver_cpu_s, ".cost.driver_cpu_s")
-        yield from _seconds(round_.cost.sampler_cpu_s, ".cost.sampler_cpu_s")
-        yield from _seconds(round_.cost.witness_cpu_s, ".cost.witness_cpu_s")
+        yield from _of_cost(round_.cost)
     if round_.witness is not None:
         yield from _of_witness(round_.witness)
     if round_.host_counters is not None:
         yield from _of_host_counters(round_.host_counters)
     yield from _seconds(round_.gate.skew_s, ".gate.skew_s")
+
+
+def _of_cost(cost: KitCost) -> Iterator[str]:
+    yield from _above_0(cost.hz, ".cost.hz")
+    yield from _seconds(cost.window_s, ".cost.window_s")
+    yield from _seconds(cost.driver_cpu_s, ".cost.driver_cpu_s")
+    yield from _seconds(cost.sampler_cpu_s, ".cost.sampler_cpu_s")
+    yield from _seconds(cost.witness_cpu_s, ".cost.witness_cpu_s")
+
+
+def _of_calls(round_: Round) -> Iterator[str]:
+    for at, call in enumerate(round_.calls):
+        where = f".calls[{at}]"
+        yield from _within(call.connection, 0, MAX_WHOLE, f"{where}.connection")
+        yield from _within(call.session, 0, MAX_SESSIONS - 1, f"{where}.session")
+        yield from _seconds(call.connect_s, f"{where}.connect_s")
+        stamps = (call.sent_s, call.arrived_s, call.began_s, call.ended_s, call.answered_s)
+        yield from _offsets(stamps, where)
 
 
 def _of_session(session: Session, where: str) -> Iterator[str]:

@@ -186,7 +186,7 @@ class HasBlockingJobs(Protocol):
     """A target all sessions of which are ``Blocks``."""
 
     blocks_by: str
-    """What such a job calls, as a person would write it: ``pg_sleep``."""
+    """What such a job calls, as a person would write it: ``pg_sleep``; '' where this version has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,14 +129,31 @@ def launch_soak(
 
 
 def launch_pool(
-    target: str, choices: Choices, delivery: Delivery, confirm: Confirm, *, work: int, blocking: int, block_s: float
+    target: str,
+    choices: Choices,
+    delivery: Delivery,
+    confirm: Confirm,
+    *,
+    work: int,
+    blocking: int,
+    block_s: float,
+    connections: int,
 ) -> int:
-    """``dbcpu pool``: ``work`` pieces, of which ``blocking`` wait ``block_s`` each. Raises as ``launch``."""
+    """``dbcpu pool``: ``work`` pieces, of which ``blocking`` wait ``block_s`` each, called over ``connections``.
+
+    Raises as ``launch``.
+    """
     if blocking >= work:
         raise UsageError(
             f"--blocking {blocking} leaves none of the {work} jobs to compute; give fewer, or a larger --work"
         )
-    experiment = _shape("pool", ExperimentOptions(pieces=work, blocking=blocking, block_s=block_s))
+    if connections > work:
+        raise UsageError(
+            f"--connections {connections} is more than the {work} jobs: some would carry no call; "
+            f"give --work {connections} or more, or fewer connections"
+        )
+    options = ExperimentOptions(pieces=work, blocking=blocking, block_s=block_s, connections=connections)
+    experiment = _shape("pool", options)
     if choices.sessions != "auto":
         experiment.levels(choices.sessions, 1, 1)  # said before anything is started
     return launch(resolve(target), choices, delivery, confirm, experiment=experiment)

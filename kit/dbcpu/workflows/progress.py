@@ -92,7 +92,9 @@ class ProgressWatcher(Watcher):
 
     def begun(self, spec: RoundSpec) -> None:
         variant = "" if spec.variant == BASELINE else f", variant {spec.variant}"
-        text = f"{plural(spec.level, 'session')}{variant}, repeat {spec.repeat + 1}"
+        # The repeats of an anchor are counted on from those of the levels: no number that a person would know.
+        which = "to see drift" if spec.anchor else f"repeat {spec.repeat + 1}"
+        text = f"{plural(spec.level, 'session')}{variant}, {which}"
         self._rounds = max(self._rounds, self._done + 1)
         if self._bar is None:
             self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
@@ -168,7 +170,11 @@ def _bar(stream: TextIO) -> "Progress":
     from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(file=stream, highlight=False, soft_wrap=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f}")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(complete_style="cyan", finished_style="green"),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+    )
     return Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True)
 
 

@@ -29,6 +29,13 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPat
     return monkeypatch
 
 
+def test_without_arguments_the_help_is_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    out, errors = capsys.readouterr()
+    assert out.startswith("Usage: dbcpu [OPTIONS] COMMAND")
+    assert errors == ""
+
+
 def start(*arguments: str, **how: object) -> subprocess.Popen[str]:
     environment = runs.environment(PYTHONPATH=":".join(sys.path))
     how = {"stderr": subprocess.PIPE, "env": environment, **how}

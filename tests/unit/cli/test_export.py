@@ -18,7 +18,7 @@ from dbcpu.store.database import open_store
 from plugins import runs
 from support.builders.example import three_on_two
 
-TABLES = ("executions", "levels", "residency", "runs", "sessions")
+TABLES = ("calls", "executions", "levels", "residency", "runs", "sessions")
 FIRST = runs.record("20250102-a", label="old box")
 SECOND = runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod")
 THIRD = replace(three_on_two(), header=replace(three_on_two().header, started_at="2025-01-01T00:00:00Z"))
@@ -55,7 +55,7 @@ def run_ids(folder: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_runs_are_written_as_five_tables(form: str) -> None:
+def test_runs_are_written_as_six_tables(form: str) -> None:
     result = run("20250102", "last", f"--{form}", "data")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "2 runs in the tables of data; docs/data.md explains the columns\n"

@@ -11,8 +11,9 @@ from dbcpu.measure.shared_jobs import JobQueue, Jobs
 class Worker:
     """As much of a session as a queue of jobs sees."""
 
-    def __init__(self) -> None:
+    def __init__(self, ordinal: int = 0) -> None:
         self.told: list[float] = []
+        self.ordinal = ordinal
         self.has_failed = False
 
     def block(self, for_s: float) -> None:
@@ -54,3 +55,17 @@ def test_a_session_that_failed_gets_no_more() -> None:
     broken.has_failed = True
     assert queue.again(broken) is None  # type: ignore[arg-type]
     assert queue.again(Worker()) == (1, None)  # type: ignore[arg-type]
+
+
+def test_each_job_that_was_done_is_told_and_who_took_it() -> None:
+    done: list[int] = []
+    queue = Jobs(5).queue(done.append)
+    one, other = Worker(3), Worker(7)
+    queue.begin([one, other])  # type: ignore[list-item]
+    for each in (other, one, one, other):
+        queue.again(each)  # type: ignore[arg-type]
+    assert done == [1, 0, 3, 2]
+    assert queue.taken == (3, 7, 7, 3, 3)
+    one.has_failed = True
+    assert queue.again(one) is None  # type: ignore[arg-type]
+    assert done == [1, 0, 3, 2]

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,7 @@ case $1 in
             3) echo "dbcpu: the store is damaged" >&2 ;;
         esac
         exit "${FAKE_CHECK:-0}" ;;
-    show) echo "dbcpu_run 1"; echo "# EOF" ;;
+    show) echo 'dbcpu_run_info{database="a",host="db1",run="r",target="'"${FAKE_TARGET:-box}"'"} 1.0'; echo "# EOF" ;;
 esac
 """
 
@@ -95,10 +96,12 @@ def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> No
     assert show == "show 20261101-043000-ab12 --format metrics"
     assert history.startswith("show 20261101-043000-ab12 --history --out ")
     assert delete == "delete --like 20261101-043000-ab12 --keep 30 --older-than 90d --yes"
-    assert night.told("dbcpu-box.prom").startswith("dbcpu_run 1")
-    assert 'dbcpu_nightly_exit_code{job_target="box"} 0' in night.told("dbcpu-nightly-box.prom")
+    assert night.told("dbcpu-box.prom").startswith("dbcpu_run_info{")
+    assert 'dbcpu_nightly_exit_code{target="box",host="db1"} 0' in night.told("dbcpu-nightly-box.prom")
     assert night.log().splitlines()[-1].endswith("box exit 0")
-    assert {file.name for file in night.state.iterdir()} == {"exit.box", "lock", "nightly.log", "reports"}
+    assert {file.name for file in night.state.iterdir()} == {
+        "exit.box", "labels.box", "lock", "nightly.log", "reports",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("parser", ["prometheus_client.openmetrics.parser", "prometheus_client.parser"])
@@ -110,7 +113,7 @@ def test_how_the_night_went_is_read_by_the_official_parsers(night: Night, parser
     (code,), (finished,) = (
         families[f"dbcpu_nightly_{name}"].samples for name in ("exit_code", "finished_timestamp_seconds")
     )
-    assert (code.value, code.labels) == (1, {"job_target": "postgresql-db1-a"})
+    assert (code.value, code.labels) == (1, {"target": "box", "host": "db1"})
     assert abs(finished.value - time.time()) < 3600
 
 
@@ -130,7 +133,7 @@ def test_no_secret_of_a_url_is_in_a_name_a_label_the_log_or_the_mail(night: Nigh
     shown = [out, errors, night.log(), *(file.read_text() for file in night.metrics.iterdir())]
     shown += [str(file) for folder in (night.state, night.metrics) for file in folder.rglob("*")]
     assert not [text for text in shown if "S3CRET" in text]
-    assert f'{{job_target="{name}"}} 3' in night.told(f"dbcpu-nightly-{name}.prom")
+    assert f'{{target="{name}",host=""}} 3' in night.told(f"dbcpu-nightly-{name}.prom")
 
 
 def test_violations_are_printed_and_exit_with_one(night: Night) -> None:
@@ -139,16 +142,16 @@ def test_violations_are_printed_and_exit_with_one(night: Night) -> None:
     (report,) = (night.state / "reports").iterdir()
     assert out == f"box: max/min at N=2 is 2.00x, above the limit of 1.25x\nbox: report in {report}\n"
     assert "above the limit" in night.log()
-    assert 'dbcpu_nightly_exit_code{job_target="box"} 1' in night.told("dbcpu-nightly-box.prom")
+    assert 'dbcpu_nightly_exit_code{target="box",host="db1"} 1' in night.told("dbcpu-nightly-box.prom")
 
 
 def test_a_busy_host_has_an_exit_code_and_a_metric_of_its_own(night: Night) -> None:
     code, out, errors = night.run("box", FAKE_CHECK="4")
     assert (code, errors) == (4, "")
     assert "above the limit" in out
-    assert 'dbcpu_nightly_busy_host{job_target="box"} 1' in night.told("dbcpu-nightly-box.prom")
+    assert 'dbcpu_nightly_busy_host{target="box",host="db1"} 1' in night.told("dbcpu-nightly-box.prom")
     assert night.run("box", FAKE_CHECK="1")[0] == 1
-    assert 'dbcpu_nightly_busy_host{job_target="box"} 0' in night.told("dbcpu-nightly-box.prom")
+    assert 'dbcpu_nightly_busy_host{target="box",host="db1"} 0' in night.told("dbcpu-nightly-box.prom")
 
 
 @pytest.fixture
@@ -186,9 +189,19 @@ def test_a_database_that_is_down_is_told_with_exit_three_and_the_next_night_goes
     code, out, errors = night.run("box", FAKE_RUN="3")
     assert (code, out) == (3, "")
     assert errors == "nightly: box was not measured: dbcpu: connection refused; is it running?\n"
-    assert 'dbcpu_nightly_exit_code{job_target="box"} 3' in night.told("dbcpu-nightly-box.prom")
+    assert 'dbcpu_nightly_exit_code{target="box",host=""} 3' in night.told("dbcpu-nightly-box.prom")
     assert len(night.calls()) == 1
     assert night.run("box")[0] == 0
+
+
+def test_figures_of_an_earlier_night_do_not_stay_where_nothing_was_measured(night: Night) -> None:
+    assert night.run("box", FAKE_TARGET="the box")[0] == 0
+    assert (night.metrics / "dbcpu-box.prom").exists()
+    assert night.run("box", FAKE_RUN="3")[0] == 3
+    assert not (night.metrics / "dbcpu-box.prom").exists()
+    assert 'dbcpu_nightly_exit_code{target="the box",host="db1"} 3' in night.told("dbcpu-nightly-box.prom")
+    assert night.run("box", FAKE_TARGET="the box")[0] == 0
+    assert (night.metrics / "dbcpu-box.prom").exists()
 
 
 def test_a_check_that_cannot_be_made_is_no_fine_night(night: Night) -> None:
@@ -287,7 +300,11 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     busy = "the host was busy with strangers" in out
     assert (code, errors) == (4 if busy else 1, ""), night.log()
     assert out.startswith("sqlite ") and "time to connect at N=" in out
-    assert 'dbcpu_run_complete{database="sqlite",target="sqlite"} 1.0' in night.told("dbcpu-sqlite.prom")
+    told = re.search(r'^dbcpu_run_complete{database="sqlite",(host=".*"),(target="sqlite")} 1.0$',
+                     night.told("dbcpu-sqlite.prom"), re.MULTILINE)  # fmt: skip
+    assert told is not None
+    # Nights and figures can be joined.
+    assert f"dbcpu_nightly_exit_code{{{told[2]},{told[1]}}} {code}\n" in night.told("dbcpu-nightly-sqlite.prom")
     (report,) = (night.state / "reports").iterdir()
     assert (report / "report.md").is_file()
     assert "1 comparable run" in (report / "history.txt").read_text("utf-8")

@@ -53,6 +53,21 @@ def test_jobs_that_wait_hold_the_sessions_of_a_small_pool() -> None:
     assert all_at_once.enough.value == "yes"
 
 
+def test_calls_wait_for_a_session_where_there_are_few_and_take_longer_where_there_are_many() -> None:
+    record = simulate_pool(SMALL, 100, (4, 100), GIVEN, connections=50)
+    assert record.header.plan.connections == 50
+    pools = [each for each in record.rounds if not each.anchor]
+    assert all({call.connection for call in each.calls} == set(range(50)) for each in pools)
+    assert all(call.sent_s < call.arrived_s <= 0 <= (call.began_s or 0.0) for each in pools for call in each.calls)
+    found = explain(record)
+    assert found.pool is not None
+    few, many = ({each.part: each.p50_s or 0.0 for each in size.calls} for size in found.pool.sizes)
+    assert few["wait"] > 10 * few["work"]
+    assert many["wait"] < 0.01 * many["work"]
+    assert many["work"] > 10 * few["work"]
+    assert few["whole"] < many["whole"]
+
+
 def test_databases_with_cpus_of_their_own_do_not_slow_each_other_and_others_do() -> None:
     apart = explain(simulate_together(SMALL, (2, 2), [(0, 1), (2, 3)], GIVEN))
     assert apart.together is not None
@@ -87,7 +102,9 @@ def test_interleaved_memory_is_between_local_and_remote() -> None:
     ("wanted", "given", "why"),
     [
         ({"soak_s": 10.0, "pool": 5}, {}, "--soak and --pool do not go with each other"),
-        ({"blocking": 5}, {}, "--blocking goes with --pool"),
+        ({"blocking": 5}, {}, "--blocking and --connections go with --pool"),
+        ({"soak_s": 10.0, "connections": 5}, {}, "--connections goes with --pool, not with --soak"),
+        ({"pool": 20, "connections": 21}, {}, "--connections 21 is more than the 20 jobs"),
         ({"pool": 20, "cpus": ("0",)}, {}, "--cpus goes with --together, not with --pool"),
         ({"pool": 20}, {"for_s": 2.0}, "--pool does not go with --variants"),
         ({"pool": 20}, {"sessions": "30"}, "20 jobs are not between 30"),

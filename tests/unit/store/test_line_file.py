@@ -269,7 +269,12 @@ def test_samples_from_the_host_of_the_database() -> None:
 @pytest.mark.parametrize(
     ("samples", "sentence"),
     [
-        (SAMPLES.replace("4711", "4799"), "samples saw no process of this run while it ran"),
+        (SAMPLES.replace("4711", "4799"), "samples saw no process of this run while it ran; was sample-psr on"),
+        (
+            SAMPLES.replace("4711", "4799").replace("interval_s=0.25", "interval_s=30"),
+            "its looks were 30.00 s apart, and no round took longer than .*: measure with a larger -s",
+        ),
+        (SAMPLES.replace("4711", "4799").replace("interval_s=0.25", "interval_s=x"), "was sample-psr on"),
         (SAMPLES.replace("cpu=0 state=S", "cpu=x state=S"), "samples, line 6 is not understood"),
     ],
 )

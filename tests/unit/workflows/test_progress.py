@@ -71,6 +71,14 @@ def test_figures_are_said_on_request_alone(capsys: pytest.CaptureFixture[str]) -
     assert watched(capsys, verbose=True, quiet=True) == ""
 
 
+def test_an_anchor_has_no_number_among_the_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+    watcher = ProgressWatcher(lambda _: None, quiet=False)
+    watcher.begun(RoundSpec(1, 60, "baseline", 0, anchor=True))
+    said = capsys.readouterr().err
+    assert "1 session, to see drift" in said
+    assert "repeat" not in said
+
+
 def test_a_log_has_the_time_and_the_figures_whatever_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

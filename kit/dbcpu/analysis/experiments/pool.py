@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
@@ -43,7 +44,9 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s, enough[level]) for level in totals)
     best = min(sizes, key=lambda each: each.total_s)
     plan = record.header.plan
-    return Pool(pieces, sizes, best.active, _detectable(totals, noise), plan.blocking or 0, plan.block_s)
+    return Pool(
+        pieces, sizes, best.active, _detectable(totals, noise), plan.blocking or 0, plan.block_s, plan.connections
+    )
 
 
 def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -> Answer:
@@ -112,6 +115,7 @@ def _size(
         done_s=_share(done_s, 50),
         late_s=_share(done_s, 95),
         sockets=_median(use.sockets for use in uses if use and use.sockets is not None),
+        calls=call_times([call for members in rounds for call in members[0].round.calls]),
     )
 
 

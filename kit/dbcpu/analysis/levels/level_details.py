@@ -21,7 +21,7 @@ def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
     if not taken_s:
         return None
     known = all(one[0].round.shares_known for one in rounds if one)
-    p50_s, p95_s, p99_s = _percentiles(taken_s) if known else (None, None, None)
+    p50_s, p95_s, p99_s = percentiles(taken_s) if known else (None, None, None)
     used = [share for one in rounds if one and (share := utilisation(one[0].round)) is not None]
     moves = [each.session.migrations for each in members]
     lasted_s = sum(each.span.elapsed_s for each in members if each.span)
@@ -52,7 +52,9 @@ def utilisation(round_: Round) -> float | None:
     return min(1.0, busy_s / (float(inner.sum()) * len(round_.cpu_timeline)))
 
 
-def _percentiles(taken_s: Sequence[float]) -> list[float | None]:
+def percentiles(taken_s: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Those of ``MIN_EXECUTIONS``, each None where there are too few."""
     found = np.percentile(taken_s, tuple(MIN_EXECUTIONS)).tolist()
-    return [value if len(taken_s) >= few else None for value, few in zip(found, MIN_EXECUTIONS.values(), strict=True)]
+    known = zip(found, MIN_EXECUTIONS.values(), strict=True)
+    p50_s, p95_s, p99_s = (value if len(taken_s) >= few else None for value, few in known)
+    return p50_s, p95_s, p99_s

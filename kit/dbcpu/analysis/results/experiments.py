@@ -127,12 +127,29 @@ class Soak:
 
 
 @dataclass(frozen=True, slots=True)
+class CallTime:
+    """One of the times of a call (``part``), over all calls that were answered, ``calls`` of them.
+
+    connect: to open its connection; send: from the caller to the pool; wait: for a session; work: in the session;
+    receive: back to the caller; whole: from sent to answered. Percentiles are None where there are too few calls.
+    """
+
+    part: str
+    calls: int
+    p50_s: float | None
+    p95_s: float | None
+    p99_s: float | None
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class PoolSize:
     """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round.
 
     ``enough``: no when it is too small, yes when no other size is faster by a tenth or more, else undecided. Times of
     jobs are of those that compute: ``fast_s`` and ``slow_s``, 5 % and 95 % of them are faster, and ``done_s`` and
-    ``late_s``, half and 95 % of them are done so long after the release, waiting for a session included.
+    ``late_s``, half and 95 % of them are done so long after the release, waiting for a session included. ``calls``: the
+    times of the calls for all jobs, where there were callers.
     """
 
     active: int
@@ -152,13 +169,14 @@ class PoolSize:
     done_s: float | None = None
     late_s: float | None = None
     sockets: float | None = None
+    calls: tuple[CallTime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
     """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise.
 
-    ``blocking`` of the pieces only wait, ``block_s`` each.
+    ``blocking`` of the pieces only wait, ``block_s`` each. ``connections``: over which they were called.
     """
 
     pieces: int
@@ -167,6 +185,7 @@ class Pool:
     detectable: float | None
     blocking: int = 0
     block_s: float | None = None
+    connections: int | None = None
 
     @property
     def enough(self) -> int | None:

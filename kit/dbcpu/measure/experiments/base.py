@@ -57,6 +57,8 @@ class ExperimentOptions:
     blocking: int = 0
     """So many of them only wait, ``block_s`` each."""
     block_s: float = 1.0
+    connections: int = 0
+    """They come as calls over so many TCP connections; 0: nobody calls."""
     group: tuple[GroupMember, ...] = ()
     """Targets that are measured together."""
 

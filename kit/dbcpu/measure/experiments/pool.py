@@ -1,15 +1,18 @@
 """So much CPU work through K sessions at a time, for several K: how many active sessions are enough?
 
 A round's sessions share M jobs: each takes the next as soon as it is free, as the threads of a pool do. Some of the
-jobs may only wait, as for a lock, a disk or another server.
+jobs may only wait, as for a lock, a disk or another server. They may come as calls over TCP connections: the pool is
+then in the driver, between callers on its machine and the sessions.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from dbcpu import plan
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plain, plural, seconds
+from dbcpu.measure.callers import Callers
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
@@ -26,16 +29,20 @@ ALONE = 5
 
 @dataclass(frozen=True, slots=True)
 class PoolShape(ExperimentShape):
-    """``pieces`` is M, of which ``blocking`` only wait, ``block_s`` each; the levels are the K."""
+    """``pieces`` is M, of which ``blocking`` only wait, ``block_s`` each; the levels are the K.
+
+    ``connections``: over so many come the jobs as calls; 0: nobody calls.
+    """
 
     pieces: int = 100
     blocking: int = 0
     block_s: float = 1.0
+    connections: int = 0
 
     def opened(self, target: Target, workload: Workload) -> None:
-        if self.blocking and not isinstance(target, HasBlockingJobs):
+        if self.blocking and not (isinstance(target, HasBlockingJobs) and target.blocks_by):
             raise UsageError(
-                f"--blocking needs a database whose sessions wait when asked, and {plain(target.kind)} is none; "
+                f"--blocking needs a database whose sessions wait when asked, and this {plain(target.kind)} is none; "
                 "leave it out, or try --workload mixed"
             )
 
@@ -71,13 +78,17 @@ class PoolShape(ExperimentShape):
         amount = f"{plural(self.pieces, 'job')} shared by the sessions of a round"
         if self.blocking:
             amount += f", {self.blocking} of which only wait, {seconds(self.block_s)} each"
+        if self.connections:
+            amount += f"; they come as calls over {plural(self.connections, 'TCP connection')}"
         return replace(
             preview, amount=amount, duration_s=sum(lasting) + 2 * alone_s, cpu_s=len(pools) * every_s + 2 * alone_s
         )
 
     def planned(self, made: Plan, target: Target) -> Plan:
         made = replace(made, experiment="pool", pieces=self.pieces, executions=1, for_s=None)
-        return replace(made, blocking=self.blocking, block_s=self.block_s) if self.blocking else made
+        if self.blocking:
+            made = replace(made, blocking=self.blocking, block_s=self.block_s)
+        return replace(made, connections=self.connections) if self.connections else made
 
     def rounds(
         self,
@@ -89,9 +100,13 @@ class PoolShape(ExperimentShape):
         jobs = Jobs(self.pieces, self.blocking, self.block_s)
         pool = replace(setting, executions=1, for_s=None, jobs=jobs, weighed=True)
         alone = replace(pool, jobs=Jobs(self._alone))
-        for spec in specs:
-            begun(spec)
-            yield run_round(alone if spec.anchor else pool, spec)
+        with Callers(self.connections) if self.connections else nullcontext() as callers:
+            if callers and callers.pid:
+                pids = (*setting.kit_pids, callers.pid)
+                pool, alone = replace(pool, callers=callers, kit_pids=pids), replace(alone, kit_pids=pids)
+            for spec in specs:
+                begun(spec)
+                yield run_round(alone if spec.anchor else pool, spec)
 
     @property
     def _alone(self) -> int:
@@ -100,4 +115,4 @@ class PoolShape(ExperimentShape):
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:
     """``options.pieces`` in all, of which ``options.blocking`` wait."""
-    return PoolShape(options.pieces, options.blocking, options.block_s)
+    return PoolShape(options.pieces, options.blocking, options.block_s, options.connections)

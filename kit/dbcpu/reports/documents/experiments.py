@@ -6,10 +6,23 @@ from dbcpu.formatting import count, duration, number, percent, plain, plural, ra
 from dbcpu.reports.document import Column, Table
 
 MAX_SEGMENTS = 30
+CALL_WORDS = {
+    "connect": "connect",
+    "send": "send",
+    "wait": "wait for a session",
+    "work": "be done",
+    "receive": "receive",
+    "whole": "send to receive",
+}
 
 
 def _megabytes(value: float | None) -> str:
     return number(value / 1e6 if value is not None else None, 1)
+
+
+def _short(value: float | None) -> str:
+    """Also of microseconds two digits."""
+    return seconds(value) if value is None or value >= 1e-3 else f"{number(value * 1e3)} ms"
 
 
 def _range(span: tuple[float | None, float | None]) -> str:
@@ -64,6 +77,14 @@ _SERVER = (
     Column("sockets", "sockets", lambda value: number(value, 0), meaning="open in them, each counted once"),
     Column("switches", "switches", lambda value: number(value, 0),
            meaning="context switches of the sessions in a round"),
+)  # fmt: skip
+_CALL = (
+    Column("active", "active", count, value=lambda row: row[0], meaning="sessions that share the jobs"),
+    Column("part", "time to", lambda part: CALL_WORDS[part], kind="text", value=lambda row: row[1].part),
+    Column("p50_s", "50 %", _short, unit="s", value=lambda row: row[1].p50_s, meaning="half of the calls take less"),
+    Column("p95_s", "95 %", _short, unit="s", value=lambda row: row[1].p95_s, meaning="95 % of the calls take less"),
+    Column("p99_s", "99 %", _short, unit="s", value=lambda row: row[1].p99_s, meaning="99 % of the calls take less"),
+    Column("max_s", "longest", _short, unit="s", value=lambda row: row[1].max_s, meaning="of any call"),
 )  # fmt: skip
 _PARTY = (
     Column("name", "target", kind="text"),
@@ -121,9 +142,13 @@ def _pool(pool: Pool) -> list[Table]:
     if pool.blocking:
         jobs += f", of which {pool.blocking} only wait ({seconds(pool.block_s)} each),"
     columns = tuple(each for each in _POOL if pool.blocking or each.key not in ("done_s", "late_s"))
+    if pool.connections:
+        jobs += f" called over {plural(pool.connections, 'TCP connection')}"
+    calls = [(size.active, time) for size in pool.sizes for time in size.calls]
     held = tuple(each for each in _SERVER if any(getattr(size, each.key) is not None for size in pool.sizes))
     return [
         Table(f"{jobs} through pools of active sessions", columns, pool.sizes),
+        *([Table("Times of a call", _CALL, calls)] if calls else []),
         *([Table("What the server holds at the end of a round", held, pool.sizes)] if len(held) > 1 else []),
     ]
 

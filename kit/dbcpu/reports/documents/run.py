@@ -16,12 +16,17 @@ from dbcpu.reports.documents.run_sessions import session_rows
 from dbcpu.reports.documents.run_summary import head
 
 WIDTH = 120
+SIMULATED = "simulated"
+"""The database's kind of a run that nobody measured."""
 
 
 def document(record: RunRecord, analysis: Analysis) -> Document:
     """The whole document of a run. Its JSON is a contract: names and meanings stay, more may be added."""
     header, summary = record.header, headline(analysis)
     name = plain(header.label or header.run_id)
+    simulated = header.database.kind == SIMULATED
+    if simulated:
+        name += " (simulated)"
     return Document(
         title=f"CPU consistency: {name}",
         name="report",
@@ -34,7 +39,7 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
         front=Front(
             question="Does every database session get the same CPU?",
             heading=name,
-            headline=summary.headline,
+            headline=f"{summary.headline} (simulated)" if simulated else summary.headline,
             tone=summary.kind,
             remedy=as_typed(summary.remedy, header.database.driver),
             tiles=summary.facts,

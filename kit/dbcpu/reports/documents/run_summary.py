@@ -1,5 +1,6 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
+import re
 from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL
@@ -41,6 +42,8 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
         amount = f"{plural(plan.pieces, 'job')} shared by the sessions of a round"
         if plan.blocking:
             amount += f", {plan.blocking} of which only wait, {seconds(plan.block_s)} each"
+        if plan.connections:
+            amount += f"; they come as calls over {plural(plan.connections, 'TCP connection')}"
     started = header.started_at or "date not known"
     lines = [
         (
@@ -335,6 +338,11 @@ def sessions_of_round(analysis: Analysis, order: int | None = None) -> tuple[Ses
     wanted = analysis.telling_order if order is None else order
     chosen = [each for each in analysis.sessions if each.order == wanted]
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
+
+
+def lane_place(variant: str, ordinal: int) -> str:
+    """The identifier of a session's lane in the picture of lanes."""
+    return f"lane-{re.sub(r'[^A-Za-z0-9]+', '-', variant)}-{ordinal}"
 
 
 def slowed(analysis: Analysis) -> tuple[SessionView, ...]:

@@ -31,7 +31,7 @@ from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_publish
 from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
 from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table
-from dbcpu.reports.documents.run_summary import causes, sessions_of_round, slowed
+from dbcpu.reports.documents.run_summary import causes, lane_place, sessions_of_round, slowed
 
 MILLISECONDS = partial(number, digits=3)
 VARIANT = Column("variant", "variant", kind="text", meaning="setting of the host")
@@ -161,7 +161,7 @@ def _in_unit(columns: Sequence[Column], unit: str) -> tuple[Column, ...]:
 def slowed_table(analysis: Analysis) -> Table:
     """The slowed sessions of the representative round, with cause and evidence."""
     columns = (
-        Column("ordinal", "session"),
+        Column("ordinal", "session", place=lambda row: lane_place(row.variant, row.ordinal)),
         Column("slowdown", "slowdown", times),
         Column("cause", "cause", kind="name", value=_causes),
         Column("evidence", "evidence", kind="text", brief=_without_slowdown),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbcpu.analysis.checks.headline import one_word
+from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError
@@ -83,7 +85,8 @@ class _Collector:
 
 def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     header = record.header
-    target = {"target": header.plan.target, "database": header.database.kind}
+    host = header.host.hostname if header.host else ""
+    target = {"target": header.plan.target, "host": host, "database": header.database.kind}
     info = target | {
         "run": header.run_id,
         "status": header.status,
@@ -91,11 +94,18 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
         "workload": header.plan.workload.name,
         "size": header.plan.workload.size,
     }
-    yield Gauge("dbcpu_run", "The run that these figures are of; always 1.", "", ((info, 1.0),))
+    yield Gauge("dbcpu_run_info", "The run that these figures are of; always 1.", "", ((info, 1.0),))
     yield Gauge("dbcpu_run_started_timestamp_seconds", "When it started (Unix time).", "seconds",
                  ((target, _timestamp(header.started_at)),))  # fmt: skip
     complete = float(header.status == "complete")
     yield Gauge("dbcpu_run_complete", "1 when all its rounds were run.", "", ((target, complete),))
+    figures = run_figures(record, analysis)
+    answer = target | {"verdict": one_word(analysis), "cause": figures.text("lost_to") or "none"}
+    yield Gauge("dbcpu_answer", "The answer in one word, and what most was lost to; always 1.", "", ((answer, 1.0),))
+    yield Gauge("dbcpu_steal_ratio", "Stolen share of the CPU time, median of the rounds.", "ratio",
+                 ((target, figures.value("steal_share")),))  # fmt: skip
+    yield Gauge("dbcpu_other_processes_ratio", "Share of all vCPUs that other processes used, median of the rounds.",
+                 "ratio", ((target, figures.value("others_share")),))  # fmt: skip
     reference = analysis.reference
     solo = None if reference is None else reference.mrows_per_s * 1e6
     yield Gauge("dbcpu_solo_rows_per_second", "Throughput of a single session.", "", ((target, solo),))

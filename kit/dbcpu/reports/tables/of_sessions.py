@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbcpu.analysis.results.run import SessionView
-from dbcpu.record import Cpu, Header, Round, Session
+from dbcpu.record import Call, Cpu, Header, Round, Session
 from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type, column
 
 TEXT, WHOLE, NUMBER, BOOLEAN = Type.TEXT, Type.WHOLE, Type.NUMBER, Type.BOOLEAN
@@ -33,6 +33,16 @@ class _PartRow:
     place: Cpu | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _CallRow:
+    """The ``number``-th call of a round, in the order in which they arrived at the pool."""
+
+    header: Header
+    round: Round
+    number: int
+    call: Call
+
+
 KEY = (
     column("run_id", TEXT, "the run", "header.run_id"),
     column("variant", TEXT, "setting of the host", "round.variant"),
@@ -57,6 +67,10 @@ def _executions(run: ExplainedRun, round_: Round) -> Iterator[_PartRow]:
     for session in round_.sessions:
         for number, execution in enumerate(session.executions):
             yield _PartRow(run.header, round_, session, number, execution)
+
+
+def _calls(run: ExplainedRun, round_: Round) -> Iterator[_CallRow]:
+    return (_CallRow(run.header, round_, number, call) for number, call in enumerate(round_.calls))
 
 
 def _residency(run: ExplainedRun, round_: Round) -> Iterator[_PartRow]:
@@ -152,4 +166,22 @@ RESIDENCY = Table(
         column("run_delay_s", NUMBER, "ready to run and not running meanwhile", "part.run_delay_s"),
     ),
     of_round=_residency,
+)
+
+CALLS = Table(
+    "calls",
+    "call to a pool, as its caller had it; times from the release, below 0 before it",
+    (
+        *KEY[:-1],
+        column("call", WHOLE, "number within the round, from 0, in the order they arrived", "number"),
+        column("session", WHOLE, "that took it", "call.session"),
+        column("connection", WHOLE, "over which it came, from 0", "call.connection"),
+        column("connect_s", NUMBER, "time to open that connection", "call.connect_s"),
+        column("sent_s", NUMBER, "when the caller sent it", "call.sent_s"),
+        column("arrived_s", NUMBER, "when it was at the pool", "call.arrived_s"),
+        column("began_s", NUMBER, "when a session began it", "call.began_s"),
+        column("ended_s", NUMBER, "when that had ended it", "call.ended_s"),
+        column("answered_s", NUMBER, "when its answer was with the caller", "call.answered_s"),
+    ),
+    of_round=_calls,
 )

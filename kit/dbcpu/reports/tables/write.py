@@ -19,10 +19,10 @@ from dbcpu.record import Round
 from dbcpu.reports.extra_packages import not_installed
 from dbcpu.reports.formats.csv import FORMULA_STARTS
 from dbcpu.reports.tables.of_run import LEVELS, RUNS
-from dbcpu.reports.tables.of_sessions import EXECUTIONS, RESIDENCY, SESSIONS
+from dbcpu.reports.tables.of_sessions import CALLS, EXECUTIONS, RESIDENCY, SESSIONS
 from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type
 
-TABLES = (RUNS, LEVELS, SESSIONS, EXECUTIONS, RESIDENCY)
+TABLES = (RUNS, LEVELS, SESSIONS, EXECUTIONS, RESIDENCY, CALLS)
 MEMORY = "512MB"
 """What DuckDB may use."""
 

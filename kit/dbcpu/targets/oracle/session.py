@@ -98,6 +98,8 @@ class OracleSession:
         self._before = Snapshot()
         self._after: Snapshot | None = None
         self._executions: list[Execution] = []
+        self._blocked: list[Execution] = []
+        self._block_s: float | None = None
         self._wrong: str | None = None
         self._error: str | None = None
         self._told = False
@@ -156,10 +158,17 @@ class OracleSession:
 
     # --- between release and the last answer: nothing here prints, writes a file or waits for another
 
+    def block(self, for_s: float) -> None:
+        """See ``targets.base.Blocks``."""
+        self._block_s = for_s
+
     def start(self, executions: int | None, until_s: float | None) -> float:
         if self._told:
             self._executions, self._wrong, self._error, self._told = [], None, None, False
+            self._blocked = []
             self._before = self._after or self._before
+        if self._block_s is not None:
+            return self._wait(self._block_s)
         begun = len(self._executions)
         assert self._work is not None
         self._connection.call_timeout = round((self._work.timeout_s + BATCH_S + PATIENCE_S) * 1000)
@@ -188,6 +197,23 @@ class OracleSession:
                 self._take(self._unfinished(), previous_s, time.monotonic(), behind_s, failed=True)
         if self._cancelled.is_set():
             self._error = self._error or _cancelled_after(len(self._executions), executions)
+        return sent_s
+
+    def _wait(self, for_s: float) -> float:
+        """One job that only waits, by the driver's clock alone; when it was sent."""
+        self._block_s = None
+        self._connection.call_timeout = round((for_s + PATIENCE_S) * 1000)
+        block = Block(self._connection, "wait", {"for_s": (float, 0)})
+        sent_s = time.monotonic()
+        self._calling.set()
+        try:
+            block.run(for_s=for_s)
+            self._blocked.append(Execution(sent_s, time.monotonic() - sent_s))
+        except ServerError as error:
+            self._error = "cancelled" if self._cancelled.is_set() else str(error)
+        finally:
+            self._calling.clear()
+            block.close()
         return sent_s
 
     def feed(self) -> None:
@@ -237,7 +263,7 @@ class OracleSession:
             except ServerError:
                 # The session is gone; what it did before is known, and its error says why.
                 pass
-        return Outcome(tuple(self._executions), ok, error, db, waits)
+        return Outcome(tuple(self._executions), ok, error, db, waits, tuple(self._blocked))
 
     def close(self) -> None:
         stuck, key = self._calling.is_set(), self._key()

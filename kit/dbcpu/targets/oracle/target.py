@@ -42,6 +42,7 @@ _ASKED_LATER: dict[str, dict[str, str | int]] = {
     "plan_operators": {"sql_id": _NOTHING, "child_number": 0},
 }
 _DROP_TRIES = 5
+_SLEEPS_FROM = 18
 
 
 class OracleTarget:
@@ -63,6 +64,12 @@ class OracleTarget:
         self._settings = Applied({})
         self._cage: Cage | None = None
         self._left: list[tuple[int, int]] = []
+
+    @property
+    def blocks_by(self) -> str:
+        """See ``targets.base.HasBlockingJobs``: before 18c only DBMS_LOCK could sleep, which is granted to nobody."""
+        first = self._facts.version.partition(".")[0]
+        return "dbms_session.sleep" if first.isdecimal() and int(first) >= _SLEEPS_FROM else ""
 
     def __enter__(self) -> Self:
         self._control = control = self._dialer.connect(CONNECT_TIMEOUT_S)

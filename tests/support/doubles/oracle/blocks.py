@@ -119,6 +119,7 @@ def block_of(statement: Statement, cursors: Cursors, session: Session) -> Block:
         "721657b7b4110972": Block(cursors.parse, {"cursor_id": OUT}),  # parse.sql
         "68dfaea479c6db8f": Block(cursors.run, {"ran": OUT, "failure": OUT}),  # run.sql
         "cf35421a88fb1dc5": Block(cursors.ran_before, {"ran": OUT}),  # ran_before.sql
+        "f82427650f153f61": Block(_wait, {}),  # wait.sql
         "29201120ff0f0282": Block(cursors.run_native, {"ran": OUT, "failure": OUT}),  # run_native.sql
         "aaea64c9980f4958": Block(_nothing, {}),  # packages.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
@@ -155,6 +156,14 @@ def _decimal(value: Value) -> Decimal | None:
 
 
 def _nothing(session: Session, values: Values) -> dict[str, Value]:
+    return {}
+
+
+def _wait(session: Session, values: Values) -> dict[str, Value]:
+    """``wait.sql``: DBMS_SESSION.SLEEP, 18c and newer."""
+    if session.server.profile.version[0] < 18:
+        raise OracleError(6550, "line 2, column 20:\nPLS-00302: component 'SLEEP' must be declared")
+    session.sleep(float(str(values["for_s"])))
     return {}
 
 

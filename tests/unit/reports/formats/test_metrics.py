@@ -33,12 +33,14 @@ def test_the_official_parser_reads_every_value_that_the_analysis_has(parser: str
     analysis = explain(record)
     found = parsed(metrics.exposition(record, analysis), parser)
     for each in analysis.levels:
-        labels = ("database=postgresql", f"level={each.level}", "target=embedded", f"variant={each.variant}")
+        labels = (
+            "database=postgresql", "host=db1", f"level={each.level}", "target=embedded", f"variant={each.variant}",
+        )  # fmt: skip
         assert found["dbcpu_elapsed_seconds", *labels] == pytest.approx(each.median_s)
         ratio = found.get(("dbcpu_max_over_min_ratio", *labels))
         assert ratio == (None if each.max_over_min is None else pytest.approx(each.max_over_min))
         assert found["dbcpu_throughput_rows_per_second", *labels] == pytest.approx((each.throughput or 0) * 1e6)
-    assert found["dbcpu_findings", "database=postgresql", "severity=problem", "target=embedded"] == 1
+    assert found["dbcpu_findings", "database=postgresql", "host=db1", "severity=problem", "target=embedded"] == 1
 
 
 @pytest.mark.parametrize("parser", PARSERS)
@@ -59,5 +61,23 @@ def test_the_text_has_no_time_stamps_and_ends_as_it_must() -> None:
 def test_a_run_without_rounds_says_that_it_is_not_complete() -> None:
     record = RunRecord(replace(three_on_two().header, status="failed"), ())
     text = metrics.exposition(record, explain(record))
-    assert 'dbcpu_run_complete{database="postgresql",target="embedded"} 0.0\n' in text
+    assert 'dbcpu_run_complete{database="postgresql",host="db1",target="embedded"} 0.0\n' in text
     assert "dbcpu_elapsed_seconds" not in text
+
+
+def test_the_answer_has_its_verdict_and_cause_as_labels() -> None:
+    record = nine_on_eight()
+    analysis = explain(record)
+    found = [key for key in parsed(metrics.exposition(record, analysis), PARSERS[0]) if key[0] == "dbcpu_answer"]
+    assert found == [
+        ("dbcpu_answer", "cause=shared_core", "database=postgresql", "host=db1", "target=embedded", "verdict=unequal")
+    ]
+
+
+def test_what_others_took_has_no_line_where_it_is_not_known() -> None:
+    record = nine_on_eight()
+    analysis = explain(record)
+    known = metrics.exposition(record, analysis)
+    assert "dbcpu_other_processes_ratio{" in known
+    blind = RunRecord(record.header, tuple(replace(each, cpu_timeline=(), foreign=()) for each in record.rounds))
+    assert "dbcpu_steal_ratio{" not in metrics.exposition(blind, explain(blind))

@@ -27,7 +27,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend, palette
-from dbcpu.reports.documents.run_summary import sessions_of_round
+from dbcpu.reports.documents.run_summary import lane_place, sessions_of_round
 
 WIDTH = 8.2
 PACE_HEIGHT = 0.36
@@ -95,6 +95,8 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             handles += _paces(axes, each.paces, len(rows))
             names = [f"session {ordinal}" for ordinal, _ in each.lanes] + [f"pace of CPU {p.cpu}" for p in each.paces]
             axes.set_yticks(range(len(names)), names, fontsize=8)
+            for (ordinal, _), label in zip(each.lanes, axes.get_yticklabels(), strict=False):
+                label.set_gid(lane_place(each.variant, ordinal))
         else:
             handles += _image(axes, each.line, rows)
             axes.set_yticks([])

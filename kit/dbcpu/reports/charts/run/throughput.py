@@ -4,15 +4,13 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import legend, limits, top_label
-
-LOG_FROM_SESSIONS = 48
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -88,12 +86,8 @@ def _limits(axes: Axes, shown: Sequence[LevelView], analysis: Analysis) -> None:
 
 def _axes(axes: Axes, counts: Sequence[int], highest: float) -> None:
     """Of all panels: they share both."""
-    if counts[-1] > LOG_FROM_SESSIONS:
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    else:
-        axes.xaxis.set_major_locator(
-            MaxNLocator(min(16, max(1, counts[-1])), integer=True, min_n_ticks=1, steps=[1, 2, 4, 8, 10])
-        )
+    # Linear at any size: on a logarithmic axis linear scaling is no straight line.
+    axes.xaxis.set_major_locator(
+        MaxNLocator(min(16, max(1, counts[-1])), integer=True, min_n_ticks=1, steps=[1, 2, 4, 8, 10])
+    )
     axes.set_ylim(0, highest * 1.12)

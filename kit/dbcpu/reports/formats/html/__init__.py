@@ -1,11 +1,14 @@
 """A document as one self-contained HTML file: the answer, pictures with their numbers as tables, everything else.
 
-It asks the network for nothing, which its content security policy enforces, and has no script. Every text is escaped by
-the template; pictures are inline SVG on a light card, so that they are read in dark mode and on paper.
+It asks the network for nothing, which its content security policy enforces. Its one script sorts tables, is allowed by
+its hash alone, and nothing is lacking without it. Every text is escaped by the template; pictures are inline SVG on a
+light card, so that they are read in dark mode and on paper.
 """
 
 import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,16 +23,58 @@ BINARY = False
 IN_FOLDER = True
 MAX_ROWS = 20
 """Of a table with the worst first."""
+_TEMPLATES = Path(__file__).parent / "templates"
+_PLACE = re.compile(r'(<g id="([\w-]+-wide-(lane-[\w-]+))">)(.*?)</g>', re.DOTALL)
 _BACKTICKED = re.compile(r"`([^`]+)`")
 
 
 def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """The whole page; ``pictures`` are those drawn already, the others are drawn here."""
+    script = (_TEMPLATES / "sorting.js").read_text("utf-8")
+    shown, places = _linked(_inlined(document, pictures), _rows(document))
     return (
         _templates()
         .get_template("page.html")
-        .render(document=document, front=document.front, pictures=_inlined(document, pictures), most=MAX_ROWS)
+        .render(
+            document=document,
+            front=document.front,
+            pictures=shown,
+            places=places,
+            most=MAX_ROWS,
+            script=Markup(script),  # noqa: S704 - a file of this package
+            script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
+        )
     )
+
+
+def _rows(document: Document) -> set[str]:
+    """The places in pictures that rows of tables name."""
+    tables = [table for section in document.page for table in section.tables]
+    placed = [table for table in tables if any(column.place for column in table.columns)]
+    return {place for table in placed for row in table.cells(MAX_ROWS) for _, _, place in row if place}
+
+
+def _linked(
+    pictures: dict[str, tuple[Markup, Markup]], rows: set[str]
+) -> tuple[dict[str, tuple[Markup, Markup]], dict[str, str]]:
+    """The pictures with links from places to their rows, and the identifier of each place that was found.
+
+    That of the wide picture: a phone does not show it, and has no lanes to point at.
+    """
+    places: dict[str, str] = {}
+
+    def linked(found: re.Match[str]) -> str:
+        opening, identifier, place, inside = found.groups()
+        if place not in rows:
+            return found[0]
+        places.setdefault(place, identifier)
+        return f'{opening}<a href="#row-{place}">{inside}</a></g>'
+
+    shown = {
+        name: (Markup(_PLACE.sub(linked, str(wide))), narrow)  # noqa: S704 - was markup before
+        for name, (wide, narrow) in pictures.items()
+    }
+    return shown, places
 
 
 def _inlined(document: Document, known: Pictures) -> dict[str, tuple[Markup, Markup]]:
@@ -52,7 +97,7 @@ def _inlined(document: Document, known: Pictures) -> dict[str, tuple[Markup, Mar
 @cache
 def _templates() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
