@@ -1,7 +1,16 @@
-"""The cyclic garbage collector does not look again and again at what stays: modules, and the tests themselves."""
+"""What each worker does before its first test, done with little CPU.
 
+The cyclic garbage collector does not look again and again at what stays: modules, and the tests themselves. And the
+first worker alone compiles what is not compiled: the others wait for it, and find that done.
+"""
+
+import fcntl
 import gc
-from collections.abc import Generator
+import os
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +19,25 @@ import pytest
 def pytest_collection() -> Generator[None, object, object]:
     gc.disable()
     try:
-        return (yield)
+        with _after_the_first():
+            return (yield)
     finally:
         gc.enable()
         gc.freeze()
+
+
+@contextmanager
+def _after_the_first() -> Iterator[None]:
+    """The first of a run's workers has the lock to itself; all others share it. Source: flock(2)"""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        yield
+        return
+    path = Path(tempfile.gettempdir(), f"dbcpu-tests-{run}.lock")
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+    path.unlink(missing_ok=True)
