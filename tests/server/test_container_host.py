@@ -28,7 +28,7 @@ from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
-SMALL = Choices(sessions="1,2", size="tiny", executions=20, repeats=1, seed=1)
+SMALL = Choices(sessions="1,2", size="tiny", executions=10, repeats=1, seed=1)
 LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes", "--workload", "calm")
 QUOTA = QUOTA_US / PERIOD_US
 THROTTLED, THROTTLED_S = attrgetter("throttled_periods"), attrgetter("throttled_s")
@@ -89,7 +89,7 @@ def test_other_load_of_the_node_is_seen_though_it_is_not_listed(box: Box, tmp_pa
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as outside:
         try:
             record, _ = measured(
-                box.server.url, tmp_path, replace(SMALL, sessions="1", executions=30, host=f"exec:{box.enter}")
+                box.server.url, tmp_path, replace(SMALL, sessions="1", executions=15, host=f"exec:{box.enter}")
             )
         finally:
             outside.kill()
@@ -103,7 +103,7 @@ def test_a_quota_above_what_is_seen_shows_in_the_pressure(tmp_path: Path) -> Non
     if not Path("/proc/pressure/cpu").exists():
         pytest.skip("this machine's kernel counts no pressure (psi=0)")
     with boxed(hidden=True) as box:
-        choices = replace(SMALL, sessions="1,2", executions=20, host=f"exec:{box.enter}")
+        choices = replace(SMALL, host=f"exec:{box.enter}")
         record, _ = measured(box.server.url, tmp_path, choices)
     assert record.header.host is not None
     assert record.header.host.limits.quota_cpus is None

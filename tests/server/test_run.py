@@ -17,7 +17,7 @@ from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
-SMALL = ("--size", "tiny", "--executions", "10", "--repeats", "1", "--yes")
+SMALL = ("--size", "tiny", "--executions", "5", "--repeats", "1", "--yes")
 
 
 def test_embedded_server_is_measured_and_gone_afterwards(drive: Drive) -> None:
@@ -33,7 +33,7 @@ def test_embedded_server_is_measured_and_gone_afterwards(drive: Drive) -> None:
         assert each.not_sampled is None, "our own server on our own machine can be sampled"
         assert each.gate.verified == each.level == len(each.sessions)
         for session in each.sessions:
-            assert (session.error, session.answer_ok, len(session.executions)) == (None, True, 10)
+            assert (session.error, session.answer_ok, len(session.executions)) == (None, True, 5)
             assert session.cpu_s is not None
             assert session.cpu_s > 0
             assert session.residency
@@ -239,8 +239,8 @@ def test_disk_that_fills_up_during_the_run_keeps_the_rounds_before(drive: Drive,
     assert drive("run", target, "--sessions", "1", *SMALL, "--label", "first").finish()[0] == 0
     room = os.stat(drive.store).st_size + 5000  # noqa: PTH116
     driver = drive(
-        "run", target, "--sessions", "1,8", "--size", "tiny", "--executions", "20", "--repeats", "2", "--yes",
-        limit_bytes=room,
+        "run", target, "--workload", "calm", "--sessions", "1,8", "--size", "tiny", "--executions", "20",
+        "--repeats", "2", "--yes", limit_bytes=room,
     )  # fmt: skip
     code, _, err = driver.finish()
     assert code == 3, err

@@ -36,27 +36,36 @@ DBCPU = "dbcpu.cli"
 LOADED = (
     "alembic.command",
     "alembic.config",
+    "dbcpu.analysis.explain",
+    "dbcpu.analysis.figures.of_run",
+    "dbcpu.cli.doctor",
     "dbcpu.cli.fleet",
     "dbcpu.cli.list",
     "dbcpu.cli.run",
     "dbcpu.cli.show",
     "dbcpu.measure.experiments.soak",
     "dbcpu.measure.experiments.sweep",
+    "dbcpu.measure.samplers.container",
+    "dbcpu.measure.samplers.none",
     "dbcpu.measure.samplers.procfs",
     "dbcpu.measure.samplers.sql",
     "dbcpu.measure.samplers.ssh",
+    "dbcpu.measure.samplers.trace",
     "dbcpu.reports.documents.run",
     "dbcpu.reports.formats.table",
     "dbcpu.reports.write",
+    "dbcpu.store.run_stream",
     "dbcpu.store.schema.upgrade",
     "dbcpu.targets.embedded",
     "dbcpu.targets.oracle",
     "dbcpu.targets.sqlite",
     "dbcpu.variants._apply",
+    "dbcpu.workflows.explain",
     "dbcpu.workflows.foresee",
     "dbcpu.workflows.kept_figures",
-    "dbcpu.workflows.launch",
+    "dbcpu.workflows.launch_run",
     "dbcpu.workflows.list_runs",
+    "dbcpu.workflows.origins.far_target",
     "dbcpu.workflows.present",
     "dbcpu.workflows.vary",
     "platformdirs",
@@ -65,6 +74,8 @@ LOADED = (
     "sqlalchemy.dialects.sqlite",
 )
 """What most runs of the program load; the rest each loads when it needs it, as ever."""
+CAMPAIGNS = (["fleet", "run"], ["fleet", "resume"])
+"""What these load besides takes a second of CPU, and is loaded before the first of them."""
 
 
 class Forked:
@@ -194,6 +205,10 @@ def main() -> str:
             request, descriptors, _, _ = socket.recv_fds(asked, MESSAGE_BYTES, 3)
             if not request:
                 sys.exit(0)
+            arguments, folder, environment, limit_bytes, program = json.loads(request)
+            if arguments[:2] in CAMPAIGNS:
+                with contextlib.suppress(ImportError):  # who has no Dask is told so by the program
+                    importlib.import_module("distributed")
             pid = os.fork()
             if not pid:
                 break
@@ -202,7 +217,6 @@ def main() -> str:
             os.close(err)
             children[os.pidfd_open(pid)] = (pid, ended)
             asked.send(str(pid).encode())
-    arguments, folder, environment, limit_bytes, program = json.loads(request)
     _become(descriptors, arguments, folder, environment, limit_bytes)
     return str(program)
 

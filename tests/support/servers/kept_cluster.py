@@ -27,7 +27,7 @@ copy() {{
     cp -Rp "$@" "$folder"
 }}
 kept='{kept}'/$(shift 2; printf '%s\\n' "$@" | cksum | tr ' ' -)
-[ ! -d "$kept" ] || { copy; exit; }
+[ ! -d "$kept" ] || {{ copy; exit; }}
 '{initdb}' "$@" && mkdir "$kept.$$" && cp -Rp "$folder/." "$kept.$$" || exit
 mv -T "$kept.$$" "$kept" 2>/dev/null || rm -rf "$kept.$$" # another was first
 """
