@@ -122,56 +122,6 @@ def test_server_goes_on_while_the_driver_does_nothing(
     assert all(end <= begin for end, begin in zip(ends, starts[1:], strict=False)), "one after the other"
 
 
-def test_what_is_made_ready_reaches_the_server_with_the_start_only(
-    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
-) -> None:
-    session = open_session(QUICK)
-    pid = session.identify().pid or 0
-    asked = "select query_start from pg_stat_activity where pid = %s"
-    before = admin(asked, pid)
-    session.make_ready()
-    with selectors.DefaultSelector() as selector:
-        selector.register(session.fileno() or 0, selectors.EVENT_READ)
-        assert not selector.select(0.2), "an answer to what was not sent"
-    assert admin(asked, pid) == before
-    began_s = time.monotonic()
-    assert session.start(3, None) >= began_s, "the stamp is that of the sending"
-    session.feed()
-    drive(session)
-    outcome = session.outcome()
-    assert (len(outcome.executions), outcome.answer_ok, outcome.error) == (3, True, None)
-    session.start(2, None)
-    session.feed()
-    drive(session)
-    assert len(session.outcome().executions) == 2, "a second start makes itself ready"
-
-
-def test_a_session_that_was_made_ready_waits_where_that_is_its_job(open_session: Callable[..., LibpqSession]) -> None:
-    session = open_session(QUICK)
-    session.block(0.05)
-    session.make_ready()
-    session.start(1, None)
-    session.feed()
-    drive(session)
-    outcome = session.outcome()
-    assert (len(outcome.executions), len(outcome.blocked), outcome.error) == (0, 1, None)
-
-
-def test_a_connection_that_breaks_before_it_is_made_ready_does_not_raise(
-    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
-) -> None:
-    session = open_session(QUICK)
-    pid = session.identify().pid or 0
-    admin("select pg_terminate_backend(%s)", pid)
-    until(lambda: admin("select count(*) from pg_stat_activity where pid = %s", pid) == 0, "the server process ends")
-    session.make_ready()
-    session.start(1, None)
-    session.feed()
-    until(session.finish, "the broken connection is noticed")
-    assert session.failed()
-    assert session.outcome().error
-
-
 def test_fixed_time_ends_soon_after(open_session: Callable[..., LibpqSession]) -> None:
     session = open_session(TINY)
     until_s = time.monotonic() + 0.5

@@ -174,14 +174,6 @@ class Blocks(Protocol):
 
 
 @runtime_checkable
-class MadeReady(Protocol):
-    """A session that can do before the release what does not reach the server: then starting it takes less time."""
-
-    def make_ready(self) -> None:
-        """The next ``start`` has only to send. Nothing is sent here, and no failure is raised."""
-
-
-@runtime_checkable
 class HasBlockingJobs(Protocol):
     """A target all sessions of which are ``Blocks``."""
 

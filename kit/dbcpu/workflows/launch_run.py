@@ -6,7 +6,6 @@ from typing import Any
 from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.store.run_stream import PLACE
-from dbcpu.workflows.foresee import say
 from dbcpu.workflows.launch import Confirm, adaptive, launch, launch_to_stdout, launch_together, split_options
 from dbcpu.workflows.origins.far_target import far_target
 
@@ -45,6 +44,8 @@ def launch_run(
         return launch_from(far, words, choices, delivery, confirm)
     request = Request(far.name, far.kind) if far else resolve(target, here=True)
     if dry_run:
+        from dbcpu.workflows.foresee import say
+
         return say(request, choices)
     if delivery.store == PLACE:
         return launch_to_stdout(request, choices, delivery, confirm)

@@ -69,28 +69,6 @@ def test_sessions_are_prepared_warmed_and_released_together(threaded: bool) -> N
     assert min(starts) >= released.monotonic_s
 
 
-@pytest.mark.parametrize("at_most", [None, 2])
-def test_those_that_start_at_once_are_made_ready_before_the_first_is_started(at_most: int | None) -> None:
-    calls: list[tuple[str, int]] = []
-
-    class Readied(FakeSession):
-        def make_ready(self) -> None:
-            calls.append(("make_ready", self.ordinal))
-
-        def start(self, executions: int | None, until_s: float | None) -> float:
-            calls.append(("start", self.ordinal))
-            return super().start(executions, until_s)
-
-    with Gate(FakeTarget(lambda ordinal: (FakeSession if ordinal == 1 else Readied)(ordinal)), None, TICKS) as gate:
-        gate.gather(4, WORK)
-        released = gate.release(1, None, PATIENCE_S, at_most)
-        assert [outcome.error for outcome in gate.outcomes()] == [None] * 4
-    ready = [0, 2, 3] if at_most is None else [0]
-    assert calls[: len(ready)] == [("make_ready", ordinal) for ordinal in ready]
-    assert calls[len(ready) :] == [("start", ordinal) for ordinal in (0, 2, 3)]
-    assert released.skew_s >= 0
-
-
 def test_both_kinds_go_through_one_gate() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=ordinal % 2 == 1))
     with Gate(target, None, TICKS) as gate:

@@ -193,7 +193,10 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
 
 
 def _trace(record: RunRecord) -> str:
-    """Where the kernel's trace was taken: how much of it is used, and how soon sessions that were woken ran."""
+    """Where the kernel's trace was taken: how much of it is used, and how soon sessions that were woken ran.
+
+    Percentiles are those of each session; their median over the sessions is shown.
+    """
     used = [each for each in record.rounds if each.trace and not each.trace.why]
     if not used:
         return ""
@@ -201,8 +204,12 @@ def _trace(record: RunRecord) -> str:
     woken = [session.wake_ups for each in used for session in each.sessions if session.wake_ups]
     if not woken:
         return text
-    usual_s, longest_s = median(each.p50_s for each in woken), max(each.max_s for each in woken)
-    return f"{text}; once woken, sessions ran after {seconds(usual_s)} (usual median), at most {seconds(longest_s)}"
+    usual = [seconds(median(getattr(each, name) for each in woken)) for name in ("p50_s", "p95_s", "p99_s")]
+    longest = seconds(max(each.max_s for each in woken))
+    return (
+        f"{text}; once woken, the usual session ran after {usual[0]} (median), {usual[1]} (95 %), {usual[2]} (99 %); "
+        f"the longest wait was {longest}"
+    )
 
 
 def _near(scaling: Scaling, check: TopologyCheck) -> bool:

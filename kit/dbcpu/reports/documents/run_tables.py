@@ -10,7 +10,6 @@ from operator import attrgetter
 import numpy as np
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
-from dbcpu.analysis.comparison.sentences import decision_words
 from dbcpu.analysis.levels.representative_round import telling_rounds
 from dbcpu.analysis.placement.timeline import (
     ABSENT,
@@ -263,6 +262,8 @@ def variants_table(found: Variants) -> Table:
         for variant in found.variants
         if (row := variant.row(level)) is not None
     ]
+    from dbcpu.analysis.comparison.sentences import decision_words  # few runs have variants
+
     decided = "; ".join(f"{each.name}: {decision_words(one)}" for each in found.variants[1:] for one in each.decisions)
     notes = (decided,) if decided else ()
     return Table("The same sessions under each variant", columns, rows, notes)

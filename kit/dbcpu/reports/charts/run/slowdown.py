@@ -12,7 +12,6 @@ from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.formatting import plural, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.hover import hovering
-from dbcpu.reports.charts.run import slowdown_grid
 from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
 from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
 
@@ -35,6 +34,8 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     views = [view for each in points for at_level in each.values() for view in at_level]
     if len(views) > MAX_POINTS or len(levels) > MAX_LEVELS:
         flat = [[view for at_level in each.values() for view in at_level] for each in points]
+        from dbcpu.reports.charts.run import slowdown_grid
+
         return slowdown_grid.draw(record, analysis, panels, flat)
     several = len(panels) > 1
     width, names = WIDEST_PANELS if several else _width(len(levels)), [shown[0].variant for shown in panels]
